@@ -9,7 +9,7 @@ import { RIGHTS } from './rights.js';
 import { TRUST } from './trust.js';
 
 /** Findings of the security review of November 2026 (docs/attacks.md). */
-export const FINDINGS = 29;
+export const FINDINGS = 30;
 
 /** The defences against them, by finding. */
 export const MUTATIONS: readonly Mutation[] = [

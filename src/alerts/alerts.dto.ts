@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
+import { IdRef, Moment, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
+import { PageOf } from '../platform/http/fields/page-of.js';
 import { Nullable } from '../platform/http/body-shape.js';
-import { IsDateTime } from '../platform/http/field-rules.js';
-import type { Page } from '../platform/http/cursors.js';
 import { PageQuery } from '../platform/http/page.js';
 import {
   ALERT_STATUSES,
@@ -21,44 +20,25 @@ const REASONS = ['opened', 'again', 'reopened', 'resolved', 'asked'] as const;
 
 export class AlertsQuery extends PageQuery {
   /** Only alerts in this state. */
-  @ApiProperty({ enum: ALERT_STATUSES, example: 'OPEN', required: false })
-  @IsOptional()
-  @IsIn(ALERT_STATUSES)
-  status?: AlertStatus;
-
+  @Optional(OneOf(ALERT_STATUSES, { example: 'OPEN' })) status?: AlertStatus;
   /** Only alerts of this rule. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsUUID()
-  rule?: string;
-
+  @Optional(IdRef()) rule?: string;
   /** Only alerts of this person. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsUUID()
-  owner?: string;
+  @Optional(IdRef()) owner?: string;
 }
 
 export class AlertCommentBody {
   /** Goes into the audit log. @example 'renewed, rolling out tonight' */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
-  comment?: string;
+  @Optional(Text(0, 1000)) comment?: string;
 }
 
 export class ChangeAlertBody {
   /** The person who looks after it; null for nobody. */
-  @ApiProperty({ type: String, nullable: true, required: false, example: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' })
-  @IsOptional()
+  @Optional(IdRef({ nullable: true, example: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' }))
   @Nullable()
-  @IsUUID()
   ownerId?: string | null;
-
   /** Until then nobody is told; null ends it. */
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, example: '2026-12-01T08:00:00Z' })
-  @IsOptional()
-  @Nullable()
-  @IsDateTime()
-  mutedUntil?: Date | null;
+  @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 
   toChange(): AlertChange {
     return Object.fromEntries(Object.entries(this).filter(([, value]) => value !== undefined));
@@ -79,10 +59,8 @@ export class AlertView {
   id: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ruleId: string;
-  @ApiProperty({ enum: ALERT_STATUSES, example: 'OPEN' })
-  status: AlertStatus;
-  @ApiProperty({ enum: SEVERITIES, example: 'warning' })
-  severity: Severity;
+  @ApiProperty({ enum: ALERT_STATUSES, example: 'OPEN' }) status: AlertStatus;
+  @ApiProperty({ enum: SEVERITIES, example: 'warning' }) severity: Severity;
   /** @example 'A sensor is silent: data centre east' */
   title: string;
   /** That of the last time. */
@@ -118,26 +96,16 @@ export class AlertView {
   }
 }
 
-export class AlertPage {
-  items: AlertView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<Alert>): AlertPage {
-    return { items: page.items.map((alert) => AlertView.of(alert)), nextCursor: page.nextCursor };
-  }
-}
+export class AlertPage extends PageOf(AlertView) {}
 
 export class NotificationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   at: Date;
-  @ApiProperty({ enum: REASONS, example: 'opened' })
-  reason: NotificationReason;
+  @ApiProperty({ enum: REASONS, example: 'opened' }) reason: NotificationReason;
   /** How often it had happened by then. @example 1000 */
   count: number;
-  @ApiProperty({ enum: ['email', 'webhook'], example: 'email' })
-  channel: NotificationChannel;
+  @ApiProperty({ enum: ['email', 'webhook'], example: 'email' }) channel: NotificationChannel;
   /** The mail, or the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   reference: string;
   /** Address of the mail, or name of the webhook endpoint; `removed` or `forgotten` when that is no longer known. @example crypto-team@corp.example */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
-import { Problem } from '../platform/errors/problem.js';
+import { missing } from '../platform/errors/problem.js';
 import { type AlertStatus, Alert, type NotificationChannel, type NotificationReason } from './model/alert.entity.js';
 
 export interface AlertFilter extends PageQuery {
@@ -48,7 +48,7 @@ export class AlertsReader {
 
   async get(id: string): Promise<Alert> {
     const alert = await this.db.manager.findOneBy(Alert, { id });
-    if (alert === null) throw new Problem('missing', 'alert.missing', 'There is no such alert.');
+    if (alert === null) throw missing('alert');
     return alert;
   }
 

@@ -4,7 +4,7 @@ import { AuditService, type EntryRecorder } from '../audit/entries/audit.service
 import type { Caller } from '../access/caller.js';
 import { User } from '../auth/model/user.entity.js';
 import { Config } from '../platform/config/config.js';
-import { Problem } from '../platform/errors/problem.js';
+import { Problem, missing } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
 import { ALERT_MOVES, type AlertMove, Alert } from './model/alert.entity.js';
 import { AlertChannels, type Sent } from './notices/alert-channels.js';
@@ -91,6 +91,6 @@ export class AlertsService {
 
 async function find(tx: EntityManager, id: string): Promise<Alert> {
   const alert = await tx.findOneBy(Alert, { id });
-  if (alert === null) throw new Problem('missing', 'alert.missing', 'There is no such alert.');
+  if (alert === null) throw missing('alert');
   return alert;
 }

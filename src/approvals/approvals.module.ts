@@ -17,6 +17,7 @@ import { ApproverGroupsController } from './groups/approver-groups.controller.js
 import { ApproverGroupsService } from './groups/approver-groups.service.js';
 import { GroupMembers } from './groups/group-members.js';
 import { LoggedApprovals } from './decisions/logged-approvals.js';
+import { NoticedApprovals } from './notices/noticed-approvals.js';
 import { ApprovalNotices } from './notices/approval-notices.js';
 import { ApprovalPoliciesController } from './policies/approval-policies.controller.js';
 import { ApprovalPoliciesService } from './policies/approval-policies.service.js';
@@ -59,13 +60,13 @@ import { PolicyChecks } from './policies/policy-checks.js';
     PolicyTrialService,
     VotingService,
   ],
-  exports: [ApprovalEndings, ApprovalSubjectsService, ApprovalsService],
+  exports: [ApprovalEndings, ApprovalSubjectsService, ApprovalsService, LoggedApprovals],
 })
 export class ApprovalsModule {}
 
 /** The background work of approvals. */
 @Module({
   imports: [ApprovalsModule],
-  providers: [ApprovalNotices],
+  providers: [ApprovalNotices, NoticedApprovals],
 })
 export class ApprovalsWorkerModule {}

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
 import { AuditService } from '../audit/entries/audit.service.js';
 import type { Actor, Caller } from '../access/caller.js';
@@ -16,6 +15,7 @@ import {
 import { APPROVALS_ACTOR, type ApprovalManifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalExtension } from './decisions/approval-extension.js';
 import { type LoggedApproval, LoggedApprovals } from './decisions/logged-approvals.js';
+import { textHash } from './model/approval-text.js';
 import { ApprovalItem, Approval, endsAfter, isRequester, putNotice } from './model/approval.entity.js';
 import {
   type ApprovalRequirement,
@@ -79,8 +79,8 @@ export class ApprovalsService {
   ) {}
 
   /** Who must approve. The statement that acts on it must check its revision (POLICY_REVISION). */
-  judge(kind: PolicySubject, use: KeyUseToApprove): Promise<PolicyJudgement> {
-    return this.evaluation.judge(kind, use);
+  judge(...asked: Parameters<PolicyEvaluation['judge']>): Promise<PolicyJudgement> {
+    return this.evaluation.judge(...asked);
   }
 
   /** Judges many uses that one approval is to release together. */
@@ -155,16 +155,20 @@ export class ApprovalsService {
    * requested again. Where no policy demands an approval any more, the rules of the old one stay.
    */
   async renew(tx: EntityManager, oldId: string, order: RenewalOrder, isRest = false): Promise<void> {
-    const old = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
+    const row = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
+    const { approval: old } = await this.logged.asLogged(tx, row, await this.logged.signedRights());
     const { demand } = await this.evaluation.judgeNow(tx, policySubjectOf(old.subjectKind), order.uses);
     if (!isRest) await this.supersede(tx, old, order.id);
     const { subjectKind, subjectId, correlation } = old;
-    const parties = await this.logged.partiesOf(tx, old);
+    const { ownerId, requesters, requestedBy, requesterName } = old;
     const asked = {
       subjectKind,
       subjectId,
       correlation,
-      ...parties,
+      ownerId,
+      requesters,
+      requestedBy,
+      requesterName,
       ...demandOf(demand ?? old),
       id: order.id,
       ...textOf(order),
@@ -227,12 +231,10 @@ export class ApprovalsService {
     );
     const ids = rows.filter(({ granted }) => granted).map(({ id }) => id);
     if (ids.length === 0) return rows;
-    const logged = await this.logged.read(tx, ids);
-    const refused = await this.logged.refused();
+    const logged = await this.logged.read(tx, ids, await this.logged.signedRights());
     // Afterwards: the locks of these statements keep triggers and views as they were.
     await this.logged.assertDatabaseUnchanged(tx);
-    const isGranted = (row: GrantedApproval) => !refused.has(row.id) && isGrantedBy(logged.get(row.id), row);
-    return rows.map((row) => ({ ...row, granted: row.granted && isGranted(row) }));
+    return rows.map((row) => ({ ...row, granted: row.granted && isGrantedBy(logged.get(row.id), row) }));
   }
 
   private async insert(tx: EntityManager, asked: Asked, items: ShownSubject['items'], by: By): Promise<void> {
@@ -257,10 +259,10 @@ export class ApprovalsService {
  * Whether the log, which the service itself wrote, agrees with the row, which anyone with database access can write. A person counts in one stage only, and an
  * approval that ended otherwise stays ended.
  */
-function isGrantedBy(logged: LoggedApproval | undefined, { hash }: GrantedApproval): boolean {
-  if (logged === undefined || logged.hasEnded || logged.stages.length === 0) return false;
+function isGrantedBy(logged: LoggedApproval | undefined, { hash }: Pick<GrantedApproval, 'hash'>): boolean {
+  if (logged === undefined || logged.hasEnded || logged.rules.stages.length === 0) return false;
   if (logged.hash !== hash.toString('base64')) return false;
-  return logged.stages.every(
+  return logged.rules.stages.every(
     ({ threshold }, index) => logged.approvals.filter(({ stage }) => stage === index).length >= threshold,
   );
 }
@@ -285,13 +287,4 @@ function demandOf({ policies, stages, commentRequired, rejectThreshold, expiresI
 function textOf({ title, shown }: ShownSubject) {
   const text = canonicalJson(shown);
   return { title, shown: text, hash: textHash(text) };
-}
-
-export function textHash(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
-/** The hash that an approval of this must have. */
-export function approvalHash(shown: Record<string, unknown>): Buffer {
-  return textHash(canonicalJson(shown));
 }

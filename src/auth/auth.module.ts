@@ -59,6 +59,7 @@ import { OidcController } from './sso/api/oidc.controller.js';
 import { SamlController } from './sso/api/saml.controller.js';
 import { SsoStepUp, SsoStepUpController } from './sso/api/sso-step-up.controller.js';
 import { SsoTests } from './sso/api/sso-tests.js';
+import { SsoLogin } from './sso/api/sso-login.js';
 import { SsoTickets } from './sso/api/sso-tickets.js';
 import { SsoController, SsoLogoutController } from './sso/api/sso.controller.js';
 import { OidcLogout } from './sso/oidc/oidc-logout.js';
@@ -72,6 +73,7 @@ import { SamlMessageMarks } from './sso/saml/saml-message-marks.js';
 import { SamlService } from './sso/saml/saml.service.js';
 import { ProvidedRights } from './sso/sign-in/provided-rights.service.js';
 import { SsoSignInService } from './sso/sign-in/sso-sign-in.service.js';
+import { ProviderLogouts } from './sso/sign-in/provider-logouts.js';
 import { SsoBeginnings, SsoTransactions } from './sso/sign-in/sso-transactions.js';
 import { ExternalIdentity } from './model/external-identity.entity.js';
 import { SamlMessageMark, SsoTransaction } from './sso/sign-in/sso.entity.js';
@@ -150,7 +152,9 @@ const SSO = [
   SsoSignInService,
   SsoStepUp,
   SsoTests,
+  SsoLogin,
   SsoTickets,
+  ProviderLogouts,
   SsoTransactions,
 ];
 const WORKLOADS = [

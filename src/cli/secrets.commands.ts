@@ -4,13 +4,16 @@ import { parseArgs } from 'node:util';
 import { DataSource } from 'typeorm';
 import { AdministrationModule } from '../app/app.module.js';
 import { AuditService } from '../audit/entries/audit.service.js';
+import { acceptedPolicies } from '../audit/history/accepted-policies.js';
+import { RightsLedger } from '../audit/history/rights-ledger.js';
 import { KeyVault } from '../hsm/key-vault.js';
 import type { Actor } from '../access/caller.js';
 import { Config } from '../platform/config/config.js';
 import { newId } from '../platform/database/new-id.js';
+import { Problem } from '../platform/errors/problem.js';
 import { CommandLogger } from '../platform/log/structured-logger.js';
 import { RowSealEpoch } from '../platform/sealing/row-seal-epoch.js';
-import { RowSealKeeper } from '../platform/sealing/row-seal-keeper.js';
+import { type ForgedRows, RowSealKeeper } from '../platform/sealing/row-seal-keeper.js';
 import { Resealer } from '../platform/sealing/resealer.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
@@ -88,18 +91,35 @@ async function acceptRows(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { accept: { type: 'string' } } });
   await inService([], async (app) => {
     const keeper = app.get(RowSealKeeper);
-    const forged = await keeper.forged();
+    const forged = [...(await keeper.forged()), ...(await policiesBehind(app))];
     const count = forged.reduce((sum, table) => sum + table.count, 0);
     for (const table of forged) print(`${table.table}: ${table.count} rows: ${table.keys.join(', ')}`);
     if (count === 0) return print('Every credential and right was written by the service.');
     if (values.accept === String(count)) {
       const sealed = await keeper.sealAll();
-      await record(app, 'rows.accepted', sealed);
+      const tables = forged.map(({ table }) => table);
+      await record(app, 'rows.accepted', { ...sealed, ...(await acceptedPolicies(app.get(DataSource), tables)) });
       return print(`${count} rows were sealed as they are.`);
     }
     print(`${count} rows were not written by the service. To accept them as they are: seal-rows --accept ${count}`);
     process.exitCode = ADMIN_EXIT.failed;
   });
+}
+
+/** Policies that were put back in the database, with valid seals, although the audit log has newer ones. */
+async function policiesBehind(app: INestApplicationContext): Promise<ForgedRows[]> {
+  const rows: { id: string; revision: number }[] = await app
+    .get(DataSource)
+    .query('SELECT id::text, revision FROM approval_policy');
+  try {
+    const behind = (await app.get(RightsLedger).latest()).policiesBehind(rows);
+    const keys = behind.map(({ id, revision, logged }) => `${id} (revision ${revision}, log: ${logged})`);
+    return keys.length === 0 ? [] : [{ table: 'approval_policy', count: keys.length, keys }];
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    print(`The approval policies were not compared with the audit log: ${error.message}`);
+    return [];
+  }
 }
 
 function newSealingKey(args: string[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { forTerminal } from '../platform/text/truncate.js';
 import { ApiClient } from './api/api-client.js';
 import { type ClientCommand, type OptionValues, text } from './api/command.js';
 import { assertEffective, ReadOptions } from './api/command-forms.js';
@@ -66,7 +67,7 @@ export async function run([name = 'help', ...args]: readonly string[]): Promise<
   } catch (error) {
     const failure = isSystemError(error) ? systemFailure(error) : error;
     if (!(failure instanceof ClientError)) throw failure;
-    process.stderr.write(`sealwright: ${failure.message}\n`);
+    process.stderr.write(`sealwright: ${forTerminal(failure.message)}\n`);
     return failure.exitCode;
   }
 }
@@ -92,9 +93,9 @@ async function runCommand(command: ClientCommand, args: string[]): Promise<numbe
     api: (address = text(values, 'url')) => ApiClient.open(environment, address),
     print: (json, lines) => {
       const shown = output === 'json' ? [JSON.stringify(json, null, 2)] : lines;
-      process.stdout.write(shown.map((line) => `${line}\n`).join(''));
+      process.stdout.write(shown.map((line) => `${forTerminal(line)}\n`).join(''));
     },
-    note: (line) => void process.stderr.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${forTerminal(line)}\n`),
   });
   if (code === EXIT.done) options.assertAllRead(command.name);
   return code;

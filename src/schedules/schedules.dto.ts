@@ -1,7 +1,9 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
-import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { IsObject, IsOptional } from 'class-validator';
+import { viewOf } from '../platform/http/fields/view-of.js';
+import { Flag, Int, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
+import { PageOf } from '../platform/http/fields/page-of.js';
 import { JsonAtMost } from '../platform/http/field-rules.js';
-import type { Page } from '../platform/http/cursors.js';
 import {
   RUN_STATUSES,
   type RunStatus,
@@ -21,53 +23,21 @@ const SHOWN = 5;
 
 export class CreateScheduleBody {
   /** Unique. @example 'nightly scan of the data centre' */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** Five fields: minute, hour, day of month, month, day of week. Either this or an interval. @example '30 2 * * *' */
-  @IsOptional()
-  @IsString()
-  @Length(9, 100)
-  cron?: string;
-
+  @Optional(Text(9, 100)) cron?: string;
   /** @example 3600 */
-  @IsOptional()
-  @IsInt()
-  @Min(60)
-  @Max(31_536_000)
-  intervalSeconds?: number;
-
+  @Optional(Int(60, 31_536_000)) intervalSeconds?: number;
   /** IANA name; of cron. @example Europe/Berlin */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  timeZone?: string;
-
+  @Optional(Text(1, 64)) timeZone?: string;
   /** What it starts. @example sensor-scan */
-  @IsString()
-  @Length(1, 64)
-  target: string;
-
+  @Text(1, 64) target: string;
   /** What the target is to do. */
-  @ApiPropertyOptional(SETTINGS)
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(16_384)
-  settings?: Record<string, unknown>;
-
+  @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
   /** Due while no worker ran: `once` starts one run for all that were missed, `skip` none. */
-  @ApiProperty({ enum: MISSED_RULES, example: 'once', required: false })
-  @IsOptional()
-  @IsIn(MISSED_RULES)
-  missed?: MissedRule;
-
+  @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
   /** A run that does not end by then has failed. @example 1440 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(10_080)
-  timeoutMinutes?: number;
+  @Optional(Int(1, 10_080)) timeoutMinutes?: number;
 
   toOrder(): ScheduleOrder {
     const { name, cron = null, intervalSeconds = null, timeZone = 'UTC', target } = this;
@@ -79,9 +49,7 @@ export class CreateScheduleBody {
 /** What is left out stays as it is. */
 export class ChangeScheduleBody extends PartialType(OmitType(CreateScheduleBody, ['target', 'toOrder'])) {
   /** false pauses it. @example false */
-  @IsOptional()
-  @IsBoolean()
-  enabled?: boolean;
+  @Optional(Flag()) enabled?: boolean;
 
   toChange(): ScheduleChange {
     return Object.fromEntries(Object.entries(this).filter(([, value]) => value !== undefined));
@@ -101,10 +69,8 @@ export class ScheduleView {
   timeZone: string;
   /** @example sensor-scan */
   target: string;
-  @ApiProperty(SETTINGS)
-  settings: Record<string, unknown>;
-  @ApiProperty({ enum: MISSED_RULES, example: 'once' })
-  missed: MissedRule;
+  @ApiProperty(SETTINGS) settings: Record<string, unknown>;
+  @ApiProperty({ enum: MISSED_RULES, example: 'once' }) missed: MissedRule;
   /** @example 1440 */
   timeoutMinutes: number;
   /** false: paused. @example true */
@@ -127,25 +93,15 @@ export class ScheduleView {
   }
 }
 
-export class SchedulePage {
-  items: ScheduleView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<Schedule>): SchedulePage {
-    return { items: page.items.map((schedule) => ScheduleView.of(schedule)), nextCursor: page.nextCursor };
-  }
-}
+export class SchedulePage extends PageOf(ScheduleView) {}
 
 export class ScheduleRunView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   dueAt: Date;
   /** `missed`: nobody was there when it was due; `hand`: somebody asked for it. */
-  @ApiProperty({ enum: ['time', 'missed', 'hand'], example: 'time' })
-  trigger: RunTrigger;
-  @ApiProperty({ enum: RUN_STATUSES, example: 'SUCCEEDED' })
-  status: RunStatus;
+  @ApiProperty({ enum: ['time', 'missed', 'hand'], example: 'time' }) trigger: RunTrigger;
+  @ApiProperty({ enum: RUN_STATUSES, example: 'SUCCEEDED' }) status: RunStatus;
   /** Why it was skipped or failed, or what it brought. @example '1,204 assets' */
   detail: string | null;
   /** Earlier due times that it stands for. @example 0 */
@@ -153,17 +109,9 @@ export class ScheduleRunView {
   startedAt: Date | null;
   endedAt: Date | null;
 
-  static of({ id, dueAt, trigger, status, detail, missed, startedAt, endedAt }: ScheduleRun): ScheduleRunView {
-    return { id, dueAt, trigger, status, detail, missed, startedAt, endedAt };
+  static of(row: ScheduleRun): ScheduleRunView {
+    return viewOf(ScheduleRunView, row);
   }
 }
 
-export class ScheduleRunPage {
-  items: ScheduleRunView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<ScheduleRun>): ScheduleRunPage {
-    return { items: page.items.map((run) => ScheduleRunView.of(run)), nextCursor: page.nextCursor };
-  }
-}
+export class ScheduleRunPage extends PageOf(ScheduleRunView) {}

@@ -7,7 +7,7 @@ import { newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/database/database-error.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
-import { Problem } from '../platform/errors/problem.js';
+import { Problem, missing } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
 import { ScheduleRun } from '../platform/schedules/schedule-run.entity.js';
@@ -83,7 +83,7 @@ export class SchedulesService {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(Schedule, { id });
-      if (affected !== 1) throw missing();
+      if (affected !== 1) throw missing('schedule');
       await tx.delete(ScheduleRun, { scheduleId: id });
       await this.record(tx, caller, 'schedule.removed', id, {});
     });
@@ -95,7 +95,7 @@ export class SchedulesService {
     return this.db.transaction(async (tx) => {
       const rows: { now: Date }[] = await tx.query(`SELECT now() AS now FROM schedule WHERE id = $1 FOR UPDATE`, [id]);
       const [row] = rows;
-      if (row === undefined) throw missing();
+      if (row === undefined) throw missing('schedule');
       const run = await insertRun(tx, {
         schedule: id,
         dueAt: row.now,
@@ -154,7 +154,7 @@ export class SchedulesService {
 
 async function find(tx: EntityManager, id: string): Promise<Schedule> {
   const schedule = await tx.findOneBy(Schedule, { id });
-  if (schedule === null) throw missing();
+  if (schedule === null) throw missing('schedule');
   return schedule;
 }
 
@@ -164,8 +164,4 @@ async function renew(tx: EntityManager, id: string): Promise<void> {
   const [clock]: { now: Date }[] = await tx.query(`SELECT now() AS now`);
   if (clock === undefined) return;
   await tx.update(Schedule, { id }, { nextDueAt: nextDue(schedule, clock.now) });
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'schedule.missing', 'There is no such schedule.');
 }

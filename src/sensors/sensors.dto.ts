@@ -1,21 +1,8 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsObject,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Max,
-  MaxLength,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsObject, IsOptional } from 'class-validator';
+import { Flag, IdRef, Int, Nested, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
+import { PageOf } from '../platform/http/fields/page-of.js';
 import { IsDateTime, JsonAtMost } from '../platform/http/field-rules.js';
-import type { Page } from '../platform/http/cursors.js';
 import type { Orders } from './heartbeats.service.js';
 import { type Sensor, SENSOR_KINDS, type SensorKind } from './sensor.entity.js';
 import type { SensorChange, SensorOrder } from './sensors.service.js';
@@ -29,32 +16,18 @@ const EXPIRY = { format: 'date-time', example: '2027-10-31T00:00:00Z' } as const
 
 export class RegisterSensorBody {
   /** Unique. @example 'data centre east' */
-  @IsString()
-  @Length(1, 80)
-  name: string;
-
-  @ApiProperty({ enum: SENSOR_KINDS, example: 'host' })
-  @IsIn(SENSOR_KINDS)
-  kind: SensorKind;
-
+  @Text(1, 80) name: string;
+  @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
   /** What it is to scan; it hears of it with its heartbeat. */
   @ApiPropertyOptional(CONFIGURATION)
   @IsOptional()
   @IsObject()
   @JsonAtMost(16_384)
   configuration?: Record<string, unknown>;
-
   /** How often it reports; it is missed within two of these. @example 60 */
-  @IsOptional()
-  @IsInt()
-  @Min(10)
-  @Max(86_400)
-  heartbeatSeconds?: number;
-
+  @Optional(Int(10, 86_400)) heartbeatSeconds?: number;
   /** When its key ends; at most 366 days away. */
-  @ApiProperty(EXPIRY)
-  @IsDateTime()
-  expiry: Date;
+  @ApiProperty(EXPIRY) @IsDateTime() expiry: Date;
 
   toOrder(): SensorOrder {
     const { name, kind, configuration = {}, heartbeatSeconds = 60 } = this;
@@ -71,61 +44,29 @@ export class ChangeSensorBody extends PartialType(OmitType(RegisterSensorBody, [
 
 export class RenewSensorKeyBody {
   /** When the new key ends; at most 366 days away. */
-  @ApiProperty(EXPIRY)
-  @IsDateTime()
-  expiry: Date;
-
+  @ApiProperty(EXPIRY) @IsDateTime() expiry: Date;
   /** How long the old key goes on. @example 24 */
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(168)
-  overlapHours?: number;
+  @Optional(Int(0, 168)) overlapHours?: number;
 }
 
 export class EndedScanBody {
   /** The command that asked for it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsUUID()
-  command?: string;
-
+  @Optional(IdRef()) command?: string;
   /** @example true */
-  @IsBoolean()
-  ok: boolean;
-
+  @Flag() ok: boolean;
   /** @example 1204 */
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
-  assets?: number;
-
+  @Optional(Int(0, 1_000_000_000)) assets?: number;
   /** What it brought, or why it failed. @example '1,204 assets in 3,117 files' */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
-  detail?: string;
+  @Optional(Text(0, 1000)) detail?: string;
 }
 
 export class HeartbeatBody {
   /** Of the sensor's software. @example 1.4.2 */
-  @IsOptional()
-  @IsString()
-  @MaxLength(100)
-  version?: string;
-
+  @Optional(Text(0, 100)) version?: string;
   /** What went wrong, scans apart. @example 'no permission to read /etc/ssl/private' */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
-  error?: string;
-
+  @Optional(Text(0, 1000)) error?: string;
   /** A scan that has ended. */
-  @ApiProperty({ type: EndedScanBody, required: false, example: { ok: true, assets: 1204 } })
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => EndedScanBody)
-  scan?: EndedScanBody;
+  @Optional(Nested(EndedScanBody, { example: { ok: true, assets: 1204 } })) scan?: EndedScanBody;
 }
 
 export class SensorCommandView {
@@ -142,8 +83,7 @@ export class OrdersView {
   heartbeatSeconds: number;
   /** Goes up when the configuration changes. @example 1 */
   version: number;
-  @ApiProperty(CONFIGURATION)
-  configuration: Record<string, unknown>;
+  @ApiProperty(CONFIGURATION) configuration: Record<string, unknown>;
   /** Scans that are asked for; each comes again until the sensor says how it ended. */
   commands: SensorCommandView[];
 
@@ -157,10 +97,8 @@ export class SensorView {
   id: string;
   /** @example 'data centre east' */
   name: string;
-  @ApiProperty({ enum: SENSOR_KINDS, example: 'host' })
-  kind: SensorKind;
-  @ApiProperty(CONFIGURATION)
-  configuration: Record<string, unknown>;
+  @ApiProperty({ enum: SENSOR_KINDS, example: 'host' }) kind: SensorKind;
+  @ApiProperty(CONFIGURATION) configuration: Record<string, unknown>;
   /** @example 60 */
   heartbeatSeconds: number;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -203,12 +141,4 @@ export class NewSensorView extends SensorView {
   }
 }
 
-export class SensorPage {
-  items: SensorView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<Sensor>): SensorPage {
-    return { items: page.items.map((sensor) => SensorView.of(sensor)), nextCursor: page.nextCursor };
-  }
-}
+export class SensorPage extends PageOf(SensorView) {}

@@ -7,7 +7,7 @@ import { isId, newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/database/database-error.js';
 import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
-import { Problem } from '../platform/errors/problem.js';
+import { Problem, missing } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
 import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../platform/schedules/schedule-targets.js';
@@ -56,7 +56,7 @@ export class SensorsService {
 
   async get(id: string): Promise<Sensor> {
     const row = await this.db.manager.findOneBy(Sensor, { id });
-    if (row === null) throw missing();
+    if (row === null) throw missing('sensor');
     return row;
   }
 
@@ -129,12 +129,8 @@ export class SensorsService {
 /** Locks the sensor: changes of its key, disabling and removal happen one after the other. */
 async function lockSensor(tx: EntityManager, id: string): Promise<Sensor> {
   const sensor = await tx.findOne(Sensor, { where: { id }, lock: { mode: 'pessimistic_write' } });
-  if (sensor === null) throw missing();
+  if (sensor === null) throw missing('sensor');
   return sensor;
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'sensor.missing', 'There is no such sensor.');
 }
 
 /** The schedule target `sensor-scan`: a command for the sensor that the settings name; all other settings are passed to it. */

@@ -26,8 +26,11 @@ export class EvidenceContent {
   faults(): string[] {
     const { format } = this.evidence.request;
     const digest = this.digest.digest();
-    if (format !== 'authenticode' && digest.toString('base64') !== this.evidence.request.digest)
-      return ['the signature is of another file'];
+    if (format === 'authenticode')
+      return [
+        'an Authenticode signature covers parts of its file: verify the signed file with osslsigncode, without --content',
+      ];
+    if (digest.toString('base64') !== this.evidence.request.digest) return ['the signature is of another file'];
     if (format !== 'raw') return [];
     return this.holds(digest) ? [] : ['the signature does not verify with the key'];
   }

@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../platform/json/canonical-json.js';
+import { EvidenceContent } from './evidence-content.js';
 import type { EvidenceFile } from './evidence-file.js';
 import { examineEvidence } from './evidence-verifier.js';
 import { leafHash, GrowingRoot, inclusionPath } from './merkle-tree.js';
@@ -17,6 +18,14 @@ const DIGEST = sha256('what is released');
 const SIGNATURE = sign('sha256', Buffer.from('what is released'), signer.privateKey);
 const ATTRIBUTES = { sensitive: true, neverExtractable: true };
 const HASHES = { publicKeySha256: sha256(der(signer.publicKey)), attributesSha256: sha256(canonicalJson(ATTRIBUTES)) };
+
+it('a file beside the evidence of an Authenticode signature is refused, because the signature covers parts of it', () => {
+  const request = { algorithm: 'sha256', format: 'authenticode', scheme: 'ecdsa-der', digest: DIGEST };
+  const evidence = { request } as unknown as EvidenceFile;
+  expect(new EvidenceContent(evidence).update(Buffer.from('anything')).faults()).toEqual([
+    expect.stringContaining('verify the signed file with osslsigncode'),
+  ]);
+});
 
 interface Entry {
   readonly action: string;

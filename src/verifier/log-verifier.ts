@@ -1,5 +1,6 @@
 import { base64Bytes, fromBase64 } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
+import { EntryOrder } from './entry-order.js';
 import { GrowingRoot, HASH_BYTES, leafHash } from './merkle-tree.js';
 import { isConsistent } from './merkle-proof.js';
 import { type AcceptedRollback, acceptedRollbackIn, coveringRollback } from './accepted-rollback.js';
@@ -71,6 +72,7 @@ const UNREADABLE = Buffer.alloc(HASH_BYTES);
 export class LogVerifier {
   readonly findings: LogFinding[] = [];
   private readonly tree = new GrowingRoot();
+  private readonly order = new EntryOrder();
   private head: { readonly note: string; readonly key: Buffer } | undefined;
   private checkpoint: Checkpoint | undefined;
   private older: Checkpoint | undefined;
@@ -131,6 +133,15 @@ export class LogVerifier {
     else if ('foreign' in data) this.found(`its entry ${entryId} was not written by the service`, place);
     else if (acceptedRollbackIn(data) !== undefined) this.rollbacks.push(acceptedRollbackIn(data) as AcceptedRollback);
     else if ('missing' in data) this.found(`its entry ${entryId} was removed before it was numbered`, place);
+    if (data !== null) this.checkOrder(data, place);
+  }
+
+  /** Records have neither id nor time. */
+  private checkOrder(data: object, place: number): void {
+    const { id, at } = data as { readonly id?: unknown; readonly at?: unknown };
+    if (typeof id !== 'string' || typeof at !== 'string') return;
+    const fault = this.order.faultOf(id, at);
+    if (fault !== undefined) this.found(`its entry ${fault}`, place);
   }
 
   private compareWith({ size, root }: Checkpoint): void {

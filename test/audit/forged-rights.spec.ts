@@ -6,8 +6,9 @@ import { deviceGrant, makeClient, postForm } from '../auth/oauth-calls.js';
 import { idOf, login, me, newPassword, register } from '../auth/people.js';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
-import { runToEnd, type Service } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { digestOf, read } from '../support/signing.js';
+import { DatabaseOwner } from './database-owner.js';
 
 /**
  * An attacker who has the database, as its owner, and no setting of the service. Each test puts earlier rows back together with their seals, hides entries
@@ -16,23 +17,17 @@ import { digestOf, read } from '../support/signing.js';
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;
+let attacker: DatabaseOwner;
 const sql: ApprovalFixture['stage']['sql'] = (text, values) => place.stage.sql(text, values);
 
 beforeAll(async () => {
   place = await openApprovalFixture();
   ({ service, apiKey } = place);
+  attacker = new DatabaseOwner(place.stage);
 });
 afterAll(() => place.stage.close());
 
-/** Keeps rows of a table, and returns a function that puts them back as they were. */
-async function keep(table: string, where: string): Promise<() => Promise<void>> {
-  const kept = `kept_${randomUUID().replaceAll('-', '')}`;
-  await sql(`CREATE TABLE ${kept} AS SELECT * FROM ${table} WHERE ${where}`);
-  return async () => {
-    await sql(`DELETE FROM ${table} WHERE ${where}`);
-    await sql(`INSERT INTO ${table} SELECT * FROM ${kept}`);
-  };
-}
+const keep: DatabaseOwner['keep'] = (table, where) => attacker.keep(table, where);
 const change = async (id: string, body: object) => {
   const answer = await service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body });
   expect(answer.status).toBe(200);
@@ -42,8 +37,7 @@ const heldFor = (members: readonly Pick<Approver, 'id'>[]) =>
     ...(await held(place, { digest: digestOf(unique('held')), key: key.name })),
     group: groups[0]?.body as { id: string; name: string; version: number },
   }));
-const doctor = async (): Promise<string> =>
-  runToEnd(['doctor', '--json'], place.stage.settings).catch((error: unknown) => (error as { stdout: string }).stdout);
+const doctor = () => attacker.doctor();
 const sessionOf = ({ accessToken }: { readonly accessToken: string }): string =>
   (JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid;
 const signedIn = (answer: Awaited<ReturnType<typeof login>>) => ({ accessToken: answer.body.access_token as string });

@@ -249,10 +249,28 @@ describe('settings of providers', () => {
     '/\t/evil.example',
     'javascript:alert(1)',
     '\\\\evil',
+    '/.//evil.example',
+    '/x/..//evil.example',
+    '/%2e//evil.example',
+    // These redirect to a provider, and a browser takes the fragment along.
+    '/api/auth/oidc/login?provider=two',
+    '/api/%61uth/saml/login',
+    '/oauth/authorize',
   ])('the way back %j is refused', async (returnTo) => {
     const answer = await fetch(begin('one', returnTo), { redirect: 'manual' });
     expect(answer.status).toBe(400);
     expect((await bodyOf(answer)).code).toBe('sso.return-to');
+  });
+
+  it('give their address an empty fragment, so that browsers do not carry that of the page along', async () => {
+    const answer = await fetch(begin('one'), { redirect: 'manual' });
+    expect(answer.headers.get('location')).toMatch(/^http.*#$/);
+  });
+
+  it.each(['cross-site', 'same-site'])('start no sign-in for a page of another site (%s)', async (site) => {
+    const answer = await fetch(begin('one'), { redirect: 'manual', headers: { 'sec-fetch-site': site } });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console']);
+    expect(answer.headers.get('set-cookie')).toBeNull();
   });
 
   it('never show the client secret, and do not store it in clear', async () => {

@@ -88,6 +88,46 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       return read(rotated.body.key);
     },
   },
+  'API key made by a key that was handed to the person': {
+    tables: ['api_key'],
+    make: async (place, owner) =>
+      read((await newApiKey(place.service, await handedKey(place, owner), ['audit:read'])).key),
+  },
+  'API key that such a key became when it replaced itself': {
+    tables: ['api_key'],
+    make: async (place, owner) => {
+      const key = await handedKey(place, owner);
+      const { body: self } = await place.service.call('GET', '/api/auth/me', { key });
+      const body = { expiry: inDays(1), overlapHours: 1 };
+      const next = await place.service.call('POST', `/api/settings/api-keys/${self.id}/rotate`, { key, body });
+      return read(next.body.key);
+    },
+  },
+  'OAuth client made by a key that was handed to the person': {
+    tables: ['oauth_client'],
+    make: async (place, owner) => {
+      const client = await makeClient(place.service, await handedKey(place, owner), ['admin:*']);
+      return clientUse(client.client_id, client.client_secret);
+    },
+  },
+  'API key made through a client whose secret the person replaced': {
+    tables: ['api_key'],
+    make: async (place, owner) => {
+      const { service, apiKey } = place;
+      const other = await newApprover(place, ['admin']);
+      const client = await makeClient(service, other.accessToken, ['admin:*']);
+      const replaced = await service.call('POST', `/api/settings/oauth-clients/${client.client_id}/secret`, {
+        key: owner.accessToken,
+      });
+      const grant = { grant_type: 'client_credentials', client_id: client.client_id };
+      const tokens = await postForm(service, '/oauth/token', { ...grant, client_secret: replaced.body.client_secret });
+      const made = await newApiKey(service, tokens.body.access_token, ['settings:write', 'audit:read']);
+      // Two steps away, and the client belongs to its owner again.
+      const last = await newApiKey(service, made.key, ['audit:read']);
+      await service.call('POST', `/api/settings/oauth-clients/${client.client_id}/secret`, { key: apiKey });
+      return read(last.key);
+    },
+  },
   'OAuth client': {
     tables: ['oauth_client'],
     make: async ({ service }, owner) => {
@@ -197,6 +237,14 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
 };
+
+/** A key of somebody else whose successor was shown to the person. */
+async function handedKey({ service, apiKey }: ApprovalFixture, owner: Approver): Promise<string> {
+  const { id } = await newApiKey(service, apiKey, ['admin:*']);
+  const body = { expiry: inDays(1), overlapHours: 1 };
+  const rotated = await service.call('POST', `/api/settings/api-keys/${id}/rotate`, { key: owner.accessToken, body });
+  return rotated.body.key;
+}
 
 function clientUse(client_id: string, client_secret: string): Use {
   return async (at) => {

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newApprover, openApprovalFixture, type ApprovalFixture } from '../approvals/approvers.js';
+import { type Approver, newApprover, openApprovalFixture, type ApprovalFixture } from '../approvals/approvers.js';
+import { inDays, newApiKey } from '../support/access.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
+import { makeClient, postForm } from './oauth-calls.js';
 import { KINDS, type Kind } from './owned-credentials.js';
+import { login, me, newPassword } from './people.js';
 
 /** Tables with a secret, or its hash, that is not the credential of a caller, and why. */
 const OTHERS: Readonly<Record<string, string>> = {
@@ -75,6 +78,120 @@ describe.each(Object.entries(KINDS))('%s', (name, { make, once, forAll }: Kind) 
       expect(staysGood ? [200] : REFUSED).toContain(status);
     },
   );
+});
+
+describe('what ends', () => {
+  const call = (method: string, path: string, key: string, body?: object) =>
+    place.service.call(method, path, { key, ...(body === undefined ? {} : { body }) });
+
+  it('a token of a client ends with the secret by which it was obtained', async () => {
+    const client = await makeClient(place.service, place.apiKey, ['admin:*']);
+    const path = `/api/settings/oauth-clients/${client.client_id}/secret`;
+    const leaver = await newApprover(place, ['admin']);
+    const { body: own } = await call('POST', path, leaver.accessToken);
+    const grant = { grant_type: 'client_credentials', client_id: client.client_id };
+    const { body } = await postForm(place.service, '/oauth/token', { ...grant, client_secret: own.client_secret });
+    expect((await me(place.service, body.access_token)).status).toBe(200);
+    await call('PATCH', `/api/settings/users/${leaver.id}`, place.apiKey, { disabled: true });
+    const { body: next } = await call('POST', path, place.apiKey);
+    await until('the token is refused', SECONDS, async () => (await me(other, body.access_token)).status === 401);
+    const fresh = await postForm(place.service, '/oauth/token', { ...grant, client_secret: next.client_secret });
+    expect((await me(other, fresh.body.access_token)).status).toBe(200);
+  });
+
+  it('a sign-in with the old password opens no session once the new one is set', async () => {
+    const person = await newApprover(place, ['viewer']);
+    const tokens: string[] = [];
+    let isOver = false;
+    const hammer = async () => {
+      while (!isOver) {
+        const { status, body } = await login(other, person.email, person.password);
+        if (status === 200) tokens.push(body.access_token);
+        else isOver = true;
+      }
+    };
+    const running = [hammer(), hammer(), hammer()];
+    await until('somebody signs in', SECONDS, async () => Promise.resolve(tokens.length > 0));
+    const change = { currentPassword: person.password, password: newPassword() };
+    const changed = await call('POST', '/api/auth/password', person.accessToken, change);
+    await Promise.all(running);
+    expect(changed.status).toBe(204);
+    await until('no session of the old password is left', SECONDS, async () => {
+      const answers = await Promise.all(tokens.map((token) => me(place.service, token)));
+      return answers.every(({ status }) => status === 401);
+    });
+  });
+
+  it('a link to set a password ends when the password is set in another way, and when all sessions are ended', async () => {
+    const person = await newApprover(place, ['viewer']);
+    const link = async () => {
+      await place.service.call('POST', '/api/auth/password/forgot', { body: { email: person.email } });
+      return until('the link is stored', SECONDS, async () => {
+        const rows = await place.stage.sql<{ id: string }>(
+          `SELECT id FROM password_reset WHERE user_id = $1 AND used_at IS NULL`,
+          [person.id],
+        );
+        return rows[0]?.id;
+      });
+    };
+    const isOpen = async (id: string) =>
+      (await place.stage.sql(`SELECT FROM password_reset WHERE id = $1 AND used_at IS NULL`, [id])).length === 1;
+    const before = await link();
+    const password = newPassword();
+    const change = { currentPassword: person.password, password };
+    expect((await call('POST', '/api/auth/password', person.accessToken, change)).status).toBe(204);
+    expect(await isOpen(before)).toBe(false);
+    const again = await link();
+    expect((await call('DELETE', `/api/settings/users/${person.id}/sessions`, place.apiKey)).status).toBe(204);
+    expect(await isOpen(again)).toBe(false);
+  });
+});
+
+describe('in the seconds in which a process has somebody in its cache, they', () => {
+  const cached = async (key: string) => expect((await me(other, key)).status).toBe(200);
+  const patch = (at: Service, key: string, id: string, body: object) =>
+    at.call('PATCH', `/api/settings/users/${id}`, { key, body });
+  const SOON = { expiry: inDays(1), name: 'successor', permissions: ['audit:read'] };
+
+  it('do not undo that they were disabled or lowered', async () => {
+    const person = await newApprover(place, ['admin']);
+    const { key } = await newApiKey(place.service, person.accessToken, ['admin:*']);
+    for (const lost of [{ roles: ['viewer'] }, { disabled: true }]) {
+      await cached(key);
+      expect((await patch(place.service, place.apiKey, person.id, lost)).status).toBe(200);
+      const undone = await patch(other, key, person.id, { roles: ['admin'], disabled: false });
+      expect([401, 403]).toContain(undone.status);
+    }
+  });
+
+  it.each(['key', 'session', 'client'] as const)('make no credential with a %s that was ended', async (kind) => {
+    const person = await newApprover(place, ['admin']);
+    const { key, end } = await ending(person)[kind]();
+    await cached(key);
+    expect((await end()).status).toBe(204);
+    expect((await other.call('POST', '/api/settings/api-keys', { key, body: SOON })).status).toBe(401);
+  });
+
+  const ending = (person: Approver) => ({
+    key: async () => {
+      const { key, id } = await newApiKey(place.service, person.accessToken, ['admin:*']);
+      const end = () => place.service.call('DELETE', `/api/settings/api-keys/${id}`, { key: place.apiKey });
+      return { key, end };
+    },
+    session: () => {
+      const path = `/api/settings/users/${person.id}/sessions`;
+      const end = () => place.service.call('DELETE', path, { key: place.apiKey });
+      return Promise.resolve({ key: person.accessToken, end });
+    },
+    client: async () => {
+      const { client_id, client_secret } = await makeClient(place.service, person.accessToken, ['admin:*']);
+      const grant = { grant_type: 'client_credentials', client_id, client_secret };
+      const { body } = await postForm(place.service, '/oauth/token', grant);
+      const path = `/api/settings/oauth-clients/${client_id}`;
+      const end = () => place.service.call('DELETE', path, { key: place.apiKey });
+      return { key: body.access_token as string, end };
+    },
+  });
 });
 
 it('every table with a secret is known here: as a kind of credential, or why it is none', async () => {

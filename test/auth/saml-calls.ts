@@ -41,8 +41,9 @@ const unescaped = (text: string) =>
 export const postResponse = (service: Service, encoded: string): Promise<Response> =>
   new Browser().postForm(`${service.url}/api/auth/saml/callback`, { SAMLResponse: encoded });
 
+/** The ticket in the address at which the browser that began completes the sign-in. */
 export const ticketIn = (response: Response): string =>
-  /#ticket=(\w+)$/.exec(response.headers.get('location') ?? '')?.[1] ?? '';
+  /\?ticket=(\w+)$/.exec(response.headers.get('location') ?? '')?.[1] ?? '';
 
 export async function redeem(service: Service, browser: Browser, ticket: string) {
   const response = await browser.request(`${service.url}/api/auth/sso/tokens`, {

@@ -64,7 +64,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     const browser = new Browser();
     const arrived = await post(await responseFor(browser, 'ada'));
     expect(arrived.status).toBe(303);
-    expect(arrived.headers.get('location')).toMatch(/^\/console#ticket=/);
+    expect(arrived.headers.get('location')).toMatch(/^\/api\/auth\/sso\/complete\?ticket=/);
     const { status, body } = await redeem(browser, ticketIn(arrived));
     expect(status).toBe(200);
     const who = await me(service, body['access_token'] ?? '');
@@ -95,6 +95,20 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     const victim = new Browser();
     await victim.request(`${service.url}/api/auth/saml/login`);
     expect((await redeem(victim, ticket)).body['code']).toBe('sso.unknown');
+  });
+
+  it('leads only the browser that began to the page with the ticket', async () => {
+    const complete = (at: Browser, ticket: string) =>
+      at.request(`${service.url}/api/auth/sso/complete?ticket=${ticket}`);
+    const beginner = new Browser();
+    const ticket = ticketIn(await post(await responseFor(beginner, 'ada')));
+    expect((await complete(beginner, ticket)).headers.get('location')).toBe(`/console#ticket=${ticket}`);
+    expect((await redeem(beginner, ticket)).status).toBe(200);
+
+    // Somebody began, and had the victim sign in at the provider.
+    const stolen = ticketIn(await post(await responseFor(beginner, 'ada')));
+    await assertRefused(await complete(new Browser(), stolen), 'sso.unknown');
+    expect((await redeem(beginner, stolen)).body['code']).toBe('sso.unknown');
   });
 
   it('refuses a response that nobody asked for', async () => {

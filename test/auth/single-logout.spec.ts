@@ -7,7 +7,7 @@ import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
-import { postForm } from './oauth-calls.js';
+import { deviceGrant, makeClient, postForm } from './oauth-calls.js';
 import { atKnownAddress, me, PEERS_HERE } from './people.js';
 
 const idp = new OpenIdPeer();
@@ -46,10 +46,10 @@ interface SignedIn {
   readonly sid: string;
 }
 
-async function signIn(account: string): Promise<SignedIn> {
-  const browser = new Browser();
+/** Signs in at the provider, up to the ticket. */
+async function ticketOf(browser: Browser, account: string): Promise<string> {
   const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
-  let place = (await browser.follow(`${service.url}/api/auth/oidc/login`)).url;
+  let place = (await browser.follow(`${service.url}/api/auth/oidc/login?provider=main`)).url;
   while (!isOurs(place)) {
     const html = await (await browser.request(place)).text();
     const prompt = /name="prompt" value="([^"]+)"/.exec(html)?.[1] ?? '';
@@ -58,10 +58,18 @@ async function signIn(account: string): Promise<SignedIn> {
     place = (await browser.follow(new URL(posted.headers.get('location') ?? '', place).href, isOurs)).url;
   }
   const arrived = await browser.request(place);
-  const ticket = /#ticket=(\w+)$/.exec(arrived.headers.get('location') ?? '')?.[1];
+  return /#ticket=(\w+)$/.exec(arrived.headers.get('location') ?? '')?.[1] ?? '';
+}
+
+function tokensFor(browser: Browser, ticket: string): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
   const init = { method: 'POST', headers, body: JSON.stringify({ ticket }) };
-  const answer = await browser.request(`${service.url}/api/auth/sso/tokens`, init);
+  return browser.request(`${service.url}/api/auth/sso/tokens`, init);
+}
+
+async function signIn(account: string): Promise<SignedIn> {
+  const browser = new Browser();
+  const answer = await tokensFor(browser, await ticketOf(browser, account));
   const { access_token: token = '' } = (await answer.json()) as Record<string, string>;
   const { session } = (await me(service, token)).body;
   const [row] = await stage.sql<{ sid: string }>(`SELECT external_session AS sid FROM auth_session WHERE id = $1`, [
@@ -142,6 +150,35 @@ describe('signing out', () => {
     await overEverywhere(one);
     await overEverywhere(two);
     expect(await statusOf(stays)).toBe(200);
+  });
+
+  it('ends what was to become a session: a device code that was approved in it, and a ticket', async () => {
+    const person = await signIn('ada');
+    const client = await makeClient(service, apiKey, ['sign:read'], 'public');
+    const { body: device } = await postForm(service, '/oauth/device_authorization', { client_id: client.client_id });
+    await service.call('POST', `/api/auth/device/${device.user_code}/approve`, { key: person.token });
+    const browser = new Browser();
+    const ticket = await ticketOf(browser, 'ada');
+    expect((await post(await idp.sign(claims({ sub: 'ada' })))).status).toBe(200);
+    const redeemed = await postForm(service, '/oauth/token', deviceGrant(client, device.device_code));
+    expect(redeemed.body.error).toBe('access_denied');
+    expect((await tokensFor(browser, ticket)).status).toBe(401);
+  });
+
+  it('reaches each of two providers that are clients of one issuer', async () => {
+    const person = await signIn('bob');
+    const body = { label: 'x', enabled: true, rules: [], issuer: idp.issuer, clientId: 'first-in-the-list' };
+    // Listed before `main`.
+    const second = '/api/settings/identity-providers/oidc/aaa';
+    const put = await service.call('PUT', second, { key: apiKey, body: { ...body, clientAuthentication: 'none' } });
+    expect(put.status).toBe(200);
+    await stage.change(
+      `UPDATE identity_provider SET id = '00000000-0000-7000-8000-000000000000' WHERE name = 'aaa'`,
+      [],
+    );
+    expect((await post(await idp.sign(claims({ sid: person.sid })))).status).toBe(200);
+    await overEverywhere(person);
+    await service.call('DELETE', '/api/settings/identity-providers/aaa', { key: apiKey });
   });
 
   it('that is replayed ends no later session', async () => {

@@ -139,7 +139,7 @@ describe('responses', () => {
     const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
     const { url } = await browser.follow(`${service.url}/api/auth/oidc/login?provider=op`, isOurs);
     await put({ enabled: false });
-    expect((await arrivalOf(await browser.request(url))).code).toBe('identity-provider.missing');
+    expect((await arrivalOf(await browser.request(url))).code).toBe('sso.unknown');
   });
 
   const changed = async (change: (xml: string) => string) => {

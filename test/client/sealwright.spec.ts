@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -49,8 +58,24 @@ describe('sealwright sign and verify', () => {
     const check = ['dgst', '-sha256', '-verify', key, '-signature', `${file}.sig`, file];
     expect(ask('openssl', check)).toMatchObject({ ok: true });
     const verified = await sealwright(['verify', file, '--key', 'ec-p256']);
-    expect(verified).toMatchObject({ code: 0, out: expect.stringContaining('ok  signature: by version 1') });
+    expect(verified).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('ok  signature: by version 1 of the key "ec-p256"'),
+    });
     expect(verified.out).toMatch(/\nvalid\n$/);
+  });
+
+  it('writes no signature through a link that was left beside the file', async () => {
+    const [linked, elsewhere] = [join(home, 'linked.bin'), join(home, 'elsewhere')];
+    writeFileSync(linked, 'content');
+    writeFileSync(elsewhere, 'kept');
+    symlinkSync(elsewhere, `${linked}.sig`);
+    const refused = await sealwright(['sign', linked, '--key', 'ec-p256']);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('is a symbolic link') });
+    expect(readFileSync(elsewhere, 'utf8')).toBe('kept');
+    // A link that the caller names is followed.
+    expect((await sealwright(['sign', linked, '--key', 'ec-p256', '--out', `${linked}.sig`])).code).toBe(0);
+    expect(readFileSync(elsewhere, 'utf8')).not.toBe('kept');
   });
 
   it.each([

@@ -60,6 +60,8 @@ export interface Quirks {
   refusal: Record<string, string> | undefined;
   /** Names itself in the answer (RFC 9207). */
   iss: string | undefined;
+  /** Waits for this before it answers at the token endpoint. */
+  held: Promise<void> | undefined;
   /** Takes pushed authorization requests alone (RFC 9126). */
   isPushed: boolean;
 }
@@ -76,6 +78,8 @@ export class QuirkyProvider {
   readonly seen: string[] = [];
   /** How often its keys were read. */
   keysRead = 0;
+  /** How often its discovery document was read. */
+  documentsRead = 0;
   /** Queries of the authorization endpoint. */
   readonly asked: URLSearchParams[] = [];
 
@@ -97,6 +101,7 @@ export class QuirkyProvider {
       contentType: 'application/json',
       refusal: undefined,
       iss: undefined,
+      held: undefined,
       isPushed: false,
     };
     this.quirks = this.original;
@@ -134,6 +139,7 @@ export class QuirkyProvider {
     const url = new URL(request.url ?? '/', this.origin);
     const json = (status: number, value: unknown) =>
       response.writeHead(status, { 'content-type': this.quirks.contentType }).end(JSON.stringify(value));
+    if (url.pathname.includes('/.well-known/')) this.documentsRead += 1;
     if (url.pathname === this.quirks.wellKnown) json(200, this.document());
     else if (url.pathname === '/authorize')
       response.writeHead(302, { location: this.authorized(url.searchParams) }).end();
@@ -151,21 +157,29 @@ export class QuirkyProvider {
         .end(await this.signedUserinfo(this.quirks.userinfoKey));
     else if (url.pathname === '/userinfo')
       json(this.quirks.userinfoStatus, { sub: 'somebody', ...this.quirks.userinfo });
-    else if (url.pathname === '/token') {
-      const used = await this.clientBy(request.headers.authorization, body);
-      this.seen.push(used);
-      const code = this.codes.get(body.get('code') ?? '');
-      if (used !== this.quirks.method)
-        json(401, { error: 'invalid_client', error_description: `registered for\u0007 ${this.quirks.method}` });
-      else if (code === undefined) json(400, { error: 'invalid_grant' });
-      else
-        json(200, {
-          access_token: 'an-access-token',
-          token_type: 'Bearer',
-          id_token: await this.idToken(code.nonce),
-          ...this.quirks.tokens,
-        });
-    } else json(404, {});
+    else if (url.pathname === '/token') await this.giveTokens(request.headers.authorization, body, json);
+    else json(404, {});
+  }
+
+  private async giveTokens(
+    authorization: string | undefined,
+    body: URLSearchParams,
+    json: (status: number, value: unknown) => unknown,
+  ): Promise<void> {
+    const used = await this.clientBy(authorization, body);
+    this.seen.push(used);
+    await this.quirks.held;
+    const code = this.codes.get(body.get('code') ?? '');
+    if (used !== this.quirks.method)
+      json(401, { error: 'invalid_client', error_description: `registered for\u0007 ${this.quirks.method}` });
+    else if (code === undefined) json(400, { error: 'invalid_grant' });
+    else
+      json(200, {
+        access_token: 'an-access-token',
+        token_type: 'Bearer',
+        id_token: await this.idToken(code.nonce),
+        ...this.quirks.tokens,
+      });
   }
 
   private document(): Record<string, unknown> {

@@ -307,6 +307,15 @@ describe.runIf(canRunSshd())('the algorithms of a host', () => {
     expect(await test()).toMatchObject({ ok: true });
   });
 
+  it('that let the host choose the group of the key exchange are not offered, since one packet would stop the process', async () => {
+    const offer = 'diffie-hellman-group-exchange-sha256';
+    const { id, test } = await hostWith([`KexAlgorithms ${offer}`]);
+    const refusal = { code: 'host.no-algorithm', detail: expect.stringContaining(offer) };
+    expect(await test()).toMatchObject(refusal);
+    await call('PATCH', `/v1/hosts/${id}`, { legacyAlgorithms: true }, { 'if-match': '"1"' });
+    expect(await test()).toMatchObject(refusal);
+  });
+
   it('for logins are named as a reason why a key is refused', async () => {
     const { test } = await hostWith(['PubkeyAcceptedAlgorithms ssh-rsa']);
     expect(await test()).toMatchObject({

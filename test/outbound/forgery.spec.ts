@@ -70,6 +70,13 @@ describe('without an allow-list', () => {
   });
 });
 
+it('an answer that switches protocols ends the call with an error, not with silence', async () => {
+  good.reacts((response) =>
+    response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
+  );
+  await expect(post(`http://${GOOD}:${good.port}/`)).rejects.toThrow('without an answer');
+});
+
 describe('a name', () => {
   it('that resolves to what is allowed is called there', async () => {
     names.says(() => [GOOD]);

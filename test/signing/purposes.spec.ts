@@ -59,6 +59,16 @@ describe('a key signs what it is for and nothing else', () => {
     expect(stage.operationsOn(digestOf(message))).toBe(0);
   });
 
+  it('the signature of a key for another purpose than code and documents is valid only if that key is named', async () => {
+    const message = randomBytes(16);
+    const { signature } = (await ask('tls-client', 'tls-client', message)).body;
+    const verify = (key?: string) =>
+      service.call('POST', '/api/v1/verify', { key: apiKey, body: { digest: digestOf(message), signature, key } });
+    expect((await verify()).body.valid).toBe(false);
+    const { body } = await verify('for-tls-client');
+    expect([body.valid, body.checks[0].detail]).toEqual([true, 'by version 1 of the key "for-tls-client"']);
+  });
+
   it('the purpose is part of the label in the token: changing the row gives no signature', async () => {
     const login = keys.get('ssh-login');
     await stage.change(`UPDATE signing_key SET purpose = 'code-signing', revision = revision + 1 WHERE id = $1`, [

@@ -13,6 +13,7 @@ export interface UsedCode {
 
 /** Call sites that pass on a code, as `file kind`. These codes are found where they originate. */
 const PASSED_ON = [
+  'src/platform/errors/problem.ts missing', // missing()
   'src/inventory/imports/ingest-threads.ts kind', // what a thread refused
   'src/platform/http/server/problem.filter.ts malformed', // OF_HTTP
   'src/signing/formats/format-writers.ts malformed', // invalid()
@@ -61,7 +62,7 @@ function ofProblem(node: ts.Node, file: string): UsedCode[] {
 
 /** A literal, a choice between literals, a parameter of a helper, or a template around one. */
 function codesOf(node: ts.Node): string[] {
-  if (ts.isIdentifier(node)) return passedFor(node);
+  if (ts.isIdentifier(node)) return [...passedFor(node), ...constantOf(node)];
   if (!ts.isTemplateExpression(node)) return literalsIn(node);
   const [span] = node.templateSpans;
   return span === undefined
@@ -96,6 +97,10 @@ const HELPERS = new Map<string, { readonly place: number; readonly kind: string;
 
 function ofHelpers(node: ts.Node, file: string): UsedCode[] {
   if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return [];
+  const [resource] = node.arguments ?? [];
+  // Other functions of this name take a sentence or a pointer.
+  if (node.expression.getText() === 'missing' && resource !== undefined && ts.isStringLiteral(resource))
+    return /^[a-z-]+$/.test(resource.text) ? [{ code: `${resource.text}.missing`, kind: 'missing', file }] : [];
   const helper = HELPERS.get(node.expression.getText());
   const codeNode = helper === undefined ? undefined : node.arguments?.[helper.place];
   if (helper === undefined || codeNode === undefined || !file.endsWith(helper.in ?? '')) return [];

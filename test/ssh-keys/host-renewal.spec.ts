@@ -9,6 +9,7 @@ import { exchange, newTrust, trustIssuer } from '../auth/workload-calls.js';
 import { sealwright } from '../client/program.js';
 import { KUBERNETES } from '../fakes/workload-claims.js';
 import { WorkloadIssuer } from '../fakes/workload-issuer.js';
+import { inDays } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { SshFleet } from '../support/rotations.js';
 import { until } from '../support/signing.js';
@@ -213,6 +214,32 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     await until('an alert about the host', 20, async () => (await alerts()).some(({ name }) => name === first.keyId));
     expect(await renew((await issue()).certificate)).toMatchObject({ status: 201 });
   });
+
+  it('is not renewed for an API key that was revoked, nor for somebody who was shown it and left', async () => {
+    const path = `/v1/ssh-ca/${authorityId}/certificates`;
+    const own = await field.ask('POST', '/api/settings/api-keys', keyOrder());
+    const { body: byOwn } = await service.call('POST', path, { key: own.key, body: order() });
+    const renewed = await renew(byOwn.certificate);
+    expect(renewed.status).toBe(201);
+    await field.ask('DELETE', `/api/settings/api-keys/${own.id}`);
+    assertProblem(await renew(byOwn.certificate), { status: 403, code: 'ssh-renewal.paused' });
+    const [next] = await stage.sql<{ credential: string }>(
+      `SELECT request -> 'renewal' ->> 'credential' AS credential FROM ssh_certificate WHERE id = $1`,
+      [renewed.body.id],
+    );
+    expect(next?.credential).toBe(own.id);
+
+    const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
+    const { id } = await field.ask('POST', '/api/settings/api-keys', keyOrder());
+    const { expiry } = keyOrder();
+    const rotate = { key: leaver.accessToken, body: { expiry, overlapHours: 1 } };
+    const { body: handed } = await service.call('POST', `/api/settings/api-keys/${id}/rotate`, rotate);
+    const { body: byHanded } = await service.call('POST', path, { key: handed.key, body: order() });
+    await field.ask('PATCH', `/api/settings/users/${leaver.id}`, { disabled: true });
+    assertProblem(await renew(byHanded.certificate), { status: 403, code: 'ssh-renewal.paused' });
+  });
+
+  const keyOrder = () => ({ name: unique('key'), permissions: ['admin:*'], expiry: inDays(1) });
 
   it('waits for people where a policy asks for them at a renewal, who see that it is one', async () => {
     const people = await newTeam({ stage, service, apiKey }, 'ann', 'bea');

@@ -26,6 +26,31 @@ export function claimMatches(pattern: string, value: string): boolean {
   return isRest && begin.every((part, i) => fits(part, given[i]));
 }
 
+/**
+ * claimMayMatch reports whether a value of a claim could be meant by a pattern. It is true for every value that `claimMatches` accepts, and for
+ * values that `claimMatches` cannot judge, because they have characters or segments that no wildcard stands for: there a wildcard stands for any
+ * characters. For rules that must hold in doubt, such as the conditions of an approval policy.
+ */
+export function claimMayMatch(pattern: string, value: string): boolean {
+  if (!pattern.includes('*') || claimMatches(pattern, value)) return claimMatches(pattern, value);
+  const parts = value.split(SEPARATORS);
+  const isPlain = parts.every((part, i) => i % 2 === 1 || (PLAIN_SEGMENT.test(part) && !isPathTrick(part, i)));
+  return !isPlain && containsInOrder(value, pattern.split(/\*+/));
+}
+
+/** containsInOrder reports whether the value begins with the first text, ends with the last, and has the others between them in this order. */
+function containsInOrder(value: string, texts: readonly string[]): boolean {
+  const [first = '', last = ''] = [texts[0], texts.at(-1)];
+  if (!value.startsWith(first)) return false;
+  let at = first.length;
+  for (const text of texts.slice(1, -1)) {
+    const found = value.indexOf(text, at);
+    if (found === -1) return false;
+    at = found + text.length;
+  }
+  return value.length - last.length >= at && value.endsWith(last);
+}
+
 /** Why a text cannot be a pattern, for whoever writes one; undefined if it can. */
 export function faultOfPattern(pattern: string): string | undefined {
   if (!pattern.isWellFormed() || CONTROL.test(pattern)) return 'has a control character or half a surrogate pair';

@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsString, Length, Matches, ValidateBy } from 'class-validator';
+import { Matches, ValidateBy } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { ListOf, Text } from '../../platform/http/fields/fields.js';
 import { faultOfPattern } from './claim-pattern.js';
 import type { ClaimCondition, Claims, VerifiedIdentity } from './verified-identity.js';
 
@@ -21,19 +23,9 @@ export function AreClaimPatterns(isMeant: (body: object) => boolean = () => true
 
 export class ClaimConditionBody implements ClaimCondition {
   /** Name of a claim, or a JSON pointer (RFC 6901) to one that is nested: `/kubernetes.io/namespace`. @example repository */
-  @IsString()
-  @Length(1, 200)
-  @Matches(/^[\x21-\x7e]+$/)
-  claim: string;
-
+  @Text(1, 200) @Matches(/^[\x21-\x7e]+$/) claim: string;
   /** One of them must match. `*` stands for characters within a segment (`refs/tags/v*`), `**` at the end for the rest of a path. @example ["org/app"] */
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(50)
-  @IsString({ each: true })
-  @Length(1, 500, { each: true })
-  @AreClaimPatterns()
-  values: string[];
+  @ListOf(Text(1, 500), { min: 1, max: 50 }) @AreClaimPatterns() values: string[];
 }
 
 export class IdentityTrustView {
@@ -61,7 +53,7 @@ export class VerifiedIdentityView {
   keyThumbprint: string;
 
   static of(identity: VerifiedIdentity): VerifiedIdentityView {
-    const { id, trust, claims, tokenSha256, keyThumbprint } = identity;
-    return { id, trust: { id: trust.id, name: trust.name }, claims, tokenSha256, keyThumbprint };
+    const { trust } = identity;
+    return viewOf(VerifiedIdentityView, identity, { trust: { id: trust.id, name: trust.name } });
   }
 }

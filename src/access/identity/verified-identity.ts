@@ -61,6 +61,8 @@ const MAX_DEPTH = 4;
 export function identityFacts({ claims, trust }: VerifiedIdentity): Record<string, string[]> {
   const facts = new Map<string, string[]>();
   for (const [name, value] of Object.entries(claims)) {
+    // A name that begins with a slash would be taken for the JSON pointer of a nested claim.
+    if (name.startsWith('/')) continue;
     const texts = textsOf(value);
     if (texts.length > 0) facts.set(`verified.${name}`, texts);
     else addNested(facts, `/${pointerStep(name)}`, value, 1);

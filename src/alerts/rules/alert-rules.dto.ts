@@ -1,22 +1,7 @@
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayUnique,
-  IsBoolean,
-  IsEmail,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsEmail, IsOptional, IsUUID } from 'class-validator';
+import { Flag, Int, Moment, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { Nullable } from '../../platform/http/body-shape.js';
-import { IsDateTime } from '../../platform/http/field-rules.js';
 import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../model/alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
 import type { NotificationChannel } from '../model/alert.entity.js';
@@ -40,62 +25,24 @@ const WEBHOOKS = {
 
 export class RuleParametersBody {
   /** For risk-threshold: this level and worse. */
-  @ApiProperty({ enum: RISK_LEVELS, example: 'HIGH', required: false })
-  @IsOptional()
-  @IsIn(RISK_LEVELS)
-  level?: RiskLevel;
-
+  @Optional(OneOf(RISK_LEVELS, { example: 'HIGH' })) level?: RiskLevel;
   /** For certificate-expiring: how long before its end. @example 30 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(365)
-  days?: number;
+  @Optional(Int(1, 365)) days?: number;
 }
 
 export class CreateAlertRuleBody {
   /** Unique. @example 'certificates of the web team' */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** What it waits for. */
-  @ApiProperty({ enum: ALERT_CONDITIONS, example: 'certificate-expiring' })
-  @IsIn(ALERT_CONDITIONS)
-  condition: AlertConditionName;
-
-  @ApiProperty({ type: RuleParametersBody, required: false, example: { days: 30 } })
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => RuleParametersBody)
-  parameters?: RuleParametersBody;
-
-  @ApiProperty({ enum: SEVERITIES, example: 'warning', required: false })
-  @IsOptional()
-  @IsIn(SEVERITIES)
-  severity?: Severity;
-
+  @OneOf(ALERT_CONDITIONS, { example: 'certificate-expiring' }) condition: AlertConditionName;
+  @Optional(Nested(RuleParametersBody, { example: { days: 30 } })) parameters?: RuleParametersBody;
+  @Optional(OneOf(SEVERITIES, { example: 'warning' })) severity?: Severity;
   /** `subject`: an alert for each thing that it happens to; `rule`: one for all. */
-  @ApiProperty({ enum: GROUPINGS, example: 'subject', required: false })
-  @IsOptional()
-  @IsIn(GROUPINGS)
-  grouping?: Grouping;
-
+  @Optional(OneOf(GROUPINGS, { example: 'subject' })) grouping?: Grouping;
   /** Least time between two notifications of one alert. @example 60 */
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(10_080)
-  coolDownMinutes?: number;
-
+  @Optional(Int(0, 10_080)) coolDownMinutes?: number;
   /** Who gets mails; without any, SVC_ALERT_EMAIL_TO. */
-  @ApiProperty(EMAILS)
-  @IsOptional()
-  @IsEmail({}, { each: true })
-  @ArrayMaxSize(20)
-  @ArrayUnique()
-  emails?: string[];
-
+  @ApiProperty(EMAILS) @IsOptional() @IsEmail({}, { each: true }) @ArrayMaxSize(20) @ArrayUnique() emails?: string[];
   /** Webhook endpoints that are told, besides those that listen to `alert.*`. */
   @ApiProperty(WEBHOOKS)
   @IsOptional()
@@ -123,16 +70,9 @@ export class CreateAlertRuleBody {
 /** What is left out stays as it is. */
 export class ChangeAlertRuleBody extends PartialType(OmitType(CreateAlertRuleBody, ['condition', 'toOrder'])) {
   /** @example true */
-  @IsOptional()
-  @IsBoolean()
-  enabled?: boolean;
-
+  @Optional(Flag()) enabled?: boolean;
   /** Until then nobody is told; null ends it. */
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, example: '2026-12-01T08:00:00Z' })
-  @IsOptional()
-  @Nullable()
-  @IsDateTime()
-  mutedUntil?: Date | null;
+  @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 
   toChange(): AlertRuleChange {
     const { parameters, ...others } = this;
@@ -146,20 +86,14 @@ export class AlertRuleView {
   id: string;
   /** @example 'certificates of the web team' */
   name: string;
-  @ApiProperty({ enum: ALERT_CONDITIONS, example: 'certificate-expiring' })
-  condition: AlertConditionName;
-  @ApiProperty({ type: RuleParametersBody, example: { days: 30 } })
-  parameters: RuleParametersBody;
-  @ApiProperty({ enum: SEVERITIES, example: 'warning' })
-  severity: Severity;
-  @ApiProperty({ enum: GROUPINGS, example: 'subject' })
-  grouping: Grouping;
+  @ApiProperty({ enum: ALERT_CONDITIONS, example: 'certificate-expiring' }) condition: AlertConditionName;
+  @ApiProperty({ type: RuleParametersBody, example: { days: 30 } }) parameters: RuleParametersBody;
+  @ApiProperty({ enum: SEVERITIES, example: 'warning' }) severity: Severity;
+  @ApiProperty({ enum: GROUPINGS, example: 'subject' }) grouping: Grouping;
   /** @example 60 */
   coolDownMinutes: number;
-  @ApiProperty(EMAILS)
-  emails: string[];
-  @ApiProperty(WEBHOOKS)
-  webhooks: string[];
+  @ApiProperty(EMAILS) emails: string[];
+  @ApiProperty(WEBHOOKS) webhooks: string[];
   /** @example true */
   enabled: boolean;
   mutedUntil: Date | null;
@@ -180,8 +114,7 @@ export class AlertRuleList {
 }
 
 export class SentView {
-  @ApiProperty({ enum: ['email', 'webhook'], example: 'email' })
-  channel: NotificationChannel;
+  @ApiProperty({ enum: ['email', 'webhook'], example: 'email' }) channel: NotificationChannel;
   /** The mail, or the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   reference: string;
 }

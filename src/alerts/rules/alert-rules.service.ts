@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
@@ -73,7 +73,7 @@ export class AlertRulesService {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(AlertRule, { id });
-      if (affected !== 1) throw missing();
+      if (affected !== 1) throw missing('alert-rule');
       await tx.query(
         `UPDATE alert SET status = 'RESOLVED', resolved_at = now(), resolved_by = $2, notify_at = NULL WHERE rule_id = $1 AND status <> 'RESOLVED'`,
         [id, caller.name],
@@ -120,7 +120,7 @@ export class AlertRulesService {
 
 async function find(tx: EntityManager, id: string): Promise<AlertRule> {
   const rule = await tx.findOneBy(AlertRule, { id });
-  if (rule === null) throw missing();
+  if (rule === null) throw missing('alert-rule');
   return rule;
 }
 
@@ -139,8 +139,4 @@ async function assertWebhooks(tx: EntityManager, ids: readonly string[]): Promis
   const errors = ids.flatMap((id, i) => (known.has(id) ? [] : [{ pointer: `/webhooks/${i}`, detail: 'is not known' }]));
   if (errors.length > 0)
     throw new Problem('refused', 'alert-rule.webhook', 'A webhook endpoint is not known.', { errors });
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'alert-rule.missing', 'There is no such alert rule.');
 }

@@ -4,7 +4,7 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
@@ -80,7 +80,7 @@ export class WebhookEndpointsService {
 
   async get(id: string): Promise<WebhookEndpoint> {
     const row = await this.db.manager.findOneBy(WebhookEndpoint, { id });
-    if (row === null) throw missing();
+    if (row === null) throw missing('webhook');
     return row;
   }
 
@@ -118,7 +118,7 @@ export class WebhookEndpointsService {
     const sealed = await this.secrets.closeSecret(id, secret);
     const row = await this.db.transaction(async (tx) => {
       const before = await tx.findOne(WebhookEndpoint, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (before === null) throw missing();
+      if (before === null) throw missing('webhook');
       if (before.secret === null)
         throw new Problem('conflict', 'webhook.no-secret', 'Messages to Slack and Teams are not signed.');
       await keepOldSecret(tx, id, before.secret, overlapHours);
@@ -134,7 +134,7 @@ export class WebhookEndpointsService {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(WebhookEndpoint, { id });
-      if (affected !== 1) throw missing();
+      if (affected !== 1) throw missing('webhook');
       await tx.delete(WebhookOldSecret, { endpointId: id });
       await giveUpWaiting(tx, id);
       await this.record(tx, caller, 'webhook.removed', id);
@@ -176,10 +176,6 @@ function assertKnownEvents(events: readonly string[]): void {
 function shownUrl(url: string, format: WebhookFormat): string {
   const { origin, pathname } = new URL(url);
   return format === 'standard' ? `${origin}${pathname}` : origin;
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'webhook.missing', 'There is no such webhook endpoint.');
 }
 
 /** Maximum old secrets: each signs every message. */

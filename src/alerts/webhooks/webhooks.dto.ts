@@ -1,19 +1,8 @@
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayUnique,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
+import { ArrayMaxSize, ArrayUnique, IsOptional, Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Flag, Int, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { WebhookDelivery, WebhookDeliveryStatus } from '../../platform/outbound/webhook-delivery.entity.js';
 import {
   WEBHOOK_FORMATS,
@@ -29,21 +18,11 @@ const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: WEBHOOK_SUB
 
 export class CreateWebhookBody {
   /** What the endpoint is for; unique. @example 'incident desk' */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** Where messages are posted to: https, and an address of the internet unless the operator allows others. @example https://desk.example/hooks/sealwright */
-  @IsString()
-  @MaxLength(2000)
-  url: string;
-
+  @Text(0, 2000) url: string;
   /** `standard` is signed JSON (Standard Webhooks). */
-  @ApiProperty({ enum: WEBHOOK_FORMATS, default: 'standard', example: 'standard', required: false })
-  @IsOptional()
-  @IsIn(WEBHOOK_FORMATS)
-  format?: WebhookFormat;
-
+  @Optional(OneOf(WEBHOOK_FORMATS, { default: 'standard', example: 'standard' })) format?: WebhookFormat;
   /**
    * Events to send: one (`approval.requested`), all of an area (`approval.*`) or all (`*`). Alert rules can name an endpoint without a subscription.
    * An event that does not exist is refused with 422.
@@ -64,18 +43,12 @@ export class CreateWebhookBody {
 /** What is left out stays as it is. */
 export class ChangeWebhookBody extends PartialType(OmitType(CreateWebhookBody, ['format', 'toOrder'])) {
   /** Disabling gives up what waits. @example true */
-  @IsOptional()
-  @IsBoolean()
-  enabled?: boolean;
+  @Optional(Flag()) enabled?: boolean;
 }
 
 export class RotateWebhookSecretBody {
   /** How long the old secret signs too. @example 24 */
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(168)
-  overlapHours?: number;
+  @Optional(Int(0, 168)) overlapHours?: number;
 }
 
 export class WebhookView {
@@ -85,10 +58,8 @@ export class WebhookView {
   name: string;
   /** Where it leads, without what may be a secret. @example https://desk.example/hooks/sealwright */
   url: string;
-  @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' })
-  format: WebhookFormat;
-  @ApiProperty(EVENTS)
-  events: string[];
+  @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' }) format: WebhookFormat;
+  @ApiProperty(EVENTS) events: string[];
   /** Stored subscriptions without effect, because no such event exists. @example [] */
   eventsWithoutEffect: string[];
   /** @example true */
@@ -100,9 +71,9 @@ export class WebhookView {
   createdAt: Date;
 
   static of(row: WebhookEndpoint): WebhookView {
-    const { id, name, shownUrl: url, format, events, enabled, disabledReason, version, createdAt } = row;
+    const { shownUrl: url, events } = row;
     const eventsWithoutEffect = withoutEffect(events);
-    return { id, name, url, format, events, eventsWithoutEffect, enabled, disabledReason, version, createdAt };
+    return viewOf(WebhookView, row, { url, eventsWithoutEffect });
   }
 }
 
@@ -136,8 +107,7 @@ export class WebhookDeliveryView {
   id: string;
   /** @example alert.opened */
   type: string;
-  @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' })
-  status: WebhookDeliveryStatus;
+  @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' }) status: WebhookDeliveryStatus;
   /** @example 1 */
   attempts: number;
   /** null once it has ended. */
@@ -150,27 +120,12 @@ export class WebhookDeliveryView {
   log: WebhookAttemptView[];
 
   static of(row: WebhookDelivery): WebhookDeliveryView {
-    const { id, type, status, attempts, nextTryAt, createdAt, endedAt, body, log } = row;
-    return {
-      id,
-      type,
-      status,
-      attempts,
+    const { status, nextTryAt, log } = row;
+    return viewOf(WebhookDeliveryView, row, {
       nextTryAt: status === 'PENDING' ? nextTryAt : null,
-      createdAt,
-      endedAt,
-      body,
       log: log.map((entry) => ({ ...entry, at: new Date(entry.at) })),
-    };
+    });
   }
 }
 
-export class WebhookDeliveryPage {
-  items: WebhookDeliveryView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<WebhookDelivery>): WebhookDeliveryPage {
-    return { items: page.items.map((row) => WebhookDeliveryView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class WebhookDeliveryPage extends PageOf(WebhookDeliveryView) {}

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Background, isWorker } from '../../platform/work/background.js';
 import { type ApprovalEnding, ApprovalMoves } from './approval-moves.js';
 import { APPROVALS_ACTOR } from './approval-entries.js';
@@ -26,7 +26,7 @@ export class ApprovalEndings {
     const approval = await this.db.transaction(async (tx) => {
       const found = await lock(tx, id);
       const isTheirs = caller.id === found.requestedBy || (caller.kind === 'user' && caller.id === found.ownerId);
-      if (!isTheirs) throw new Problem('missing', 'approval.missing', 'There is no such approval.');
+      if (!isTheirs) throw missing('approval');
       if (isDecided(found.status))
         throw new Problem('conflict', 'approval.decided', `The approval is ${found.status} already.`);
       const why = new Problem('refused', 'approval.withdrawn', `${caller.name} withdrew the request.`);

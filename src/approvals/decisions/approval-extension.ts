@@ -4,7 +4,10 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { Approval, endsAfter, putNotice } from '../model/approval.entity.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
 import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
-import { LoggedApprovals } from './logged-approvals.js';
+import { type LoggedApproval, LoggedApprovals } from './logged-approvals.js';
+
+/** Whether the vote of a person for a stage still counts. */
+export type VoteCounts = (person: string, stage: number) => Promise<boolean>;
 
 /**
  * ApprovalExtension adds stages to an approval whose subject needs more votes under the policies of now than when it was asked for. The document
@@ -17,24 +20,44 @@ export class ApprovalExtension {
     private readonly logged: LoggedApprovals,
   ) {}
 
-  /** The stages of a demand for which too few people have approved: for each group as many votes as are missing. */
-  async missingStages(tx: EntityManager, approvalId: string, demand: ApprovalRequirement): Promise<Stage[]> {
-    const logged = (await this.logged.read(tx, [approvalId])).get(approvalId);
-    const given = (logged?.approvals ?? [])
-      .filter(({ hasComment }) => hasComment || !demand.commentRequired)
-      .map(({ stage }) => ({ groupId: logged?.stages[Number(stage)]?.groupId }));
-    return demand.stages.flatMap((stage) => {
-      const count = given.filter(({ groupId }) => groupId === stage.groupId).length;
-      return count >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - count }];
+  /**
+   * The stages for which too few people have approved: for each group as many votes as are missing. Those of the approval itself, by the votes that
+   * still count, then those of a demand.
+   */
+  async missingStages(
+    tx: EntityManager,
+    approvalId: string,
+    demand: ApprovalRequirement | undefined,
+    counts?: VoteCounts,
+  ): Promise<Stage[]> {
+    const logged = (await this.logged.read(tx, [approvalId], await this.logged.signedRights())).get(approvalId);
+    const given: LoggedApproval['approvals'][number][] = [];
+    for (const vote of logged?.approvals ?? [])
+      if (counts === undefined || (await counts(vote.person, Number(vote.stage)))) given.push(vote);
+    const own = counts === undefined ? [] : (logged?.rules.stages ?? []);
+    const lost = own.flatMap((stage, i) => shortOf(stage, given.filter((vote) => vote.stage === i).length));
+    const groupOf = ({ stage }: (typeof given)[number]) => logged?.rules.stages[Number(stage)]?.groupId;
+    const commented = given.filter(({ hasComment }) => hasComment || demand?.commentRequired !== true);
+    const demanded = (demand?.stages ?? []).flatMap((stage) => {
+      const again = lost
+        .filter(({ groupId }) => groupId === stage.groupId)
+        .reduce((sum, one) => sum + one.threshold, 0);
+      return shortOf(stage, commented.filter((vote) => groupOf(vote) === stage.groupId).length + again);
     });
+    return [...lost, ...demanded];
   }
 
   /** Asks for the missing stages, under the row lock of the approval. Returns whether there are any: the approval is then PENDING. */
-  async extend(tx: EntityManager, approval: Approval, demand: ApprovalRequirement): Promise<boolean> {
-    const missing = await this.missingStages(tx, approval.id, demand);
+  async extend(
+    tx: EntityManager,
+    approval: Approval,
+    demand: ApprovalRequirement | undefined,
+    counts?: VoteCounts,
+  ): Promise<boolean> {
+    const missing = await this.missingStages(tx, approval.id, demand, counts);
     const [next] = missing;
     if (next === undefined) return false;
-    const rules = mergedRules(approval, demand, missing);
+    const rules = mergedRules(approval, demand ?? approval, missing);
     const stage = approval.stages.length;
     const { expiresAt, remindAt } = endsAfter(rules.expiresInSeconds);
     const { affected } = await tx
@@ -60,15 +83,21 @@ export class ApprovalExtension {
 
   /** As `extend`, for an approval that was granted and whose subject has not been carried out. */
   async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement): Promise<boolean> {
-    const approval = await tx.findOneOrFail(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } });
+    const row = await tx.findOneOrFail(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } });
+    const { approval } = await this.logged.asLogged(tx, row, await this.logged.signedRights());
     if (approval.status !== 'APPROVED')
       throw new Error(`the approval ${id} is ${approval.status} and cannot be reopened`);
     return this.extend(tx, approval, demand);
   }
 }
 
+/** The stage with as many votes as are missing; nothing if none is. */
+function shortOf(stage: Stage, given: number): Stage[] {
+  return given >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - given }];
+}
+
 /** What was demanded before stays demanded: policies that no longer apply have been met already. */
-function mergedRules(approval: Approval, demand: ApprovalRequirement, missing: readonly Stage[]) {
+function mergedRules(approval: Approval, demand: Omit<ApprovalRequirement, 'stages'>, missing: readonly Stage[]) {
   const earlier = approval.policies.filter(({ id }) => !demand.policies.some((policy) => policy.id === id));
   return {
     policies: [...earlier, ...demand.policies],

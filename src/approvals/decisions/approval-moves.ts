@@ -5,12 +5,21 @@ import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { PolicyEvaluation } from '../policies/policy-evaluation.js';
 import { type SubjectApproval, ApprovalSubjectsService, policySubjectOf } from '../subjects/approval-subject.port.js';
-import { putNotice, type ApprovalStatus, type Approval, ApprovalItem, ApprovalVote } from '../model/approval.entity.js';
+import { putNotice, type ApprovalStatus, type Approval, ApprovalItem } from '../model/approval.entity.js';
 import { movedEntry } from './approval-entries.js';
 import { lostRequester } from './requester-standing.js';
-import { ApprovalExtension } from './approval-extension.js';
+import type { RightsHistory } from '../../audit/history/rights-history.js';
+import { ApprovalExtension, type VoteCounts } from './approval-extension.js';
 
 type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
+
+/** The votes on an approval when its last stage passes. */
+export interface VotesSoFar {
+  readonly rejections: number;
+  readonly counts: VoteCounts;
+  readonly rights: RightsHistory;
+}
+
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
 
 /** The moves of an approval, each together with what follows from it for its subject: one transaction, the caller's. */
@@ -25,9 +34,9 @@ export class ApprovalMoves {
   ) {}
 
   /** The stage that is being asked has approved: the next one is asked or, after the last, the subject is released. */
-  async stagePassed(tx: EntityManager, approval: Approval, by: By): Promise<void> {
+  async stagePassed(tx: EntityManager, approval: Approval, by: By, votes: VotesSoFar): Promise<void> {
     const next = approval.stages[approval.stage + 1];
-    if (next === undefined) return this.approved(tx, approval, by);
+    if (next === undefined) return this.approved(tx, approval, by, votes);
     const [, moved]: [unknown, number] = await tx.query(
       `UPDATE approval SET stage = stage + 1, group_id = $3 WHERE id = $1 AND status = 'PENDING' AND stage = $2`,
       [approval.id, approval.stage, next.groupId],
@@ -50,22 +59,22 @@ export class ApprovalMoves {
   }
 
   /**
-   * All stages have approved: the subject is released in this very transaction, unless the policies of now demand more. It is withdrawn if the
-   * requester could not ask for it any more.
+   * All stages have approved: the subject is released in this very transaction, unless the policies of now demand more, or somebody who voted for an earlier
+   * stage is no longer a member of its group. It is withdrawn if the requester could not ask for it any more.
    */
-  private async approved(tx: EntityManager, approval: Approval, by: By): Promise<void> {
-    const lost = await lostRequester(tx, approval);
+  private async approved(tx: EntityManager, approval: Approval, by: By, votes: VotesSoFar): Promise<void> {
+    const { rejections, counts, rights } = votes;
+    const lost = await lostRequester(tx, approval, rights);
     if (lost !== undefined) return this.ended(tx, approval, 'WITHDRAWN', lost, by);
     const subject = await subjectOf(tx, approval);
     const owner = this.subjects.of(approval.subjectKind);
     const uses = await owner.usesToApprove(tx, subject);
     const { demand } = await this.evaluation.judgeNow(tx, policySubjectOf(approval.subjectKind), uses);
     if (demand !== undefined) {
-      const rejections = await tx.countBy(ApprovalVote, { approvalId: approval.id, decision: 'REJECT' });
       if (rejections >= demand.rejectThreshold)
         return this.ended(tx, approval, 'REJECTED', tooManyRejections(rejections), by);
-      if (await this.extension.extend(tx, approval, demand)) return;
     }
+    if (await this.extension.extend(tx, approval, demand, counts)) return;
     await this.decide(tx, approval, 'APPROVED', by);
     await owner.released(tx, subject);
   }

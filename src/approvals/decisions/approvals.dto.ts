@@ -1,12 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
-import { IsBase64Text, WholeNumber } from '../../platform/http/field-rules.js';
-import type { Page } from '../../platform/http/cursors.js';
+import { IsBase64Text } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { APPROVAL_KINDS, type ApprovalKind } from '../subjects/approval-subject.port.js';
-import { APPROVAL_STATUSES, type ApprovalStatus, DECISIONS, type Decision } from '../model/approval.entity.js';
+import type { ApprovalKind } from '../subjects/approval-subject.port.js';
+import { APPROVAL_STATUSES, type ApprovalStatus, type Decision } from '../model/approval.entity.js';
 import type { ApprovalWithVotes } from './approvals.reader.js';
 import type { Ballot } from './voting.service.js';
 
@@ -14,18 +15,11 @@ const ID = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 
 export class VoteBody {
   /** Why; some policies want it. @example 'Built from the tag, tests are green.' */
-  @IsOptional()
-  @IsString()
+  @Optional(Text(1, 512))
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
-  @Length(1, 512)
   comment?: string;
-
   /** Base64 of the `hash` that you were shown: the vote is refused if it is another by now. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
-  @IsOptional()
-  @IsString()
-  @Length(44, 44)
-  @IsBase64Text()
-  hash?: string;
+  @Optional(Text(44, 44)) @IsBase64Text() hash?: string;
 
   toBallot(decision: Decision): Ballot {
     const hash = this.hash === undefined ? {} : { hash: fromBase64(this.hash) ?? Buffer.alloc(0) };
@@ -34,30 +28,17 @@ export class VoteBody {
 }
 
 export class ApprovalsQuery extends PageQuery {
-  @ApiProperty({ enum: APPROVAL_STATUSES, required: false })
-  @IsOptional()
-  @IsIn(APPROVAL_STATUSES)
-  status?: ApprovalStatus;
-
+  @Optional(OneOf(APPROVAL_STATUSES)) status?: ApprovalStatus;
   /** `me`: only what waits for your vote. */
-  @ApiProperty({ enum: ['me'], required: false })
-  @IsOptional()
-  @IsIn(['me'])
-  waiting?: 'me';
+  @Optional(OneOf(['me'])) waiting?: 'me';
 }
 
 export class ApprovalWaitQuery {
   /** Seconds to wait for a decision before answering. */
-  @IsOptional()
-  @WholeNumber()
-  @IsInt()
-  @Min(0)
-  @Max(30)
-  wait?: number;
+  @Optional(QueryInt(0, 30)) wait?: number;
 }
 
 export class ApprovalSubjectView {
-  @ApiProperty({ enum: APPROVAL_KINDS })
   kind: ApprovalKind;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
@@ -71,8 +52,7 @@ export class ApprovalPersonView {
 }
 
 export class ApprovalStageView {
-  @ApiProperty({ example: { id: ID, name: 'Release managers' } })
-  group: ApprovalPersonView;
+  @ApiProperty({ example: { id: ID, name: 'Release managers' } }) group: ApprovalPersonView;
   /** @example 2 */
   threshold: number;
   /** Yes votes in this stage. @example 1 */
@@ -81,7 +61,6 @@ export class ApprovalStageView {
 
 export class ApprovalVoteView {
   by: ApprovalPersonView;
-  @ApiProperty({ enum: DECISIONS })
   decision: Decision;
   /** Index of the stage. @example 0 */
   stage: number;
@@ -93,7 +72,6 @@ export class ApprovalVoteView {
 export class ApprovalView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  @ApiProperty({ enum: APPROVAL_STATUSES })
   status: ApprovalStatus;
   subject: ApprovalSubjectView;
   /** @example 'Sign app-1.2.0.tar.gz with the key release' */
@@ -125,12 +103,8 @@ export class ApprovalView {
   supersededBy?: string;
 
   static of(approval: ApprovalWithVotes): ApprovalView {
-    const { id, status, title, stage, commentRequired, rejectThreshold, createdAt, expiresAt } = approval;
-    return {
-      id,
-      status,
+    return viewOf(ApprovalView, present(approval), {
       subject: { kind: approval.subjectKind, id: approval.subjectId },
-      title,
       shown: JSON.parse(approval.shown) as Record<string, unknown>,
       hash: approval.hash.toString('base64'),
       policies: approval.policies.map(({ name }) => name),
@@ -139,9 +113,6 @@ export class ApprovalView {
         threshold,
         approvals: approval.votes.filter((vote) => vote.stage === index && vote.decision === 'APPROVE').length,
       })),
-      stage,
-      commentRequired,
-      rejectThreshold,
       requester: { id: approval.ownerId, name: approval.requesterName },
       votes: approval.votes.map((vote) => ({
         by: { id: vote.userId, name: vote.userName },
@@ -150,20 +121,8 @@ export class ApprovalView {
         comment: vote.comment ?? undefined,
         at: vote.at,
       })),
-      createdAt,
-      expiresAt,
-      decidedAt: approval.decidedAt ?? undefined,
-      supersededBy: approval.supersededBy ?? undefined,
-    };
+    });
   }
 }
 
-export class ApprovalPage {
-  items: ApprovalView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<ApprovalWithVotes>): ApprovalPage {
-    return { items: page.items.map((approval) => ApprovalView.of(approval)), nextCursor: page.nextCursor };
-  }
-}
+export class ApprovalPage extends PageOf(ApprovalView) {}

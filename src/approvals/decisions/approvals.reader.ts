@@ -6,9 +6,10 @@ import { isId } from '../../platform/database/new-id.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import { type ApprovalStatus, isDecided, Approval, isRequester, ApprovalVote } from '../model/approval.entity.js';
+import { LoggedApprovals } from './logged-approvals.js';
 import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
 
 export interface ApprovalFilter extends PageQuery {
@@ -37,6 +38,7 @@ export class ApprovalsReader {
     private readonly db: DataSource,
     private readonly cursors: Cursors,
     private readonly watch: ApprovalWatch,
+    private readonly logged: LoggedApprovals,
   ) {}
 
   /** Waits up to `seconds` for the decision. */
@@ -59,7 +61,7 @@ export class ApprovalsReader {
       id,
       seesAll(caller),
     ]);
-    if (rows.length === 0) throw new Problem('missing', 'approval.missing', 'There is no such approval.');
+    if (rows.length === 0) throw missing('approval');
     const [found] = await this.load([id]);
     if (found === undefined) throw new Error('approvals are never deleted');
     return found;
@@ -87,19 +89,21 @@ export class ApprovalsReader {
 
   private async load(ids: readonly string[], shown = 'shown'): Promise<ApprovalWithVotes[]> {
     const approvals = await this.db.manager.find(Approval, { where: { id: In([...ids]) }, order: { id: 'DESC' } });
-    const texts: { id: string; shown: string }[] = await this.db.query(
-      `SELECT id, ${shown} AS shown FROM approval WHERE id = ANY($1::uuid[])`,
+    const texts: { id: string; shown: string; digest: string }[] = await this.db.query(
+      `SELECT id, ${shown} AS shown, encode(sha256(convert_to(shown, 'UTF8')), 'base64') AS digest FROM approval WHERE id = ANY($1::uuid[])`,
       [ids],
     );
+    const digests = new Map(texts.map(({ id, digest }) => [id, digest]));
     const textOf = new Map(texts.map((one) => [one.id, one.shown]));
     const votes = await this.db.manager.find(ApprovalVote, {
       where: { approvalId: In([...ids]) },
       order: { at: 'ASC', userId: 'ASC' },
     });
     const of = Map.groupBy(votes, ({ approvalId }) => approvalId);
-    return approvals.map((approval) =>
+    const rows = approvals.map((approval) =>
       Object.assign(approval, { shown: textOf.get(approval.id) ?? '{}', votes: of.get(approval.id) ?? [] }),
     );
+    return this.logged.shownAs(this.db.manager, rows, digests);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { mayDo, type Scope } from '../../access/scopes.js';
+import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { uuidOf } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -22,15 +23,22 @@ const NEEDED: Readonly<Record<ApprovalKind, readonly Scope[]>> = {
 export async function lostRequester(
   tx: EntityManager,
   { requestedBy, ownerId, requesterName, subjectKind }: Approval,
+  rights: RightsHistory,
 ): Promise<Problem | undefined> {
+  const detail = `${requesterName} has lost the right to request this, so it was withdrawn. Somebody with the right can request it again.`;
+  const lost = new Problem('refused', 'approval.withdrawn', detail);
+  // By the log: their rows may have been put back, or deleted.
+  if ([requestedBy, ownerId].some((id) => rights.revoked.has(id) || isDisabled(rights, id))) return lost;
   for (const id of [requestedBy, ownerId]) {
     if (!(await isGiver(tx, id))) continue;
-    const rights = await rightsOf(tx, id);
-    if (rights !== undefined && NEEDED[subjectKind].some((scope) => mayDo(rights, scope))) return undefined;
-    const detail = `${requesterName} has lost the right to request this, so it was withdrawn. Somebody with the right can request it again.`;
-    return new Problem('refused', 'approval.withdrawn', detail);
+    const now = await rightsOf(tx, id);
+    return now !== undefined && NEEDED[subjectKind].some((scope) => mayDo(now, scope)) ? undefined : lost;
   }
   return undefined;
+}
+
+function isDisabled({ people }: RightsHistory, id: string): boolean {
+  return (people.get(id)?.disabledAt ?? 0) > 0;
 }
 
 /** Whether this is the id of a person, an API key or an OAuth client, also of a revoked one. */

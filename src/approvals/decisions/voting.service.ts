@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { mayVote, type VotersOf } from '../groups/voters.js';
+import { mayVote } from '../groups/voters.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
-import { LoggedApprovals } from './logged-approvals.js';
+import { type ApprovalAsLogged, assertInTime, LoggedApprovals, VOTE_SCOPE } from './logged-approvals.js';
 import { ApprovalMoves } from './approval-moves.js';
 import { voteEntry } from './approval-entries.js';
 import { isDecided, Approval, ApprovalVote, type Decision } from '../model/approval.entity.js';
@@ -60,7 +60,10 @@ export class VotingService {
     if (earlier !== undefined) return undefined;
     assertMayVote(caller, approval);
     assertOpen(approval, await standingOf(tx, approval, caller.id));
-    const voters = await this.logged.votersOf(tx, approval, rights);
+    const asked = await this.logged.asLogged(tx, approval, rights);
+    assertInTime(asked.logged);
+    await this.logged.assertShown(tx, approval);
+    const voters = this.logged.votersOf(asked);
     if (voters.requesters.includes(caller.ownerId)) throw ownRequest();
     if (!(await mayVote(tx, caller.id, voters))) throw notApprover();
     assertBallot(approval, ballot);
@@ -70,26 +73,46 @@ export class VotingService {
     const vote = { approvalId: id, userId: caller.id, userName: caller.name, decision, stage, comment, hash };
     await tx.insert(ApprovalVote, vote);
     await this.audit.append(tx, [voteEntry(approval, { ...vote, at: new Date() }, caller, signIn)]);
-    await this.count(tx, approval, vote, { caller, voters, rights });
+    await this.count(tx, asked, vote, caller, rights);
     return approval;
   }
 
   private async count(
     tx: EntityManager,
-    approval: Approval,
+    asked: ApprovalAsLogged,
     { decision, userName, comment }: Pick<ApprovalVote, 'decision' | 'userName' | 'comment'>,
-    { caller, voters, rights }: { readonly caller: Caller; readonly voters: VotersOf; readonly rights: RightsHistory },
+    caller: Caller,
+    rights: RightsHistory,
   ): Promise<void> {
+    const { approval, logged } = asked;
     const by = { actor: caller, correlation: caller.origin.requestId, source: caller.origin.address };
+    const rejections = logged.rejections.size;
     if (decision === 'REJECT') {
-      const rejections = await tx.countBy(ApprovalVote, { approvalId: approval.id, decision });
-      if (rejections < approval.rejectThreshold) return;
+      if (rejections + 1 < approval.rejectThreshold) return;
       const votes = comment === null ? '.' : `: ${comment}`;
       const why = new Problem('refused', 'approval.rejected', `${userName} rejected it${votes}`);
       return this.moves.ended(tx, approval, 'REJECTED', why, by);
     }
+    const counts = (person: string, stage: number) => this.counts(tx, asked, person, stage, rights);
+    const others = logged.approvals.filter(({ person, stage }) => stage === approval.stage && person !== caller.id);
     const threshold = approval.stages[approval.stage]?.threshold ?? Infinity;
-    if ((await yesVotes(tx, approval, voters, rights)) >= threshold) await this.moves.stagePassed(tx, approval, by);
+    let yes = 1;
+    for (const { person } of others) if (await counts(person, approval.stage)) yes += 1;
+    if (yes >= threshold) await this.moves.stagePassed(tx, approval, by, { rejections, counts, rights });
+  }
+
+  /** Whether the vote of a person for a stage counts now: they are still a member who may vote, and did not request it. */
+  private async counts(
+    tx: EntityManager,
+    asked: ApprovalAsLogged,
+    person: string,
+    stage: number,
+    rights: RightsHistory,
+  ): Promise<boolean> {
+    const voters = this.logged.votersOf(asked, stage);
+    if (voters.requesters.includes(person)) return false;
+    const acting = { id: person, groupId: voters.groupId, scope: VOTE_SCOPE, at: Date.now() };
+    return rights.objectionTo(acting) === undefined && (await mayVote(tx, person, voters));
   }
 }
 
@@ -99,7 +122,7 @@ export async function lock(tx: EntityManager, id: string): Promise<Approval> {
 
 function found(approval: Approval | null): Approval {
   if (approval !== null) return approval;
-  throw new Problem('missing', 'approval.missing', 'There is no such approval.');
+  throw missing('approval');
 }
 
 async function standingOf(tx: EntityManager, { id }: Approval, person: string): Promise<Standing> {
@@ -111,21 +134,6 @@ async function standingOf(tx: EntityManager, { id }: Approval, person: string): 
   );
   if (standing === undefined) throw new Error('the row of the approval is locked');
   return standing;
-}
-
-/** Counts those who are still members. */
-async function yesVotes(tx: EntityManager, { id }: Approval, voters: VotersOf, rights: RightsHistory): Promise<number> {
-  const votes: { person: string }[] = await tx.query(
-    `SELECT v.user_id AS person FROM approval a JOIN approval_vote v ON v.approval_id = a.id AND v.stage = a.stage
-     WHERE a.id = $1 AND v.decision = 'APPROVE' AND v.hash = a.hash`,
-    [id],
-  );
-  let yes = 0;
-  const isMember = (person: string) =>
-    rights.objectionTo({ id: person, groupId: voters.groupId, at: Date.now() }) === undefined;
-  for (const { person } of votes)
-    if (isMember(person) && !voters.requesters.includes(person) && (await mayVote(tx, person, voters))) yes += 1;
-  return yes;
 }
 
 function assertMayVote({ kind, ownerId }: Caller, approval: Approval): void {

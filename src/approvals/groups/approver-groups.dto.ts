@@ -1,17 +1,9 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayUnique,
-  IsArray,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Matches,
-  ValidateNested,
-} from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, Matches, ValidateNested } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { IdRef, ListOf, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { GroupOrder, GroupWithMembers } from './approver-groups.service.js';
 
 const MAX_MEMBERS = 500;
@@ -20,31 +12,17 @@ export const PLAIN_NAME = /^[^\s\p{C}](?:[^\p{C}\p{Zl}\p{Zp}]*[^\s\p{C}])?$/u;
 
 export class SsoGroupBody {
   /** Name of the identity provider. @example corporate */
-  @IsString()
-  @Length(1, 64)
-  provider: string;
-
+  @Text(1, 64) provider: string;
   /** The provider's own name for the group. @example release-managers */
-  @IsString()
-  @Length(1, 256)
-  group: string;
+  @Text(1, 256) group: string;
 }
 
 export class ApproverGroupBody {
   /** @example 'Release managers' */
-  @IsString()
-  @Length(1, 100)
-  @Matches(PLAIN_NAME)
-  name: string;
-
+  @Text(1, 100) @Matches(PLAIN_NAME) name: string;
   /** Ids of users. */
-  @ApiProperty({ type: [String], example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
-  @IsArray()
-  @ArrayMaxSize(MAX_MEMBERS)
-  @ArrayUnique()
-  @IsUUID('all', { each: true })
+  @ListOf(IdRef(), { max: MAX_MEMBERS, unique: true, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
   members: string[];
-
   /** Groups of identity providers: whoever was in one at their last sign-in is a member. */
   @ApiPropertyOptional({ type: [SsoGroupBody] })
   @IsOptional()
@@ -74,17 +52,9 @@ export class ApproverGroupView {
   updatedAt: Date;
 
   static of(group: GroupWithMembers): ApproverGroupView {
-    const { id, name, members, ssoGroups, revision: version, createdAt, updatedAt } = group;
-    return { id, name, members: [...members], ssoGroups: [...ssoGroups], version, createdAt, updatedAt };
+    const { members, ssoGroups, revision: version } = group;
+    return viewOf(ApproverGroupView, group, { members: [...members], ssoGroups: [...ssoGroups], version });
   }
 }
 
-export class ApproverGroupPage {
-  items: ApproverGroupView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<GroupWithMembers>): ApproverGroupPage {
-    return { items: page.items.map((group) => ApproverGroupView.of(group)), nextCursor: page.nextCursor };
-  }
-}
+export class ApproverGroupPage extends PageOf(ApproverGroupView) {}

@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApproverGroup } from './approver-group.entity.js';
@@ -81,7 +81,7 @@ export class ApproverGroupsService {
 
   async read(id: string, tx: EntityManager = this.db.manager): Promise<GroupWithMembers> {
     const group = await tx.findOneBy(ApproverGroup, { id });
-    if (group === null) throw new Problem('missing', 'approver-group.missing', 'There is no such approver group.');
+    if (group === null) throw missing('approver-group');
     const [found] = await this.members.of(tx, [id]);
     return Object.assign(group, found);
   }

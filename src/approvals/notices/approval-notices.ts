@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Config } from '../../platform/config/config.js';
 import { uuidOf } from '../../platform/database/new-id.js';
 import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
 import { claimDue, whenDue } from '../../platform/jobs/claim.js';
@@ -9,6 +8,7 @@ import { Webhooks } from '../../platform/outbound/webhooks.js';
 import { Background } from '../../platform/work/background.js';
 import { Approval, isDecided, isRequester, type NoticeKind, putNotice } from '../model/approval.entity.js';
 import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/membership.js';
+import { NoticedApprovals } from './noticed-approvals.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
 /** What waits longer is told in the next round; what is told in one round and to one person is one mail. */
@@ -51,7 +51,7 @@ const CONCERNED = `(person.id = ${uuidOf('a.owner_id')} OR EXISTS (
 export class ApprovalNotices {
   constructor(
     private readonly db: DataSource,
-    private readonly config: Config,
+    private readonly noticed: NoticedApprovals,
     private readonly mailbox: Mailbox,
     private readonly webhooks: Webhooks,
     private readonly alertEvents: AlertEvents,
@@ -94,13 +94,13 @@ export class ApprovalNotices {
 
   /** Announces it to programs and answers who gets a mail. */
   private async sendOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
-    const approval = await tx.findOneByOrFail(Approval, { id: approvalId });
+    const approval = await this.noticed.find(tx, approvalId);
     // Decided meanwhile: nobody needs to be asked any more.
     if (kind !== 'decided' && isDecided(approval.status)) return [];
     // Only what was told to wait has an end to tell.
     if (kind === 'decided' && approval.remindAt === null)
       await this.alertEvents.record(tx, [{ ...waitingOf(approval), over: true }]);
-    await this.webhooks.announce(tx, messageOf(kind, approval, at, this.linkTo(approval)));
+    await this.webhooks.announce(tx, messageOf(kind, approval, at, this.noticed.linkTo(approval)));
     if (approval.status === 'SUPERSEDED') return [];
     const people: { email: string }[] = await tx.query(
       `SELECT person.email FROM approval a
@@ -119,18 +119,14 @@ export class ApprovalNotices {
       const [{ email, kind, approval }] = group as [Due, ...Due[]];
       const mail =
         group.length === 1
-          ? mailOf(kind, approval, email, this.linkTo(approval))
+          ? mailOf(kind, approval, email, this.noticed.linkTo(approval))
           : digestMailOf(
               kind,
-              group.map((one) => ({ approval: one.approval, link: this.linkTo(one.approval) })),
+              group.map((one) => ({ approval: one.approval, link: this.noticed.linkTo(one.approval) })),
               email,
             );
       await this.mailbox.put(tx, mail);
     }
-  }
-
-  private linkTo({ id }: Approval): string {
-    return `${this.config.publicUrl}/approvals/${id}`;
   }
 }
 

@@ -1,25 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsString, Length, Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Flag, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { AreClaimPatterns } from '../../access/identity/identity.dto.js';
 import { isVerifiedFact } from '../../access/identity/verified-identity.js';
-import type { Page } from '../../platform/http/cursors.js';
 import { POLICY_SUBJECTS, type PolicySubject } from '../subjects/approval-subject.port.js';
 import { PLAIN_NAME } from '../groups/approver-groups.dto.js';
 import type { PolicyOrder } from './approval-policy.entity.js';
@@ -30,15 +16,9 @@ const DAY = 24 * 3600;
 
 export class PolicyStageBody {
   /** Id or name of an approver group. @example 'Release managers' */
-  @IsString()
-  @Length(1, 100)
-  group: string;
-
+  @Text(1, 100) group: string;
   /** How many different people of the group must approve. @example 2 */
-  @IsInt()
-  @Min(1)
-  @Max(100)
-  threshold: number;
+  @Int(1, 100) threshold: number;
 }
 
 const IsFact = (): PropertyDecorator =>
@@ -50,19 +30,10 @@ const IsFact = (): PropertyDecorator =>
 
 export class PolicyConditionBody {
   /** `algorithm`, `scheme`, `format`, `caller` (id of an API key, an OAuth client, a trust or a person), `metadata.<name>` (what the caller says), `trust` or `verified.<claim>` (what the issuer of a workload's token proved). @example format */
-  @IsFact()
-  fact: string;
-
-  @ApiProperty({ enum: ['in', 'not-in'] })
-  @IsIn(['in', 'not-in'])
-  op: 'in' | 'not-in';
-
+  @IsFact() fact: string;
+  @OneOf(['in', 'not-in']) op: 'in' | 'not-in';
   /** A value that ends in `*` stands for all that begin so. Of `trust` and `verified.<claim>`, `*` stands for characters within a segment, and `**` at the end for the rest of a path. @example ["authenticode"] */
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(50)
-  @IsString({ each: true })
-  @Length(1, 200, { each: true })
+  @ListOf(Text(1, 200), { min: 1, max: 50 })
   @AreClaimPatterns((body) => isVerifiedFact((body as PolicyConditionBody).fact))
   values: string[];
 }
@@ -80,71 +51,23 @@ export class PolicyExceptionBody extends PolicyConditionBody {
 
 export class ApprovalPolicyBody {
   /** @example 'Release signing' */
-  @IsString()
-  @Length(1, 100)
-  @Matches(PLAIN_NAME)
-  name: string;
-
+  @Text(1, 100) @Matches(PLAIN_NAME) name: string;
   /** What needs the approval. */
-  @ApiProperty({ enum: POLICY_SUBJECTS, required: false, default: 'signing-request' })
-  @IsOptional()
-  @IsIn(POLICY_SUBJECTS)
-  subject?: PolicySubject;
-
+  @Optional(OneOf(POLICY_SUBJECTS, { default: 'signing-request' })) subject?: PolicySubject;
   /** Names of the keys that the policy guards; `*` is every key. @example ["release"] */
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(200)
-  @ArrayUnique()
-  @IsString({ each: true })
-  @Length(1, 64, { each: true })
-  keys: string[];
-
+  @ListOf(Text(1, 64), { min: 1, max: 200, unique: true }) keys: string[];
   /** One after the other: the next group is asked when the one before has approved. */
-  @ApiProperty({ type: [PolicyStageBody] })
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(10)
-  @ValidateNested({ each: true })
-  @Type(() => PolicyStageBody)
-  stages: PolicyStageBody[];
-
+  @ListOf(PolicyStageBody, { min: 1, max: 10 }) stages: PolicyStageBody[];
   /** After that nobody can approve any more. @example 86400 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(30 * DAY)
-  expiresInSeconds?: number = DAY;
-
+  @Optional(Int(1, 30 * DAY)) expiresInSeconds?: number = DAY;
   /** true: approvers must say why, whichever way they vote. */
-  @IsOptional()
-  @IsBoolean()
-  commentRequired?: boolean = false;
-
+  @Optional(Flag()) commentRequired?: boolean = false;
   /** So many rejections end it. @example 1 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(100)
-  rejectThreshold?: number = 1;
-
+  @Optional(Int(1, 100)) rejectThreshold?: number = 1;
   /** The policy applies when all of them hold. A condition on a fact that a request does not have holds. Conditions on `format`, `scheme` and `algorithm` hold for every signature over the caller's own digest (`raw`, `sigstore-bundle`, `dsse`, `openpgp`), which can be moved into any format. */
-  @ApiPropertyOptional({ type: [PolicyConditionBody] })
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(20)
-  @ValidateNested({ each: true })
-  @Type(() => PolicyConditionBody)
-  conditions?: PolicyConditionBody[];
-
+  @Optional(ListOf(PolicyConditionBody, { max: 20 })) conditions?: PolicyConditionBody[];
   /** The policy does not apply when all of them hold. An exception on a fact that a request does not have does not hold. */
-  @ApiPropertyOptional({ type: [PolicyExceptionBody] })
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(20)
-  @ValidateNested({ each: true })
-  @Type(() => PolicyExceptionBody)
-  unless?: PolicyExceptionBody[];
+  @Optional(ListOf(PolicyExceptionBody, { max: 20 })) unless?: PolicyExceptionBody[];
 
   toOrder(): PolicyOrder {
     return {
@@ -169,15 +92,14 @@ export class PolicyStageView {
 }
 
 export class PolicyWarningView {
-  @ApiProperty({ enum: POLICY_WARNINGS, example: 'format-condition' })
-  code: PolicyWarningCode;
+  @ApiProperty({ enum: POLICY_WARNINGS, example: 'format-condition' }) code: PolicyWarningCode;
   /** Fact of the condition or exception. @example format */
   fact: string;
   /** How the policy is avoided, and what to do about it. @example 'Callers choose the format: a request for jws, attestation avoids this policy. Remove the condition, or restrict the formats of the key.' */
   detail: string;
 
-  static of({ code, fact, detail }: PolicyWarning): PolicyWarningView {
-    return { code, fact, detail };
+  static of(row: PolicyWarning): PolicyWarningView {
+    return viewOf(PolicyWarningView, row);
   }
 }
 
@@ -186,7 +108,6 @@ export class ApprovalPolicyView {
   id: string;
   /** @example 'Release signing' */
   name: string;
-  @ApiProperty({ enum: POLICY_SUBJECTS })
   subject: PolicySubject;
   /** @example ["release"] */
   keys: string[];
@@ -229,12 +150,4 @@ export class ApprovalPolicyView {
   }
 }
 
-export class ApprovalPolicyPage {
-  items: ApprovalPolicyView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<CoveringPolicy>): ApprovalPolicyPage {
-    return { items: page.items.map((one) => ApprovalPolicyView.of(one)), nextCursor: page.nextCursor };
-  }
-}
+export class ApprovalPolicyPage extends PageOf(ApprovalPolicyView) {}

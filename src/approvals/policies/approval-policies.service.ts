@@ -7,7 +7,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalPolicy, type PolicyOrder } from './approval-policy.entity.js';
@@ -39,39 +39,39 @@ export class ApprovalPoliciesService {
 
   async create(caller: Caller, order: PolicyOrder, use?: IdempotentUse): Promise<ApprovalPolicy> {
     const id = use?.resource ?? newId();
-    return this.write(order.name, async (tx) => {
+    return this.write(order.name, async (tx, policySet) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
       await insertSealed(tx, ApprovalPolicy, { id, ...order, stages: await this.checks.stagesOf(tx, order) });
-      await this.record(tx, caller, 'approval-policy.created', id, { ...order });
+      await this.record(tx, caller, 'approval-policy.created', id, { ...order, policySet });
       return this.read(id, tx);
     });
   }
 
   async change(caller: Caller, id: string, revision: number, order: PolicyOrder): Promise<ApprovalPolicy> {
-    return this.write(order.name, async (tx) => {
+    return this.write(order.name, async (tx, policySet) => {
       const before = await this.read(id, tx);
       const stages = await this.checks.stagesOf(tx, order, before);
       const change = { ...order, stages, revision: revision + 1, updatedAt: () => 'now()' };
       const changed = await changeSealed(tx, ApprovalPolicy, { id, revision }, change);
       if (changed !== 1) throw staleProblem(`/api/v1/approval-policies/${id}`);
-      await this.record(tx, caller, 'approval-policy.changed', id, { ...order });
+      await this.record(tx, caller, 'approval-policy.changed', id, { ...order, policySet });
       return this.read(id, tx);
     });
   }
 
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.write('', async (tx) => {
+    await this.write('', async (tx, policySet) => {
       const { name } = await this.read(id, tx);
       await tx.delete(ApprovalPolicy, { id });
-      await this.record(tx, caller, 'approval-policy.removed', id, { name });
+      await this.record(tx, caller, 'approval-policy.removed', id, { name, policySet });
     });
   }
 
   async read(id: string, tx: EntityManager = this.db.manager): Promise<ApprovalPolicy> {
     const policy = await tx.findOneBy(ApprovalPolicy, { id });
     if (policy !== null) return policy;
-    throw new Problem('missing', 'approval-policy.missing', 'There is no such approval policy.');
+    throw missing('approval-policy');
   }
 
   /** Newest first. */
@@ -89,13 +89,13 @@ export class ApprovalPoliciesService {
     );
   }
 
-  /** Changes happen one after the other: the row that counts them is locked first. */
-  private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  /** Changes happen one after the other: the row that counts them is locked first. `work` gets the revision of all policies after the change. */
+  private async write<T>(name: string, work: (tx: EntityManager, policySet: number) => Promise<T>): Promise<T> {
     const detail = `There is an approval policy "${name}" already.`;
     const inLine = async (tx: EntityManager) => {
       // Locks the row before the policies are read.
       const known = await lockPolicySet(tx);
-      const result = await work(tx);
+      const result = await work(tx, known.revision + 1);
       await storePolicySet(tx, known);
       return result;
     };

@@ -6,6 +6,8 @@ import type { KeyUseToApprove } from '../subjects/key-use.port.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { Problem } from '../../platform/errors/problem.js';
+import type { RightsHistory } from '../../audit/history/rights-history.js';
+import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { ApprovalPolicy, ApprovalPolicyRevision } from './approval-policy.entity.js';
 import { assertPolicySet } from './policy-set.js';
 import { jointVerdictOf, type PolicyVerdict, verdictOf } from './policy-judgement.js';
@@ -25,6 +27,12 @@ export interface ApprovalRequirement {
   readonly commentRequired: boolean;
   readonly rejectThreshold: number;
 }
+
+/**
+ * How much a judgement must be sure of. `provisional`: what is judged is judged again by `judgeNow` before it happens, so policies that could not be compared
+ * with the audit log will do.
+ */
+type Certainty = 'confirmed' | 'provisional';
 
 /** The judgement of the policies of one revision; without a demand nobody needs to approve. */
 export interface PolicyJudgement {
@@ -51,41 +59,71 @@ interface Book {
   readonly revision: number;
   readonly policies: readonly ApprovalPolicy[];
   readonly groups: ReadonlyMap<string, string>;
+  /** Why the policies could not be compared with the audit log; undefined if they were. */
+  readonly doubt: Problem | undefined;
+}
+
+/** The policies as they are stored, under valid seals. */
+interface StoredSet {
+  readonly revision: number;
+  readonly policies: readonly ApprovalPolicy[];
 }
 
 /** All policies are remembered under one name. */
 const WHOLE = '*';
 
-/** Judges by all policies, which it remembers for seconds. A statement that acts on a judgement checks its revision (POLICY_REVISION). */
+/** Readings of policies that change while they are compared. */
+const MAX_READINGS = 5;
+
+/**
+ * Judges by all policies, which it remembers for seconds. A statement that acts on a judgement checks its revision (POLICY_REVISION). Policies that this process
+ * has not seen before are compared with the audit log, since seals do not show that all of them were replaced by earlier ones.
+ */
 @Injectable()
 export class PolicyEvaluation {
   private readonly book = new TtlCache<Book>(() => this.read());
   /** The newest revision that this process has read: an older one was put back in the database. */
   private newest = 0;
+  /** The set that was compared with the log last. */
+  private confirmed: string | undefined;
 
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly ledger: RightsLedger,
+  ) {}
 
-  async judge(kind: PolicySubject, use: KeyUseToApprove): Promise<PolicyJudgement> {
-    const { revision, demand } = await this.judgeAll(kind, [use]);
+  async judge(kind: PolicySubject, use: KeyUseToApprove, certainty?: Certainty): Promise<PolicyJudgement> {
+    const { revision, demand } = await this.judgeAll(kind, [use], certainty);
     return { revision, demand };
   }
 
-  /** Judges many uses that one approval is to cover: the requirement is that of all of them together. */
-  async judgeAll(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
+  /**
+   * Judges many uses that one approval is to cover: the requirement is that of all of them together.
+   *
+   * @throws Problem `approval-policy.changed`, and if a use needs no approval by policies that could not be compared with the log, those of RightsLedger
+   */
+  async judgeAll(
+    kind: PolicySubject,
+    uses: readonly KeyUseToApprove[],
+    certainty: Certainty = 'confirmed',
+  ): Promise<JointJudgement> {
     const book = await this.current();
-    const applying = uses.map((use) => book.policies.filter((policy) => verdictOf(policy, kind, use).applies));
-    const all = book.policies.filter((policy) => applying.some((some) => some.includes(policy)));
-    const demand = all.length === 0 ? undefined : joined(all, book.groups);
-    return { revision: book.revision, demand, held: applying.map((some) => some.length > 0) };
+    const judged = judgedBy(book, kind, uses);
+    // The last vote judges again what waits for approval.
+    if (book.doubt !== undefined && judged.held.includes(false) && certainty === 'confirmed') throw book.doubt;
+    return judged;
   }
 
-  /** Judges uses as `judgeAll` does, by policies that are at least as new as those that the transaction sees. */
+  /** Judges uses as `judgeAll` does, by policies that are at least as new as those that the transaction sees and that were compared with the log. */
   async judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
-    const judged = await this.judgeAll(kind, uses);
-    if (judged.revision === row?.revision) return judged;
-    this.forget();
-    return this.judgeAll(kind, uses);
+    let book = await this.current();
+    if (book.revision !== row?.revision || book.doubt !== undefined) {
+      this.forget();
+      book = await this.current();
+    }
+    if (book.doubt !== undefined) throw book.doubt;
+    return judgedBy(book, kind, uses);
   }
 
   /** Judges uses as `judgeAll` does and tells the reasons; nothing is asked of anybody. */
@@ -108,6 +146,19 @@ export class PolicyEvaluation {
   }
 
   private async read(): Promise<Book> {
+    const { stored, doubt } = await this.compared(await this.stored());
+    const { revision, policies } = stored;
+    if (revision < this.newest) throw rolledBack();
+    this.newest = revision;
+    const ids = policies.flatMap(({ stages }) => stages.map(({ groupId }) => groupId));
+    const groups: { id: string; name: string }[] =
+      ids.length === 0
+        ? []
+        : await this.db.query(`SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[])`, [ids]);
+    return { revision, policies, groups: new Map(groups.map(({ id, name }) => [id, name])), doubt };
+  }
+
+  private async stored(): Promise<StoredSet> {
     const { manager } = this.db;
     const rows: { set: JsonRow; policy: JsonRow | null }[] = await this.db.query(
       `SELECT to_jsonb(r) AS set, to_jsonb(p) AS policy FROM approval_policy_revision r LEFT JOIN approval_policy p ON true ORDER BY p.name`,
@@ -117,21 +168,52 @@ export class PolicyEvaluation {
     const found = rows.flatMap(({ policy }) =>
       policy === null ? [] : [seals.rowText(ApprovalPolicy).decoded(policy)],
     );
-    const policies = assertPolicySet(manager, set, found);
-    if (set.revision < this.newest) throw rolledBack();
-    this.newest = set.revision;
-    const ids = policies.flatMap(({ stages }) => stages.map(({ groupId }) => groupId));
-    const groups: { id: string; name: string }[] =
-      ids.length === 0
-        ? []
-        : await this.db.query(`SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[])`, [ids]);
-    return { revision: set.revision, policies, groups: new Map(groups.map(({ id, name }) => [id, name])) };
+    return { revision: set.revision, policies: assertPolicySet(manager, set, found) };
   }
+
+  /**
+   * Compares policies with the audit log unless this process has compared these before. An upgrade has none to compare with until its rows are adopted.
+   *
+   * @throws Problem `approval-policy.changed` if the log has newer ones
+   */
+  private async compared(first: StoredSet): Promise<{ readonly stored: StoredSet; readonly doubt?: Problem }> {
+    let stored = first;
+    for (let reading = 1; reading <= MAX_READINGS; reading += 1) {
+      const name = nameOf(stored);
+      if (name === this.confirmed || !sealsOf(this.db.manager).demandsSealOf(ApprovalPolicyRevision)) return { stored };
+      let logged: RightsHistory;
+      try {
+        logged = await this.ledger.latest();
+      } catch (error) {
+        if (error instanceof Problem) return { stored, doubt: error };
+        throw error;
+      }
+      stored = await this.stored();
+      // Read after the log: unless they changed at this moment, they are as new as the log.
+      if (nameOf(stored) !== name) continue;
+      if (stored.revision < logged.policySet || logged.policiesBehind(stored.policies).length > 0) throw rolledBack();
+      this.confirmed = name;
+      return { stored };
+    }
+    const detail = 'The approval policies are being changed. Retry in a moment.';
+    return { stored, doubt: new Problem('unavailable', 'approval.policies-changed', detail, { retryAfter: 1 }) };
+  }
+}
+
+function nameOf({ revision, policies }: StoredSet): string {
+  return [revision, ...policies.map((policy) => `${policy.id} ${policy.revision}`).sort()].join();
+}
+
+function judgedBy(book: Book, kind: PolicySubject, uses: readonly KeyUseToApprove[]): JointJudgement {
+  const applying = uses.map((use) => book.policies.filter((policy) => verdictOf(policy, kind, use).applies));
+  const all = book.policies.filter((policy) => applying.some((some) => some.includes(policy)));
+  const demand = all.length === 0 ? undefined : joined(all, book.groups);
+  return { revision: book.revision, demand, held: applying.map((some) => some.length > 0) };
 }
 
 function rolledBack(): Problem {
   const detail =
-    'An earlier state of the approval policies was restored in the database. Restart the service if an operator did that.';
+    'The approval policies in the database are older than in the audit log: earlier rows were put back. An operator restores the newest policies, or accepts these: sealwright-admin seal-rows.';
   return new Problem('unavailable', 'approval-policy.changed', detail);
 }
 

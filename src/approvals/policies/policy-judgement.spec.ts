@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COMPOSED_FORMATS, type KeyUseToApprove, signingUse } from '../subjects/key-use.port.js';
+import { COMPOSED_FORMATS, type KeyUseToApprove, signingUse, usesOfCertificate } from '../subjects/key-use.port.js';
 import type { Condition } from './approval-policy.entity.js';
 import { verdictOf } from './policy-judgement.js';
 
@@ -60,6 +60,20 @@ describe('a condition on a verified claim', () => {
     expect(applies({ conditions: [isNot('verified.runner_environment', 'github-hosted')] })).toBe(false);
   });
 
+  it.each(['fix#12', 'fix(1)', 'a,b', '50%', "it's", 'fix-ü', 'a//b', '../tags/v1'])(
+    'holds for the value "refs/heads/%s", which a pattern cannot judge',
+    (branch) => {
+      const run = use({ ...CLAIMS, ref: `refs/heads/${branch}` });
+      expect(applies({ conditions: [is('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
+      expect(applies({ conditions: [is('verified.ref', 'refs/heads/*')] }, run)).toBe(true);
+      expect(applies({ conditions: [isNot('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
+      expect(applies({ conditions: [is('verified.ref', 'refs/tags/*')] }, run)).toBe(false);
+      // The same value excepts nobody, whichever way the exception is written.
+      expect(applies({ unless: [is('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
+      expect(applies({ unless: [isNot('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
+    },
+  );
+
   it('takes nothing for verified that the caller only says', () => {
     const said = use(null, { metadata: { 'verified.repository': 'org/app', trust: 'x' } as never });
     expect(Object.keys(said.facts).filter((name) => name.startsWith('verified') || name === 'trust')).toEqual([]);
@@ -86,6 +100,32 @@ describe('a condition on what a caller chooses for a signature over its own dige
     expect(applies({ conditions: [is('format', format)] }, of)).toBe(true);
     expect(applies({ conditions: [is('format', 'raw')] }, of)).toBe(false);
     expect(applies({ conditions: [is('algorithm', 'sha512')] }, of)).toBe(false);
+  });
+});
+
+describe('a condition on the principal of a host certificate', () => {
+  const certificate = { authority: 'hosts', keyType: 'ssh-ed25519', keyId: 'x', isRenewal: false, callers: ['ann'] };
+  const guards = (kind: string, principal: string, wanted: string) =>
+    usesOfCertificate({ ...certificate, kind, principals: [principal], identity: null }).some(
+      (one) =>
+        verdictOf(
+          { subject: 'ssh-certificate', keys: ['hosts'], conditions: [is('metadata.principal', wanted)], unless: [] },
+          'ssh-certificate',
+          one,
+        ).applies,
+    );
+
+  it.each(['*.prod.example.com', 'd*.prod.example.com', 'db?.example.com', 'DB.prod.example.com'])(
+    'holds for %s, which stands for a host that it may name',
+    (principal) => {
+      expect(guards('host', principal, 'db.prod.example.com')).toBe(true);
+      expect(guards('host', principal, 'db*')).toBe(true);
+    },
+  );
+
+  it('does not hold for another host', () => {
+    expect(guards('host', 'web.prod.example.com', 'db.prod.example.com')).toBe(false);
+    expect(guards('user', 'DB', 'db')).toBe(false);
   });
 });
 

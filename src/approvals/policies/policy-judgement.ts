@@ -1,4 +1,4 @@
-import { claimMatches } from '../../access/identity/claim-pattern.js';
+import { claimMatches, claimMayMatch } from '../../access/identity/claim-pattern.js';
 import { isVerifiedFact } from '../../access/identity/verified-identity.js';
 import type { KeyUseToApprove, PolicyFacts } from '../subjects/key-use.port.js';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
@@ -65,10 +65,14 @@ function judgedException(condition: Condition, { facts }: KeyUseToApprove): Judg
   return isExceptionFact(condition.fact) ? judgement : { ...judgement, holds: false };
 }
 
-/** `whenUnknown`: whether the condition holds for a use that does not tell the fact. */
+/**
+ * `whenUnknown`: whether the condition holds for a use that does not have the fact. A value that a pattern cannot judge is decided in the same way: the
+ * policy applies.
+ */
 function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown: boolean): JudgedCondition {
   const given = Object.hasOwn(facts, fact) ? (facts[fact] ?? []) : [];
-  const fits = isVerifiedFact(fact) ? claimMatches : beginsOrIs;
+  const ofClaim = whenUnknown === (op === 'in') ? claimMayMatch : claimMatches;
+  const fits = isVerifiedFact(fact) ? ofClaim : beginsOrIs;
   const isMet = given.some((value) => values.some((wanted) => fits(wanted, value)));
   const holds = given.length === 0 ? whenUnknown : isMet === (op === 'in');
   return { fact, op, values, given, holds };

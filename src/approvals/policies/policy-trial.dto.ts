@@ -1,123 +1,48 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsObject,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  ValidateNested,
-} from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Flag, IdRef, JsonObject, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { Claims } from '../../access/identity/verified-identity.js';
-import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { signingUse, usesOfCertificate } from '../subjects/key-use.port.js';
 import { ApprovalPolicyBody, PolicyWarningView } from './approval-policies.dto.js';
 import type { JudgedCondition, PolicyRules, PolicyVerdict } from './policy-judgement.js';
 import { policyWarningsOf } from './policy-warnings.js';
 import type { PolicyTrial, TriedSubject, TriedUse } from './policy-trial.service.js';
 
-const OPERATORS = ['in', 'not-in'] as const;
-
 const CERTIFICATE_KINDS = ['user', 'host'] as const;
 
 /** What an SSH certificate would say, in place of what a signing request would. */
 export class TriedCertificateBody {
   /** Login names or host names; each is judged by itself. @example ["deploy"] */
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(20)
-  @IsString({ each: true })
-  @Length(1, 255, { each: true })
-  principals: string[];
-
+  @ListOf(Text(1, 255), { min: 1, max: 20 }) principals: string[];
   /** @example ann@example.org */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
-  keyId?: string;
-
-  @ApiPropertyOptional({ enum: CERTIFICATE_KINDS })
-  @IsOptional()
-  @IsIn(CERTIFICATE_KINDS)
-  kind?: 'user' | 'host' = 'user';
-
+  @Optional(Text(1, 255)) keyId?: string;
+  @Optional(OneOf(CERTIFICATE_KINDS)) kind?: 'user' | 'host' = 'user';
   /** Type of the key that is certified. @example ssh-ed25519 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  keyType?: string = 'ssh-ed25519';
-
+  @Optional(Text(1, 64)) keyType?: string = 'ssh-ed25519';
   /** true: as if the host renewed what it has. */
-  @IsOptional()
-  @IsBoolean()
-  renewal?: boolean = false;
+  @Optional(Flag()) renewal?: boolean = false;
 }
 
 /** A use of a key, as if a caller asked for it. */
 export class TriedUseBody {
   /** Name of the signing key, or of the SSH authority. @example release */
-  @IsString()
-  @Length(1, 64)
-  key: string;
-
+  @Text(1, 64) key: string;
   /** @example sha256 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 16)
-  algorithm?: string = 'sha256';
-
+  @Optional(Text(1, 16)) algorithm?: string = 'sha256';
   /** @example ecdsa-der */
-  @IsOptional()
-  @IsString()
-  @Length(1, 32)
-  scheme?: string = 'ecdsa-der';
-
+  @Optional(Text(1, 32)) scheme?: string = 'ecdsa-der';
   /** @example raw */
-  @IsOptional()
-  @IsString()
-  @Length(1, 32)
-  format?: string = 'raw';
-
+  @Optional(Text(1, 32)) format?: string = 'raw';
   /** What the caller would say of it. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app.tar.gz' } })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(8192)
-  metadata?: Record<string, unknown>;
-
+  @Optional(JsonObject(8192, { example: { filename: 'app.tar.gz' } })) metadata?: Record<string, unknown>;
   /** Id of the caller, or of the person behind it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  caller?: string;
-
+  @Optional(Text(1, 64)) caller?: string;
   /** The claims of a workload's token, as its issuer would sign them; absent: the caller is no workload. */
-  @ApiPropertyOptional({
-    type: 'object',
-    additionalProperties: true,
-    example: { repository: 'org/app', ref: 'refs/tags/v1.2' },
-  })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(12_288)
+  @Optional(JsonObject(12_288, { example: { repository: 'org/app', ref: 'refs/tags/v1.2' } }))
   claims?: Record<string, unknown>;
-
   /** Name of the trust that the token would meet. @example 'app releases' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  trust?: string;
-
+  @Optional(Text(1, 100)) trust?: string;
   /** Of an SSH certificate; absent: a signing request. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => TriedCertificateBody)
-  certificate?: TriedCertificateBody;
+  @Optional(Nested(TriedCertificateBody)) certificate?: TriedCertificateBody;
 
   toSubject(): TriedSubject {
     const { key, algorithm = 'sha256', scheme = 'ecdsa-der', format = 'raw', metadata = {}, caller } = this;
@@ -139,32 +64,12 @@ function triedIdentity(claims: Claims, name: string) {
 
 export class PolicyTrialBody {
   /** A policy that is not made yet, tried alone; absent: all policies of this moment. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => ApprovalPolicyBody)
-  policy?: ApprovalPolicyBody;
-
-  @ApiPropertyOptional({ type: [TriedUseBody] })
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(100)
-  @ValidateNested({ each: true })
-  @Type(() => TriedUseBody)
-  uses?: TriedUseBody[];
-
+  @Optional(Nested(ApprovalPolicyBody)) policy?: ApprovalPolicyBody;
+  @Optional(ListOf(TriedUseBody, { max: 100 })) uses?: TriedUseBody[];
   /** Past signing requests, judged as if they came now; other people's need audit:read. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(100)
-  @IsUUID(undefined, { each: true })
-  requestIds?: string[];
-
+  @Optional(ListOf(IdRef(), { max: 100 })) requestIds?: string[];
   /** Past SSH certificates, judged as if they were asked for now; other people's need audit:read. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(100)
-  @IsUUID(undefined, { each: true })
-  certificateIds?: string[];
+  @Optional(ListOf(IdRef(), { max: 100 })) certificateIds?: string[];
 
   toTrial(): PolicyTrial {
     const subjects = (this.uses ?? []).map((use) => use.toSubject());
@@ -176,7 +81,6 @@ export class PolicyTrialBody {
 export class JudgedConditionView {
   /** @example verified.ref */
   fact: string;
-  @ApiProperty({ enum: OPERATORS })
   op: 'in' | 'not-in';
   /** @example ["refs/tags/v*"] */
   values: string[];
@@ -184,8 +88,9 @@ export class JudgedConditionView {
   given: string[];
   holds: boolean;
 
-  static of({ fact, op, values, given, holds }: JudgedCondition): JudgedConditionView {
-    return { fact, op, values: [...values], given: [...given], holds };
+  static of(row: JudgedCondition): JudgedConditionView {
+    const { values, given } = row;
+    return viewOf(JudgedConditionView, row, { values: [...values], given: [...given] });
   }
 }
 

@@ -41,6 +41,15 @@ it.each(ROWS)('a condition on %s of %s: says how callers avoid it', (_, subject,
   expect(warnings.filter((warning) => !detail.test(warning.detail))).toEqual([]);
 });
 
+it('an exception on a claim that every issuer can assert is reported, unless it names the issuer or the trust', () => {
+  const warningsOf = (...unless: Condition[]) =>
+    policyWarningsOf({ subject: 'signing-request', keys: ['*'], conditions: [], unless });
+  const claims = [is('verified.repository', 'org/app'), is('verified.ref', 'refs/tags/*')];
+  expect(warningsOf(...claims)).toMatchObject([{ code: 'issuer-exception', fact: 'verified.repository' }]);
+  expect(warningsOf(...claims, is('verified.iss', 'https://ci.example'))).toEqual([]);
+  expect(warningsOf(...claims, is('trust', 'app releases'))).toEqual([]);
+});
+
 it('an exception on what callers choose is reported as one that never holds', () => {
   const unless = [is('format', 'raw'), is('verified.ref', 'refs/**'), is('caller', 'id'), is('trust', 'app')];
   const warnings = policyWarningsOf({ subject: 'signing-request', keys: ['*'], conditions: [], unless });

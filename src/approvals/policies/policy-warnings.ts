@@ -11,6 +11,7 @@ export const POLICY_WARNINGS = [
   'record-condition',
   'caller-condition',
   'ignored-exception',
+  'issuer-exception',
 ] as const;
 export type PolicyWarningCode = (typeof POLICY_WARNINGS)[number];
 
@@ -34,7 +35,19 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
   return [
     ...policy.conditions.flatMap((condition) => warningOfCondition(policy, condition) ?? []),
     ...policy.unless.filter(({ fact }) => !isExceptionFact(fact)).map(({ fact }) => ignored(fact)),
+    ...warningOfIssuers(policy),
   ];
+}
+
+/** Facts that say whose claims an exception believes. */
+const NAMES_ISSUER: readonly string[] = ['verified.iss', 'trust', 'caller'];
+
+/** An exception on claims alone is met by every issuer that the service trusts. */
+function warningOfIssuers({ unless }: PolicyRules): PolicyWarning[] {
+  const claim = unless.find(({ fact }) => fact.startsWith('verified.'));
+  if (claim === undefined || unless.some(({ fact, op }) => op === 'in' && NAMES_ISSUER.includes(fact))) return [];
+  const detail = `Every trusted issuer can assert "${claim.fact}", and people with settings:write add issuers. Add an exception on "verified.iss" or "trust".`;
+  return [{ code: 'issuer-exception', fact: claim.fact, detail }];
 }
 
 /** Facts from the record of a host or key, which anyone who may change hosts can write. */

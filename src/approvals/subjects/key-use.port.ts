@@ -49,7 +49,18 @@ export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[
     'metadata.keyId': [keyId],
     'metadata.renewal': [String(isRenewal)],
   };
-  return principals.map((principal) => ({ key, facts: { ...common, 'metadata.principal': [principal] } }));
+  return principals.map((principal) => {
+    const facts = { ...common, 'metadata.principal': kind === 'host' ? hostNames(principal) : [principal] };
+    // A pattern stands for hosts that the condition may name.
+    return kind === 'host' && /[*?]/.test(principal)
+      ? { key, facts, interchangeable: ['metadata.principal'] }
+      : { key, facts };
+  });
+}
+
+/** Names of hosts are compared without regard to case (RFC 4343). */
+function hostNames(principal: string): readonly string[] {
+  return [...new Set([principal, principal.toLowerCase()])];
 }
 
 /** What is known of a signing request before it is judged. */
@@ -83,6 +94,7 @@ export function signingUse(request: SigningUse): KeyUseToApprove {
   );
   const facts = {
     ...Object.fromEntries(named),
+    ...(format === 'attestation' ? subjectNames(metadata) : {}),
     ...(identity === null ? {} : identityFacts(identity)),
     algorithm: [algorithm],
     scheme: [scheme],
@@ -90,6 +102,14 @@ export function signingUse(request: SigningUse): KeyUseToApprove {
     caller: callersOf(callers, identity),
   };
   return COMPOSED_FORMATS.includes(format) ? { key, facts } : { key, facts, interchangeable: INTERCHANGEABLE };
+}
+
+/** The names of the files that a statement is about, each a value of its own. */
+function subjectNames({ subjects }: Record<string, unknown>): PolicyFacts {
+  const list: unknown[] = Array.isArray(subjects) ? subjects : [];
+  const names = list.map((subject) => (subject as { readonly name?: unknown } | null)?.name);
+  const texts = names.filter((name) => typeof name === 'string');
+  return texts.length === 0 ? {} : { 'metadata.filename': texts };
 }
 
 /** The trust of a workload counts as a caller, too. */

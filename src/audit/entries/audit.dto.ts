@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString, Length, Matches } from 'class-validator';
-import { IsDateTime } from '../../platform/http/field-rules.js';
-import type { Page } from '../../platform/http/cursors.js';
+import { Matches } from 'class-validator';
+import { Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { AUDIT_OUTCOMES, type AuditOutcome } from './audit-entry.entity.js';
 import type { PlacedEntry } from './audit.service.js';
@@ -11,47 +11,20 @@ const PRINTABLE = /^\P{C}+$/u;
 
 export class AuditQuery extends PageQuery {
   /** What was done: one action, or with `.*` all that begin so. @example signing.* */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
+  @Optional(Text(1, 100))
   @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, { message: 'action must be a dotted word, which may end in .*' })
   action?: string;
-
   /** Only entries of the user, API key or client with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  @Matches(PRINTABLE)
-  actor?: string;
-
-  @ApiProperty({ enum: AUDIT_OUTCOMES, required: false })
-  @IsOptional()
-  @IsIn(AUDIT_OUTCOMES)
-  outcome?: AuditOutcome;
-
+  @Optional(Text(1, 100)) @Matches(PRINTABLE) actor?: string;
+  @Optional(OneOf(AUDIT_OUTCOMES)) outcome?: AuditOutcome;
   /** Only entries about the thing with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  @Matches(PRINTABLE)
-  target?: string;
-
+  @Optional(Text(1, 200)) @Matches(PRINTABLE) target?: string;
   /** Only entries of the refused or failed call with this X-Request-Id, which is the `requestId` of its problem. @example 0b9a7a9e-4c3f-4f6e-9a51-0a6c1c1f5b1d */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  @Matches(PRINTABLE)
-  correlation?: string;
-
+  @Optional(Text(1, 200)) @Matches(PRINTABLE) correlation?: string;
   /** Only entries of this time or later. */
-  @IsOptional()
-  @IsDateTime()
-  from?: Date;
-
+  @Optional(Moment()) from?: Date;
   /** Only entries before this time. */
-  @IsOptional()
-  @IsDateTime()
-  to?: Date;
+  @Optional(Moment()) to?: Date;
 }
 
 export class AuditPartyView {
@@ -72,7 +45,6 @@ export class AuditEntryView {
   at: Date;
   /** @example signing.signed */
   action: string;
-  @ApiProperty({ enum: AUDIT_OUTCOMES })
   outcome: AuditOutcome;
   actor: AuditActorView;
   target: AuditPartyView;
@@ -86,13 +58,10 @@ export class AuditEntryView {
     example: { from: 'PROCESSING', to: 'SIGNED', attempt: 1 },
   })
   detail: Record<string, unknown>;
-
   /** Number of its leaf in the log; null while it has none. @example 4711 */
-  @ApiProperty({ type: 'integer', nullable: true })
-  leaf: number | null;
+  @ApiProperty({ type: 'integer', nullable: true }) leaf: number | null;
   /** Since when it waits for its number, which takes about a second; null when it does not wait. Who has neither was not written by this service. */
-  @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: null })
-  waitsSince: Date | null;
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: null }) waitsSince: Date | null;
 
   static of({ entry, leaf, waits }: PlacedEntry): AuditEntryView {
     return {
@@ -111,12 +80,4 @@ export class AuditEntryView {
   }
 }
 
-export class AuditPage {
-  items: AuditEntryView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<PlacedEntry>): AuditPage {
-    return { items: page.items.map((entry) => AuditEntryView.of(entry)), nextCursor: page.nextCursor };
-  }
-}
+export class AuditPage extends PageOf(AuditEntryView) {}

@@ -49,7 +49,19 @@ export interface RightsHistoryState {
   readonly revoked: readonly (readonly [string, number])[];
   readonly groups: readonly (readonly [string, LoggedGroup])[];
   readonly policies: readonly (readonly [string, number])[];
+  readonly policySet: number;
+  readonly policySetAt: number;
   readonly refused: readonly (readonly [string, number])[];
+  readonly applied: readonly string[];
+}
+
+/** A policy whose revision in the database is older than in the log. */
+export interface PolicyBehind {
+  readonly id: string;
+  /** 0: the policy is missing. */
+  readonly revision: number;
+  /** 0: the policy was removed. */
+  readonly logged: number;
 }
 
 /**
@@ -63,10 +75,16 @@ export class RightsHistory {
   /** API keys and OAuth clients that were revoked, with the time in milliseconds. */
   readonly revoked: Map<string, number>;
   readonly groups: Map<string, LoggedGroup>;
-  /** Approval policies with their revision. */
+  /** Approval policies with their revision; 0: removed. */
   readonly policies: Map<string, number>;
+  /** Revision of all policies together; 0 if the log does not have it. */
+  policySet: number;
+  /** When all policies together became this, in milliseconds. */
+  policySetAt: number;
   /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
   readonly refused: Map<string, number>;
+  /** Entries that count once. Somebody who writes to the database can have an old entry logged again. */
+  private readonly applied: Set<string>;
 
   constructor(state?: RightsHistoryState) {
     this.people = new Map(state?.people);
@@ -74,11 +92,14 @@ export class RightsHistory {
     this.revoked = new Map(state?.revoked);
     this.groups = new Map(state?.groups);
     this.policies = new Map(state?.policies);
+    this.policySet = state?.policySet ?? 0;
+    this.policySetAt = state?.policySetAt ?? 0;
     this.refused = new Map(state?.refused);
+    this.applied = new Set(state?.applied);
   }
 
   state(): RightsHistoryState {
-    const { people, ended, revoked, groups, policies, refused } = this;
+    const { people, ended, revoked, groups, policies, policySet, policySetAt, refused, applied } = this;
     for (const [id, at] of ended) if (at < Date.now() - REMEMBERED_MS) ended.delete(id);
     for (const [id, at] of refused) if (at < Date.now() - REMEMBERED_APPROVALS_MS) refused.delete(id);
     return {
@@ -87,13 +108,31 @@ export class RightsHistory {
       revoked: [...revoked],
       groups: [...groups],
       policies: [...policies],
+      policySet,
+      policySetAt,
       refused: [...refused],
+      applied: [...applied],
     };
   }
 
-  /** Applies the next entry of the log. */
-  apply(entry: LoggedChange): void {
-    RULES[entry.action]?.(this, entry);
+  /** Applies the next entry of the log. Returns false if the same entry was applied before. */
+  apply(entry: LoggedChange): boolean {
+    const rule = RULES[entry.action];
+    if (rule === undefined) return true;
+    if (this.applied.has(entry.id)) return false;
+    if (!REPEATABLE.has(entry.action)) this.applied.add(entry.id);
+    rule(this, entry);
+    return true;
+  }
+
+  /** The policies that are older in the database than in the log. `now`: all policies of the database. */
+  policiesBehind(now: readonly { readonly id: string; readonly revision: number }[]): PolicyBehind[] {
+    const revisions = new Map(now.map(({ id, revision }) => [id, revision]));
+    return [...this.policies].flatMap(([id, logged]) => {
+      const revision = revisions.get(id) ?? 0;
+      const isBehind = logged === 0 ? revision > 0 : revision < logged;
+      return isBehind ? [{ id, revision, logged }] : [];
+    });
   }
 
   /**
@@ -157,6 +196,28 @@ const countFactor =
 
 const revoke: Rule = (history, { id, targetId }) => void history.revoked.set(targetId, timeOfId(id));
 
+function setPolicySet(history: RightsHistory, revision: number, entryId: string): void {
+  history.policySet = revision;
+  history.policySetAt = timeOfId(entryId);
+}
+
+const setPolicy =
+  (next: (known: number | undefined) => number | undefined): Rule =>
+  (history, { id, targetId, detail: { policySet } }) => {
+    const revision = next(history.policies.get(targetId));
+    if (revision !== undefined) history.policies.set(targetId, revision);
+    if (typeof policySet === 'number') setPolicySet(history, policySet, id);
+  };
+
+/** An operator or the upgrade accepted the policies as they are in the database. */
+const acceptPolicies: Rule = (history, { id, detail: { policySet, policies } }) => {
+  if (typeof policySet !== 'number') return;
+  setPolicySet(history, policySet, id);
+  history.policies.clear();
+  for (const [id = '', revision] of texts(policies).map((text) => text.split(' ')))
+    history.policies.set(id, Number(revision));
+};
+
 /** What each action changes. Other actions change no right. */
 const RULES: Readonly<Record<string, Rule>> = {
   'user.created': setRoles,
@@ -177,16 +238,26 @@ const RULES: Readonly<Record<string, Rule>> = {
   'approver-group.created': setGroup,
   'approver-group.changed': setGroup,
   'approver-group.removed': setGroup,
-  'approval-policy.created': (history, { targetId }) => void history.policies.set(targetId, 1),
-  'approval-policy.changed': (history, { targetId }) => {
-    const known = history.policies.get(targetId);
-    if (known !== undefined) history.policies.set(targetId, known + 1);
-  },
-  'approval-policy.removed': (history, { targetId }) => void history.policies.set(targetId, 0),
+  'approval-policy.created': setPolicy(() => 1),
+  'approval-policy.changed': setPolicy((known) => (known === undefined ? undefined : known + 1)),
+  'approval-policy.removed': setPolicy(() => 0),
+  'rows.accepted': acceptPolicies,
+  'rows.adopted': acceptPolicies,
   'approval.decided': (history, { id, targetId, detail }) => {
     if (detail['to'] !== 'APPROVED') history.refused.set(targetId, timeOfId(id));
   },
+  // They change no right, but accept damage once.
+  'audit-log.accepted': () => undefined,
+  'log.rolled-back': () => undefined,
 };
+
+/** Actions whose entries change nothing when they are applied again. */
+const REPEATABLE: ReadonlySet<string> = new Set([
+  'session.ended',
+  'api-key.revoked',
+  'oauth-client.revoked',
+  'approval.decided',
+]);
 
 /** The actions that change rights. */
 export const RIGHTS_ACTIONS: readonly string[] = Object.keys(RULES);

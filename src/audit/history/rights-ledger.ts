@@ -21,6 +21,9 @@ const READ_PATIENCE_MS = 8000;
 const PROBE_PATIENCE_MS = 8000;
 const PROBE_EVERY_MS = 200;
 
+/** An operator accepted the log as it is in the database. */
+const ACCEPTANCES: ReadonlySet<string> = new Set(['audit-log.accepted', 'log.rolled-back']);
+
 const LEDGER: Actor = { kind: 'system', id: 'rights-ledger', name: 'rights ledger' };
 
 /** The content of rights_snapshot. */
@@ -51,8 +54,8 @@ class LedgerState {
     }
     if (entry.kind !== 'entry') return;
     this.newestAt = Math.max(this.newestAt, timeOfId(entry.id));
-    if (entry.action === 'audit-log.accepted' || entry.action === 'log.rolled-back') this.damaged = undefined;
-    this.history.apply(entry);
+    const isNew = this.history.apply(entry);
+    if (isNew && ACCEPTANCES.has(entry.action)) this.damaged = undefined;
   }
 }
 
@@ -83,6 +86,16 @@ export class RightsLedger {
   async current(): Promise<RightsHistory> {
     let state = await this.readInTime();
     if (Date.now() - state.newestAt > MAX_SILENCE_MS) state = await this.probed();
+    assertIntact(state);
+    return this.withUnsigned(state);
+  }
+
+  /**
+   * What the log says, with entries that are not signed yet, without waiting for newer ones when the newest is old. Problems: `audit-log.incomplete`,
+   * `audit-log.behind` while the log is read for the first time, and those of the HSM.
+   */
+  async latest(): Promise<RightsHistory> {
+    const state = await this.readInTime();
     assertIntact(state);
     return this.withUnsigned(state);
   }
@@ -157,7 +170,7 @@ export class RightsLedger {
   }
 
   private async follow(): Promise<LedgerState> {
-    const begun = this.state ?? (await this.stored()) ?? new LedgerState();
+    const begun = (await this.begun()) ?? new LedgerState();
     this.state = undefined;
     try {
       await this.leaves.follow(begun.tree, (leaf) => begun.visit(leaf));
@@ -168,6 +181,15 @@ export class RightsLedger {
       this.logger.warn(`the audit log is read from its first entry: ${String(error)}`);
       return this.fromTheStart();
     }
+  }
+
+  /** What this process has read, or the stored snapshot if that is far ahead. */
+  private async begun(): Promise<LedgerState | undefined> {
+    const { state } = this;
+    const size = state?.tree.size ?? 0;
+    if (state !== undefined && (await this.leaves.signedSize()) - size < SNAPSHOT_LEAVES) return state;
+    const stored = await this.stored();
+    return stored !== undefined && stored.tree.size > size && state?.damaged === undefined ? stored : state;
   }
 
   private async fromTheStart(): Promise<LedgerState> {
@@ -189,6 +211,8 @@ export class RightsLedger {
     );
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
+    // A snapshot of an earlier version lacks what this version reads.
+    if (!Array.isArray(history.applied)) return undefined;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));
     return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);

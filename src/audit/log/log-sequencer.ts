@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/statements.js';
+import { EventBus } from '../../platform/events/events.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
@@ -16,7 +17,11 @@ const BATCH_SIZE = 1000;
 /** Entries that are hashed before other work of the event loop runs: about a millisecond. */
 const LEAVES_PER_SLICE = 50;
 
-type WaitingRow = EntryRow & { readonly there: boolean };
+type WaitingRow = EntryRow & {
+  readonly there: boolean;
+  /** The entry has a leaf already: somebody put it into the queue again. */
+  readonly repeated: boolean;
+};
 
 interface Leaf {
   readonly entryId: string;
@@ -45,6 +50,7 @@ export class LogSequencer {
     private readonly keys: LogKeys,
     private readonly anchors: LogAnchors,
     private readonly seals: AuditSeals,
+    private readonly events: EventBus,
   ) {}
 
   /** Numbers waiting entries, then signs a checkpoint if the tree grew. Does nothing while another process does. */
@@ -72,11 +78,16 @@ export class LogSequencer {
     const rows: WaitingRow[] = await tx.query(
       `WITH taken AS (
          DELETE FROM log_waiting WHERE entry_id = ANY(ARRAY(SELECT entry_id FROM log_waiting ORDER BY entry_id LIMIT ${BATCH_SIZE})) RETURNING entry_id)
-       SELECT ${ENTRY_COLUMNS}, taken.entry_id AS id, e.id IS NOT NULL AS there
+       SELECT ${ENTRY_COLUMNS}, taken.entry_id AS id, e.id IS NOT NULL AS there,
+         EXISTS (SELECT FROM (SELECT index FROM log_leaf WHERE entry_id = taken.entry_id OFFSET 0) l
+           WHERE l.index >= 0 AND l.index < (SELECT size FROM log_head)) AS repeated
        FROM taken LEFT JOIN audit_entry e ON e.id = taken.entry_id ORDER BY taken.entry_id`,
     );
     if (rows.length === 0) return 0;
-    const leaves = await this.leaves(rows);
+    for (const { id, repeated } of rows)
+      if (repeated) this.events.emit('row.not-sealed', { table: 'log_waiting', key: id });
+    const leaves = await this.leaves(rows.filter(({ repeated }) => !repeated));
+    if (leaves.length === 0) return rows.length;
     const size = await checkpointSizeOf(tx);
     await appendLeaves(
       tx,

@@ -1,45 +1,29 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsInt, IsOptional, IsUUID, Min } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
-import type { Page } from '../../platform/http/cursors.js';
-import { WholeNumber } from '../../platform/http/field-rules.js';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { IdRef, OneOf, Optional, QueryInt } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { LogCheckpoint } from './log.entity.js';
 import type { MadeLogKey } from './log-keys.js';
 import type { ConsistencyProof, InclusionProof } from './log-reader.js';
 
 export class CheckpointQuery {
   /** Number of leaves; without it the newest. */
-  @IsOptional()
-  @WholeNumber()
-  @IsInt()
-  @Min(1)
-  size?: number;
+  @Optional(QueryInt(1)) size?: number;
 }
 
 export class InclusionQuery extends CheckpointQuery {
   /** Id of an audit entry. */
-  @IsUUID()
-  entry: string;
-
+  @IdRef() entry: string;
   /** What of the entry: itself, or the record of its signature. */
-  @IsOptional()
-  @IsIn(['entry', 'record'])
-  leaf?: 'entry' | 'record';
+  @Optional(OneOf(['entry', 'record'])) leaf?: 'entry' | 'record';
 }
 
 export class ConsistencyQuery {
   /** Number of leaves of the older log. */
-  @WholeNumber()
-  @IsInt()
-  @Min(0)
-  first: number;
-
+  @QueryInt(0) first: number;
   /** Number of leaves of the newer log; without it the one of the newest checkpoint. */
-  @IsOptional()
-  @WholeNumber()
-  @IsInt()
-  @Min(0)
-  second?: number;
+  @Optional(QueryInt(0)) second?: number;
 }
 
 export class LogKeyView {
@@ -73,15 +57,7 @@ export class CheckpointView {
   }
 }
 
-export class CheckpointPage {
-  items: CheckpointView[];
-  /** null on the last page. @example WyJsb2cgIiwiNDcxMSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of({ items, nextCursor }: Page<LogCheckpoint>): CheckpointPage {
-    return { items: items.map((item) => CheckpointView.of(item)), nextCursor };
-  }
-}
+export class CheckpointPage extends PageOf(CheckpointView) {}
 
 export class InclusionView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -101,17 +77,14 @@ export class InclusionView {
   /** Signed note over the tree; null when a size was asked for. @example "localhost:9090/log\n4711\n…" */
   checkpoint: string | null;
 
-  static of({ entryId, kind, index, size, data, hash, path, note }: InclusionProof): InclusionView {
-    return {
-      entryId,
-      kind,
-      index,
-      size,
+  static of(row: InclusionProof): InclusionView {
+    const { data, hash, path, note } = row;
+    return viewOf(InclusionView, row, {
       data: data === undefined ? null : Buffer.from(data).toString('base64'),
       hash: hash.toString('base64'),
       path: path.map((one) => one.toString('base64')),
       checkpoint: note ?? null,
-    };
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import type { Actor } from '../../access/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { AdoptionMark } from '../../platform/sealing/row-seal-epoch.js';
 import type { SealGeneration } from '../../platform/sealing/sealed-entity.js';
+import { acceptedPolicies } from '../history/accepted-policies.js';
 import { AuditService } from '../entries/audit.service.js';
 import { LogKeys } from '../log/log-keys.js';
 
@@ -24,12 +25,13 @@ export class RowAdoption implements AdoptionMark {
   }
 
   async set(generation: SealGeneration, adopted: Readonly<Record<string, number>>): Promise<void> {
+    const policies = await acceptedPolicies(this.db.manager, Object.keys(adopted));
     const entry = {
       action: 'rows.adopted',
       actor: ROW_SEALS,
       target: { kind: 'service', id: 'row-seals' },
       correlation: 'row-seals',
-      detail: { generation, ...adopted },
+      detail: { generation, ...adopted, ...policies },
     };
     await this.db.transaction((tx) => this.audit.append(tx, [entry]));
     await this.vault.rowMark({ origin: this.keys.origin, generation, set: true });

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import type { StreamDestination } from '../../platform/config/stream-destinations.js';
 import type { OutboundClient } from '../../platform/outbound/outbound-client.js';
+import { CLIENT_CIPHERS } from '../../platform/outbound/tls-ciphers.js';
 
 /** Limits of one connection, in milliseconds. */
 export interface SyslogPatience {
@@ -57,6 +58,7 @@ export class SyslogConnection {
       host: address,
       port: Number(url.port),
       minVersion: 'TLSv1.2',
+      ciphers: CLIENT_CIPHERS,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ca: read(files.ca),
       cert: read(files.cert),

@@ -3,10 +3,11 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId, uuidOf } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Background } from '../../platform/work/background.js';
 import type { Caller } from '../../access/caller.js';
+import { limitsBy } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import type { Scope } from '../../access/scopes.js';
 import { newApiKeyText } from './api-key-text.js';
@@ -65,15 +66,15 @@ export class ApiKeyRenewalService {
   ): Promise<NewApiKey> {
     const { key, lookup, secretHash } = newApiKeyText();
     const old = await tx.findOne(ApiKey, { where: { id }, lock: { mode: 'pessimistic_write' } });
-    if (old === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
+    if (old === null) throw missing('api-key');
     if (old.revokedAt !== null || old.replacedBy !== null || old.expiry <= new Date()) {
       throw new Problem('conflict', 'api-key.over', 'This API key was revoked or replaced, or has expired.');
     }
     const { name, addresses, ownerId } = old;
     const permissions = [...(wanted ?? old.permissions)];
     this.apiKeys.assertGrantable(caller, { name, permissions, expiry });
-    const issuedTo = caller.ownerId === ownerId ? null : caller.ownerId;
-    const next = { id: newId(), name, permissions, addresses, ownerId, issuedTo, expiry, lookup, secretHash };
+    const limits = limitsBy(caller, ownerId);
+    const next = { id: newId(), name, permissions, addresses, ownerId, ...limits, expiry, lookup, secretHash };
     await insertSealed(tx, ApiKey, next);
     await this.disclosures.record(tx, caller, { kind: 'api-key', id: next.id, occasion: 'rotated' });
     const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));

@@ -1,19 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Length,
-  Max,
-  Min,
-  registerDecorator,
-} from 'class-validator';
-import { IsDateTime } from '../../platform/http/field-rules.js';
-import type { Page } from '../../platform/http/cursors.js';
+import { ArrayMaxSize, ArrayMinSize, IsOptional, registerDecorator } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Int, ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { isAddressBlock } from '../../formats/addresses/address.js';
 import type { ApiKey } from '../model/api-key.entity.js';
@@ -33,23 +22,12 @@ function IsAddressBlocks(): PropertyDecorator {
 
 export class CreateApiKeyBody {
   /** What the key is for. @example 'release pipeline' */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** Scopes of the key; you can grant only what you hold. */
-  @ApiProperty({ enum: SCOPE_NAMES, isArray: true, example: ['sign:digest', 'sign:read'] })
-  @IsIn(SCOPE_NAMES, { each: true })
-  @ArrayMinSize(1)
-  @ArrayMaxSize(64)
-  @ArrayUnique()
+  @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];
-
   /** When the key stops working; at most 366 days away. */
-  @ApiProperty({ format: 'date-time', example: '2027-01-31T00:00:00Z' })
-  @IsDateTime()
-  expiry: Date;
-
+  @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
   /** Addresses and blocks that the key may be used from; leave it out for anywhere. */
   @ApiProperty({ example: ['192.0.2.0/24'], required: false })
   @IsOptional()
@@ -66,16 +44,9 @@ export class CreateApiKeyBody {
 
 export class RotateApiKeyBody {
   /** When the new key stops working; at most 366 days away. */
-  @ApiProperty({ format: 'date-time', example: '2027-01-31T00:00:00Z' })
-  @IsDateTime()
-  expiry: Date;
-
+  @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
   /** How long the old key goes on. @example 24 */
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(168)
-  overlapHours?: number;
+  @Optional(Int(0, 168)) overlapHours?: number;
 }
 
 export class ApiKeyView {
@@ -83,8 +54,7 @@ export class ApiKeyView {
   id: string;
   /** @example 'release pipeline' */
   name: string;
-  @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
-  permissions: Scope[];
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) permissions: Scope[];
   expiry: Date;
   createdAt: Date;
   revokedAt: Date | null;
@@ -93,26 +63,12 @@ export class ApiKeyView {
   /** Address of the last caller. @example 192.0.2.17 */
   lastUsedFrom: string | null;
   /** Where it may be used from; null is anywhere. */
-  @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] })
-  addresses: string[] | null;
+  @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] }) addresses: string[] | null;
   /** The key that took over from this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy: string | null;
 
   static of(row: ApiKey): ApiKeyView {
-    const { id, name, permissions, expiry, createdAt, revokedAt, lastUsedAt, lastUsedFrom, addresses, replacedBy } =
-      row;
-    return {
-      id,
-      name,
-      permissions,
-      expiry,
-      createdAt,
-      revokedAt,
-      lastUsedAt,
-      lastUsedFrom,
-      addresses,
-      replacedBy,
-    };
+    return viewOf(ApiKeyView, row);
   }
 }
 
@@ -125,12 +81,4 @@ export class NewApiKeyView extends ApiKeyView {
   }
 }
 
-export class ApiKeyPage {
-  items: ApiKeyView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<ApiKey>): ApiKeyPage {
-    return { items: page.items.map((row) => ApiKeyView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class ApiKeyPage extends PageOf(ApiKeyView) {}

@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Actor, Caller } from '../../access/caller.js';
 import { columns, confirmRead } from '../../platform/database/statements.js';
@@ -15,7 +15,14 @@ import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Background } from '../../platform/work/background.js';
-import { effectiveRights, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
+import {
+  effectiveRights,
+  limitsBy,
+  othersBehind,
+  ownerColumns,
+  type OwnerRows,
+  peopleOf,
+} from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { AddressList } from '../../formats/addresses/address.js';
@@ -93,6 +100,7 @@ export class ApiKeysService implements OnApplicationShutdown {
       lookup,
       secretHash,
       ownerId: caller.ownerId,
+      ...limitsBy(caller, caller.ownerId),
     });
     await insertSealed(tx, ApiKey, entity);
     await this.disclosures.record(tx, caller, { kind: 'api-key', id, occasion: 'created' });
@@ -126,7 +134,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   /** The same in the caller's transaction. */
   async revokeIn(tx: EntityManager, caller: Caller, id: string): Promise<ApiKey> {
     const row = await tx.findOneBy(ApiKey, { id });
-    if (row === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
+    if (row === null) throw missing('api-key');
     const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: new Date(), seal: null });
     if (affected === 1) await this.record(tx, caller, 'api-key.revoked', id, auditDetailOf(row));
     else await confirmRead(tx);
@@ -158,6 +166,12 @@ export class ApiKeysService implements OnApplicationShutdown {
       [personId],
     );
     for (const { lookup } of rows) this.known.forget(lookup);
+  }
+
+  /** Drops a key from the cache of this process, by its text. */
+  forget(text: string): void {
+    const parts = readApiKeyText(text);
+    if (parts !== undefined) this.known.forget(parts.lookup);
   }
 
   /** The caller behind a key, or a Problem with the reason. */
@@ -220,13 +234,14 @@ export class ApiKeysService implements OnApplicationShutdown {
     if (key === null || key.lookup !== lookup) return null;
     const people = key.revokedAt === null ? peopleOf(seals, key, row) : [];
     const rights = effectiveRights({ people, limits: [permissionsOf(key, row.of_sensor)] });
+    const { id, name, ownerId } = key;
     return {
       secretHash: key.secretHash,
       expiry: key.expiry,
       revoked: rights === undefined,
       addresses: key.addresses === null ? undefined : new AddressList(key.addresses),
       ofSensor: row.of_sensor,
-      caller: { kind: 'api-key', id: key.id, name: key.name, ownerId: key.ownerId, scopes: rights ?? new Set() },
+      caller: { kind: 'api-key', id, name, ownerId, behind: othersBehind(key), scopes: rights ?? new Set() },
     };
   }
 

@@ -27,12 +27,14 @@ export class BrowserSessions {
 
   /** @returns the value of the session cookie */
   async open(person: SignedInPerson, origin: Origin): Promise<string> {
-    const { user, way, methods, external, authenticatedAt, detail } = person;
+    const { user, way, methods, password, external, authenticatedAt, until, detail } = person;
     const { text, hash } = newSecret('browser');
     const actor = { kind: 'user', id: user.id, name: user.email } as const;
     const lifeSeconds = this.config.browserSessionHours * 3600;
     const since = authenticatedAt === undefined ? {} : { authenticatedAt };
-    const order = { userId: user.id, way, methods, lifeSeconds, cookieHash: hash, detail, ...since };
+    const grounds = { password };
+    const life = { lifeSeconds, until };
+    const order = { userId: user.id, way, methods, grounds, ...life, cookieHash: hash, detail, ...since };
     const session = await this.db.transaction((tx) =>
       this.sessions.open(tx, actor, { ...order, ...(external === undefined ? {} : { external }) }, origin),
     );

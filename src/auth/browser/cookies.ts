@@ -63,9 +63,12 @@ export class SsoCookie extends HostCookie {
     super(config.publicUrl, { name: 'sealwright-sso', sameSite: 'Lax', maxAgeSeconds: 660 });
   }
 
-  /** Redirects the browser to the provider, with the cookie. */
+  /**
+   * Redirects the browser to the provider, with the cookie. The URL gets an empty fragment, because browsers carry the fragment of the page that
+   * redirects on to a URL without one.
+   */
   async leave(reply: FastifyReply, { url, browser }: Redirect): Promise<void> {
-    await reply.header('set-cookie', this.with(browser)).redirect(url, 302);
+    await reply.header('set-cookie', this.with(browser)).redirect(url.includes('#') ? url : `${url}#`, 302);
   }
 }
 

@@ -31,13 +31,16 @@ export class AccessGuard implements CanActivate {
     request.reauthorize = async () => assertMay(await this.credentials.callerOfRequest(request), access);
     if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {
       request.caller = await this.freshCaller(request, request.caller);
+      assertMay(request.caller, access);
     }
     return true;
   }
 
-  /** The cached session may be older than the step-up, so it is read again before the call is refused. */
+  /**
+   * Reads the credential past the cache, for operations that grant something that lasts: whoever is disabled or lowered must not undo that, or make a
+   * credential that stays, in the seconds in which a process still has them in its cache. The step-up is in the row as well.
+   */
   private async freshCaller(request: CalledRequest, caller: Caller): Promise<Caller> {
-    if (isFresh(caller)) return caller;
     const again = await this.credentials.callerAgain(caller, request);
     if (isFresh(again)) return again;
     const detail =

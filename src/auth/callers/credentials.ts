@@ -80,6 +80,7 @@ export class Credentials {
   /** The caller as the database has it now, past the cache. */
   async callerAgain(caller: Caller, request: FastifyRequest): Promise<Caller> {
     if (caller.session !== undefined) this.sessions.forget(caller.session.id);
+    else this.apiKeys.forget(authorizationOf(request)?.split(' ').at(-1) ?? '');
     return this.callerOfRequest(request);
   }
 

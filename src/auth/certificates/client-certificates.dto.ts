@@ -1,6 +1,4 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsObject, IsOptional, IsString, Length } from 'class-validator';
-import { JsonAtMost } from '../../platform/http/field-rules.js';
+import { JsonObject, ListOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { MAX_KEY_SET_BYTES } from '../key-sets/key-set.js';
 import {
   type CertificateRegistration,
@@ -15,74 +13,29 @@ const MAX_SUBJECT_LENGTH = 1000;
 /** Members of a body that name certificates of a client, or who issues them and the one subject that the certificate has. */
 export class ClientCertificateMembers {
   /** Certificates of the client itself, as PEM (`self_signed_tls_client_auth`). Who issued them does not matter. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_REGISTERED_CERTIFICATES)
-  @IsString({ each: true })
-  @Length(1, MAX_PEM_LENGTH, { each: true })
-  certificates?: string[];
-
+  @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) certificates?: string[];
   /** Certificates of authorities that issue that of the client, as PEM (`tls_client_auth`). @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_REGISTERED_CERTIFICATES)
-  @IsString({ each: true })
-  @Length(1, MAX_PEM_LENGTH, { each: true })
-  trustAnchors?: string[];
-
+  @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) trustAnchors?: string[];
   /** Certificates between the client's and an anchor, for proxies that do not pass what the client shows beside its own. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_REGISTERED_CERTIFICATES)
-  @IsString({ each: true })
-  @Length(1, MAX_PEM_LENGTH, { each: true })
-  intermediates?: string[];
-
+  @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) intermediates?: string[];
   /** The whole distinguished name of the certificate, as RFC 4514 writes it (`openssl x509 -subject -nameopt RFC2253`). Name one of these five. @example "CN=deploy,O=Example Ltd,C=GB" */
-  @IsOptional()
-  @IsString()
-  @Length(1, MAX_SUBJECT_LENGTH)
-  tls_client_auth_subject_dn?: string;
-
+  @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_subject_dn?: string;
   /** A host name among its alternative names. @example deploy.example.com */
-  @IsOptional()
-  @IsString()
-  @Length(1, MAX_SUBJECT_LENGTH)
-  tls_client_auth_san_dns?: string;
-
+  @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_dns?: string;
   /** A URI among its alternative names, such as a SPIFFE ID. @example spiffe://example.com/ci/deploy */
-  @IsOptional()
-  @IsString()
-  @Length(1, MAX_SUBJECT_LENGTH)
-  tls_client_auth_san_uri?: string;
-
+  @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_uri?: string;
   /** An IP address among its alternative names. @example 192.0.2.7 */
-  @IsOptional()
-  @IsString()
-  @Length(1, MAX_SUBJECT_LENGTH)
-  tls_client_auth_san_ip?: string;
-
+  @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_ip?: string;
   /** An address of e-mail among its alternative names. @example deploy@example.com */
-  @IsOptional()
-  @IsString()
-  @Length(1, MAX_SUBJECT_LENGTH)
-  tls_client_auth_san_email?: string;
+  @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_email?: string;
 }
 
 /** Either certificates of the client itself (`certificates`, or `jwks` with `x5c`), or trust anchors with the one subject. */
 export class ClientCertificatesBody extends ClientCertificateMembers {
   /** In place of `certificates`: a JWK Set of public keys, each with its certificate first in `x5c`. */
-  @ApiPropertyOptional({
-    type: 'object',
-    additionalProperties: true,
-    example: { keys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB', x5c: ['MIIB…'] }] },
-  })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(MAX_KEY_SET_BYTES)
+  @Optional(
+    JsonObject(MAX_KEY_SET_BYTES, { example: { keys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB', x5c: ['MIIB…'] }] } }),
+  )
   jwks?: Record<string, unknown>;
 }
 

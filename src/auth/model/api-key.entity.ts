@@ -39,6 +39,10 @@ export class ApiKey extends SealedEntity {
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
+  /** Ids of the other people who could have made the call that created the secret, in order: it is limited to what they may do as well. Null: nobody. */
+  @Column('text', { array: true, nullable: true })
+  behind: string[] | null;
+
   /** Ids of all people who were ever shown the secret, in order. Null in rows of an earlier version. */
   @Column('text', { array: true, nullable: true })
   disclosedTo: string[] | null;

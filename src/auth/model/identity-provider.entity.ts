@@ -78,6 +78,8 @@ export interface SamlSettings {
   readonly signRequests?: boolean;
   /** Format in the NameIDPolicy; null sends none, absent asks for a persistent name. */
   readonly nameIdFormat?: string | null;
+  /** The format that the provider sent at the first sign-in, which is expected ever since; absent where nameIdFormat names it. */
+  readonly seenNameIdFormat?: string;
   /** Required authentication contexts; null or absent: the provider decides. */
   readonly requestedAuthnContext?: RequestedAuthnContext | null;
   /** PEM certificate of the key that signs our messages; absent until a provider of an older version is stored again. */

@@ -63,9 +63,9 @@ export class OAuthClient extends SealedEntity {
   @Column('jsonb', { nullable: true })
   certificateRule: CertificateRule | null;
 
-  /** When these were registered. Tokens from before are refused: what they rest on may be gone. */
-  @Column('timestamptz', { nullable: true })
-  certificatesSince: Date | null;
+  /** When its secret, keys or certificates were last replaced. Sessions that began before are refused: what they rest on is revoked. */
+  @Column('timestamptz', { name: 'certificates_since', nullable: true })
+  proofSince: Date | null;
 
   /** Whether its tokens must be bound by DPoP (RFC 9449 section 5.2). */
   @Column('boolean', { default: false })
@@ -82,6 +82,10 @@ export class OAuthClient extends SealedEntity {
   /** The person who was shown the present secret, if not the owner: the client is limited to what they may do as well. */
   @Column('text', { nullable: true })
   issuedTo: string | null;
+
+  /** Ids of the other people who could have made the call that created the secret, in order: it is limited to what they may do as well. Null: nobody. */
+  @Column('text', { array: true, nullable: true })
+  behind: string[] | null;
 
   /** Ids of all people who were ever shown the secret, in order. Null in rows of an earlier version. */
   @Column('text', { array: true, nullable: true })
@@ -102,7 +106,8 @@ export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'RED
 @Index('device_authorization_expires', ['expiresAt'])
 @Index('device_authorization_user', ['userId'], { where: 'user_id IS NOT NULL' })
 @Sealed<DeviceAuthorization>({
-  except: ['pollSeconds', 'polledAt', 'createdAt'],
+  // Without sessionId a code lives on for five minutes at most, and processes of earlier versions do not know it.
+  except: ['pollSeconds', 'polledAt', 'createdAt', 'sessionId'],
   while: `t.status IN ('PENDING', 'APPROVED') AND t.expires_at > now()`,
 })
 export class DeviceAuthorization extends SealedEntity {
@@ -131,6 +136,10 @@ export class DeviceAuthorization extends SealedEntity {
 
   @Column('uuid', { nullable: true })
   userId: string | null;
+
+  /** The session in which the person approved: if it is ended by somebody else, the code becomes useless. */
+  @Column('uuid', { nullable: true })
+  sessionId: string | null;
 
   /** When the person who approved last authenticated; approving is no authentication. */
   @Column('timestamptz', { nullable: true })

@@ -53,11 +53,21 @@ export class UsersService {
     return sealsOf(this.db.manager).newest(User, found, true);
   }
 
-  /** Hashes the same password again, as `Passwords.hash` does now. Leaves a password alone that was changed in the meantime. */
+  /**
+   * Hashes the same password again, as `Passwords.hash` does now, and updates `user`. Leaves a password alone that was changed in the meantime; another
+   * sign-in may have hashed the same one again.
+   */
   async replaceHash(user: User, password: string): Promise<void> {
     const passwordHash = await this.passwords.hash(password);
     const known = { id: user.id, passwordHash: user.passwordHash ?? '' };
     if ((await changeSealed(this.db.manager, User, known, { passwordHash })) === 1) user.passwordHash = passwordHash;
+    else await this.takeOver(user, password);
+  }
+
+  private async takeOver(user: User, password: string): Promise<void> {
+    const now = await findTrusted(this.db.manager, User, { id: user.id });
+    const verdict = await this.passwords.verify(now?.passwordHash ?? undefined, password);
+    if (now !== null && verdict === 'match') user.passwordHash = now.passwordHash;
   }
 
   async isEmpty(): Promise<boolean> {
@@ -78,7 +88,7 @@ export async function insertUser(
   return added.length === 1;
 }
 
-/** The canonical form of an address, so that one person cannot be two users. */
+/** canonical returns the form in which addresses are compared, so that one person cannot be two users. Lower case may compose differently. */
 export function canonical(email: string): string {
-  return email.normalize('NFKC').trim().toLowerCase();
+  return email.normalize('NFKC').trim().toLowerCase().normalize('NFKC');
 }

@@ -43,6 +43,10 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text', { nullable: true })
   uploaderId: string | null;
 
+  /** Ids of the other people who could have made the call that uploaded the present keys, in order. Null: nobody. */
+  @Column('text', { array: true, nullable: true })
+  behind: string[] | null;
+
   /** Ids of all people who ever uploaded keys, or could have, in order. Null in rows of an earlier version. */
   @Column('text', { array: true, nullable: true })
   disclosedTo: string[] | null;
@@ -116,6 +120,10 @@ export class WorkloadTrust extends SealedEntity {
   /** The person who last changed it: its tokens do nothing that they may not do now. */
   @Column('uuid')
   ownerId: string;
+
+  /** Ids of the other people who could have made that change, in order: its tokens are limited to what they may do as well. Null: nobody. */
+  @Column('text', { array: true, nullable: true })
+  behind: string[] | null;
 
   /** Counts the edits; the ETag. A token ends with the revision that it was issued under. */
   @Column('int', { default: 1 })

@@ -12,6 +12,7 @@ import type { Caller } from '../../access/caller.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { secretHashOf, newSecret } from '../model/secret-text.js';
 import { Session } from '../model/session.entity.js';
+import type { SessionGrounds } from '../sessions/session-grounds.js';
 import type { NewSession } from '../sessions/sessions.service.js';
 import { Throttle } from '../throttle/throttle.js';
 import { DeviceAuthorization, type DeviceAuthorizationStatus, OAuthClient } from '../model/oauth.entity.js';
@@ -80,7 +81,8 @@ export class DeviceFlowService {
       const session = await findGenuine(tx, Session, { id: caller.session?.id ?? '', userId: caller.id });
       if (session === null) throw missing();
       const { authenticatedAt, providerId, externalSession } = session;
-      const change = { status: decision, userId: caller.id, scopes, authenticatedAt, providerId, externalSession };
+      const its = { sessionId: session.id, authenticatedAt, providerId, externalSession };
+      const change = { status: decision, userId: caller.id, scopes, ...its };
       const changed = await changeSealed(tx, DeviceAuthorization, pending, change);
       if (changed !== 1) throw missing();
       const target = { kind: 'oauth-client', id: waiting.clientId };
@@ -91,14 +93,18 @@ export class DeviceFlowService {
     await this.throttle.succeeded([attemptOf(caller)]);
   }
 
-  /** Whether a device code can be exchanged now. */
-  isApproved({ id: clientId }: ActiveClient, deviceCode: string): Promise<boolean> {
-    const place = { deviceCodeHash: secretHashOf(deviceCode), clientId };
-    return this.db.manager.existsBy(DeviceAuthorization, {
-      ...place,
+  /** Who approved a device code that can be exchanged now, and their provider; null if it cannot be exchanged. */
+  async approved(
+    { id: clientId }: ActiveClient,
+    deviceCode: string,
+  ): Promise<Pick<SessionGrounds, 'userId' | 'providerId'> | null> {
+    const found = await this.db.manager.findOneBy(DeviceAuthorization, {
+      deviceCodeHash: secretHashOf(deviceCode),
+      clientId,
       status: 'APPROVED',
       expiresAt: MoreThan(new Date()),
     });
+    return found === null ? null : { userId: found.userId ?? undefined, providerId: found.providerId ?? undefined };
   }
 
   /** Exchanges an approved device code, once, in the caller's transaction; throws the errors of RFC 8628 section 3.5. */

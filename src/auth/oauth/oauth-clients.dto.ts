@@ -1,18 +1,7 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsBoolean,
-  IsIn,
-  IsObject,
-  IsOptional,
-  IsString,
-  Length,
-} from 'class-validator';
+import { ApiProperty } from '@nestjs/swagger';
+import { Flag, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { Page } from '../../platform/http/cursors.js';
-import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { MAX_KEY_SET_BYTES, thumbprintsOf } from '../key-sets/key-set.js';
 import type { CertificateRegistration } from '../certificates/certificate-rule.js';
 import {
@@ -50,17 +39,9 @@ const EXAMPLE_KEYS = {
 /** One of the two (RFC 7591 section 2). */
 export class OAuthClientKeysBody {
   /** A JWK Set of public keys by which the client authenticates (`private_key_jwt`). */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: EXAMPLE_KEYS })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(MAX_KEY_SET_BYTES)
-  jwks?: Record<string, unknown>;
-
+  @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
   /** The address at which the client publishes its JWK Set. @example https://client.example.com/jwks.json */
-  @IsOptional()
-  @IsString()
-  @Length(1, 500)
-  jwks_uri?: string;
+  @Optional(Text(1, 500)) jwks_uri?: string;
 
   requireKeySource(): ClientKeySource {
     const source = keySourceOf(this);
@@ -96,55 +77,25 @@ export type ReadProof = Pick<OAuthClientOrder, 'keys' | 'certificates'>;
 
 export class CreateOAuthClientBody extends ClientCertificateMembers {
   /** @example 'deployment pipeline' */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** The most that its tokens are good for; you can grant only what you hold. */
-  @ApiProperty({ enum: SCOPE_NAMES, isArray: true, example: ['sign:digest', 'sign:read'] })
-  @IsIn(SCOPE_NAMES, { each: true })
-  @ArrayMinSize(1)
-  @ArrayMaxSize(64)
-  @ArrayUnique()
+  @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];
-
   /** A public client, such as a command line, has no secret, no keys and no certificates, and only acts for people (device flow). */
-  @ApiProperty({ enum: TYPES, default: 'confidential' })
-  @IsOptional()
-  @IsIn(TYPES)
-  type?: OAuthClientType;
-
+  @Optional(OneOf(TYPES, { default: 'confidential' })) type?: OAuthClientType;
   /**
    * How it authenticates. It follows from the other members: a secret, or none for a public client; keys (`private_key_jwt`); certificates. It must be
    * named where `jwks` is meant for its certificates (`self_signed_tls_client_auth`).
    */
-  @ApiPropertyOptional({ enum: AUTH_METHODS, example: 'tls_client_auth' })
-  @IsOptional()
-  @IsIn(AUTH_METHODS)
-  token_endpoint_auth_method?: AuthMethod;
-
+  @Optional(OneOf(AUTH_METHODS, { example: 'tls_client_auth' })) token_endpoint_auth_method?: AuthMethod;
   /** A JWK Set of public keys by which the client authenticates (`private_key_jwt`); where the method is named, of its certificates (`x5c`). */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: EXAMPLE_KEYS })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(MAX_KEY_SET_BYTES)
-  jwks?: Record<string, unknown>;
-
+  @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
   /** The address at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
-  @IsOptional()
-  @IsString()
-  @Length(1, 500)
-  jwks_uri?: string;
-
+  @Optional(Text(1, 500)) jwks_uri?: string;
   /** true: its tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449 section 5.2). */
-  @IsOptional()
-  @IsBoolean()
-  dpop_bound_access_tokens?: boolean = false;
-
+  @Optional(Flag()) dpop_bound_access_tokens?: boolean = false;
   /** true: its tokens are given to who shows a client certificate alone, and bound to that (RFC 8705 section 3.4). The default for a client that authenticates by one. */
-  @IsOptional()
-  @IsBoolean()
-  tls_client_certificate_bound_access_tokens?: boolean;
+  @Optional(Flag()) tls_client_certificate_bound_access_tokens?: boolean;
 
   /** @throws Problem `oauth-client.auth-method`, `oauth-client.keys` when the members of the body do not agree */
   proofSource(): ProofSource {
@@ -191,12 +142,9 @@ export class OAuthClientView extends ClientCertificatesView {
   client_id: string;
   /** @example 'deployment pipeline' */
   name: string;
-  @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
-  permissions: Scope[];
-  @ApiProperty({ enum: TYPES })
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) permissions: Scope[];
   type: OAuthClientType;
   /** `client_secret_basic` stands for the secret in the body as well. */
-  @ApiProperty({ enum: AUTH_METHODS })
   token_endpoint_auth_method: AuthMethod;
   /** Thumbprints of its keys (RFC 7638, SHA-256); empty for a client without. @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
   keys: string[];
@@ -232,12 +180,4 @@ export class NewOAuthClientView extends OAuthClientView {
   }
 }
 
-export class OAuthClientPage {
-  items: OAuthClientView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<OAuthClient>): OAuthClientPage {
-    return { items: page.items.map((row) => OAuthClientView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class OAuthClientPage extends PageOf(OAuthClientView) {}

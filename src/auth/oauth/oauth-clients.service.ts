@@ -4,13 +4,13 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import { isId, newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Caller } from '../../access/caller.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
-import { effectiveRights, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
+import { effectiveRights, limitsBy, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { type CertificateRule, ruleFactsOf, methodOf } from '../certificates/certificate-rule.js';
@@ -39,7 +39,7 @@ export interface OAuthClientOrder {
 /** A client that is not revoked, with its rights now. */
 export interface ActiveClient extends Pick<
   OAuthClient,
-  'id' | 'name' | 'secretHash' | 'authMethod' | 'dpopBound' | 'certificateBound'
+  'id' | 'name' | 'secretHash' | 'authMethod' | 'proofSince' | 'dpopBound' | 'certificateBound'
 > {
   /** Its permissions, limited to what the people behind it may do. */
   readonly permissions: readonly Scope[];
@@ -86,6 +86,7 @@ export class OAuthClientsService {
         ...demand,
         ...(proof?.columns ?? { secretHash: secret?.hash ?? null }),
         ownerId: caller.ownerId,
+        ...limitsBy(caller, caller.ownerId),
       });
       // Whoever registers keys or certificates may have the private keys.
       if (secret !== undefined || proof !== undefined) {
@@ -103,7 +104,7 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the secret of a confidential client; the old one is invalid at once. If somebody else than the owner gets it, the client
+   * Replaces the secret of a confidential client; the old one and all tokens of the client are invalid at once. If somebody else than the owner gets it, the client
    * is limited to what they may do as well, and they count as requesters of whatever it requests.
    */
   async replaceSecret(caller: Caller, id: string): Promise<{ row: OAuthClient; secret: string }> {
@@ -116,17 +117,16 @@ export class OAuthClientsService {
     }
     await this.db.transaction(async (tx) => {
       const { name, permissions } = row;
-      const issuedTo = caller.ownerId === row.ownerId ? null : caller.ownerId;
-      const change = { secretHash: secret.hash, issuedTo };
+      const change = { secretHash: secret.hash, proofSince: new Date(), ...limitsBy(caller, row.ownerId) };
       const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, change);
-      if (changed !== 1) throw missing();
+      if (changed !== 1) throw missing('oauth-client');
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'secret-replaced' });
       await this.record(tx, caller, 'oauth-client.secret-replaced', id, { name, permissions });
     });
     return { row, secret: secret.text };
   }
 
-  /** Replaces the keys of a client that has some; the old ones are invalid at once. Who does it is limited and counted as with a secret. */
+  /** Replaces the keys of a client that has some; the old ones and all its tokens are invalid at once. Who does it is limited and counted as with a secret. */
   async replaceKeys(caller: Caller, id: string, keys: RegisteredKeys): Promise<OAuthClient> {
     const row = await this.read(id);
     assertHeld(caller, row.permissions);
@@ -158,10 +158,10 @@ export class OAuthClientsService {
     { columns, detail, action }: Proof & { readonly action: string },
   ): Promise<OAuthClient> {
     return this.db.transaction(async (tx) => {
-      const issuedTo = caller.ownerId === ownerId ? null : caller.ownerId;
-      const { secretHash: _, ...change } = columns;
-      const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, { ...change, issuedTo });
-      if (changed !== 1) throw missing();
+      const { secretHash: _, ...proof } = columns;
+      const change = { ...proof, proofSince: new Date(), ...limitsBy(caller, ownerId) };
+      const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, change);
+      if (changed !== 1) throw missing('oauth-client');
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'keys-replaced' });
       await this.record(tx, caller, action, id, { name, ...detail });
       return tx.findOneByOrFail(OAuthClient, { id });
@@ -194,13 +194,13 @@ export class OAuthClientsService {
     if (row === undefined || client?.id !== clientId.toLowerCase() || client.revokedAt !== null) return null;
     const rights = effectiveRights({ people: peopleOf(seals, client, row), limits: [client.permissions] });
     if (rights === undefined) return null;
-    const { id, name, secretHash, authMethod, dpopBound, certificateBound } = client;
-    return { id, name, secretHash, authMethod, dpopBound, certificateBound, permissions: [...rights] };
+    const { id, name, secretHash, authMethod, proofSince, dpopBound, certificateBound } = client;
+    return { id, name, secretHash, authMethod, proofSince, dpopBound, certificateBound, permissions: [...rights] };
   }
 
   private async read(id: string): Promise<OAuthClient> {
     const row = await this.db.manager.findOneBy(OAuthClient, { id });
-    if (row === null) throw missing();
+    if (row === null) throw missing('oauth-client');
     return row;
   }
 }
@@ -230,8 +230,7 @@ function keyColumns({ keys, jwksUri }: RegisteredKeys) {
 }
 
 function certificateColumns(rule: CertificateRule) {
-  const since = { certificatesSince: new Date() };
-  return { secretHash: unknownSecret(), authMethod: methodOf(rule), certificateRule: rule as never, ...since };
+  return { secretHash: unknownSecret(), authMethod: methodOf(rule), certificateRule: rule as never };
 }
 
 function proofByKeys(keys: RegisteredKeys): Proof {
@@ -247,10 +246,6 @@ function proofByCertificates(rule: CertificateRule): Proof {
 function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
   if (certificates !== undefined) return proofByCertificates(certificates);
   return keys === undefined ? undefined : proofByKeys(keys);
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'oauth-client.missing', 'There is no such OAuth client.');
 }
 
 /** Callers grant only scopes that they have. */

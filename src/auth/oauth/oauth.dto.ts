@@ -1,12 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Optional, Text } from '../../platform/http/fields/fields.js';
 import { GRANT_TYPES, SUBJECT_TOKEN_TYPES } from './token-endpoint.service.js';
-import { IsOptional, IsString, Length } from 'class-validator';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 
 /** Documents the parameters; OAuthParameters reads them. */
 export class TokenRequest {
-  @ApiProperty({ enum: GRANT_TYPES, example: 'client_credentials' })
-  grant_type: string;
+  @ApiProperty({ enum: GRANT_TYPES, example: 'client_credentials' }) grant_type: string;
   /** Or by HTTP Basic. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   client_id?: string;
   /** @example sw_client_0a1b */
@@ -23,8 +22,7 @@ export class TokenRequest {
   device_code?: string;
   /** The identity token of a workload, for a token exchange (RFC 8693). @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
   subject_token?: string;
-  @ApiProperty({ enum: SUBJECT_TOKEN_TYPES, required: false })
-  subject_token_type?: string;
+  @ApiProperty({ enum: SUBJECT_TOKEN_TYPES, required: false }) subject_token_type?: string;
   /** @example urn:ietf:params:oauth:token-type:access_token */
   requested_token_type?: string;
   /** The identity token of a workload, as JWT bearer (RFC 7523). @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
@@ -94,8 +92,7 @@ export class IntrospectionView {
   exp?: number;
   /** @example 1795176400 */
   iat?: number;
-  @ApiProperty({ enum: ['Bearer', 'DPoP'], required: false })
-  token_type?: string;
+  @ApiProperty({ enum: ['Bearer', 'DPoP'], required: false }) token_type?: string;
   /** The key that the token is bound to (RFC 7800, RFC 9449 section 6.2). */
   cnf?: ConfirmationView;
 }
@@ -119,53 +116,37 @@ export class OAuthMetadataView {
   introspection_endpoint: string;
   /** @example https://sign.example.com/oauth/device_authorization */
   device_authorization_endpoint: string;
-  @ApiProperty({ example: ['client_credentials', 'refresh_token'] })
-  grant_types_supported: string[];
+  @ApiProperty({ example: ['client_credentials', 'refresh_token'] }) grant_types_supported: string[];
   /** Empty: there is no authorization endpoint. */
-  @ApiProperty({ type: [String], example: [] })
-  response_types_supported: string[];
-  @ApiProperty({ example: ['sign:digest', 'sign:read'] })
-  scopes_supported: string[];
-  @ApiProperty({ example: ['client_secret_basic'] })
-  token_endpoint_auth_methods_supported: string[];
+  @ApiProperty({ type: [String], example: [] }) response_types_supported: string[];
+  @ApiProperty({ example: ['sign:digest', 'sign:read'] }) scopes_supported: string[];
+  @ApiProperty({ example: ['client_secret_basic'] }) token_endpoint_auth_methods_supported: string[];
   /** Of client assertions. */
-  @ApiProperty({ example: ['ES256', 'RS256'] })
-  token_endpoint_auth_signing_alg_values_supported: string[];
-  @ApiProperty({ example: ['client_secret_basic'] })
-  revocation_endpoint_auth_methods_supported: string[];
-  @ApiProperty({ example: ['ES256', 'RS256'] })
-  revocation_endpoint_auth_signing_alg_values_supported: string[];
-  @ApiProperty({ example: ['client_secret_basic'] })
-  introspection_endpoint_auth_methods_supported: string[];
-  @ApiProperty({ example: ['ES256', 'RS256'] })
-  introspection_endpoint_auth_signing_alg_values_supported: string[];
+  @ApiProperty({ example: ['ES256', 'RS256'] }) token_endpoint_auth_signing_alg_values_supported: string[];
+  @ApiProperty({ example: ['client_secret_basic'] }) revocation_endpoint_auth_methods_supported: string[];
+  @ApiProperty({ example: ['ES256', 'RS256'] }) revocation_endpoint_auth_signing_alg_values_supported: string[];
+  @ApiProperty({ example: ['client_secret_basic'] }) introspection_endpoint_auth_methods_supported: string[];
+  @ApiProperty({ example: ['ES256', 'RS256'] }) introspection_endpoint_auth_signing_alg_values_supported: string[];
   /** RFC 9449 section 5.1. */
-  @ApiProperty({ example: ['ES256', 'RS256'] })
-  dpop_signing_alg_values_supported: string[];
+  @ApiProperty({ example: ['ES256', 'RS256'] }) dpop_signing_alg_values_supported: string[];
   /** Whether a proxy passes client certificates (RFC 8705 section 3.3). */
   tls_client_certificate_bound_access_tokens: boolean;
 }
 
 export class UserCodeParam {
   /** What the device shows. @example WDJB-MJHT */
-  @IsString()
-  @Length(1, 20)
-  userCode: string;
+  @Text(1, 20) userCode: string;
 }
 
 /** The page reads it by itself: `verification_uri_complete` of RFC 8628 section 3.3.1. */
 export class DevicePageQuery {
-  @IsOptional()
-  @IsString()
-  @Length(1, 20)
-  user_code?: string;
+  @Optional(Text(1, 20)) user_code?: string;
 }
 
 export class WaitingDeviceView {
   /** @example sealwrightctl */
   client: string;
   /** What it will be able to do: what it asks for, as far as you may do it yourself. */
-  @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
-  scopes: Scope[];
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) scopes: Scope[];
   expiresAt: Date;
 }

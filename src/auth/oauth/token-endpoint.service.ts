@@ -5,6 +5,8 @@ import type { Origin } from '../../platform/http/origin.js';
 import type { TokenBinding } from '../../access/caller.js';
 import { mayDo, SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { assertSameKeys, bindingFor, KeyNotShown } from '../possession/token-binding.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { assertStillGranted, CHANGED_MEANWHILE } from '../sessions/session-grounds.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
 import { bindingOf } from '../model/session.entity.js';
@@ -65,6 +67,19 @@ export class TokenEndpointService {
     parameters: OAuthParameters,
     requester: TokenRequester,
   ): Promise<Granted> {
+    try {
+      return await this.granted(client, parameters, requester);
+    } catch (error) {
+      const isOver = error instanceof Problem && error.code === CHANGED_MEANWHILE;
+      throw isOver ? new OAuthError('invalid_grant', error.message) : error;
+    }
+  }
+
+  private async granted(
+    client: ActiveClient | undefined,
+    parameters: OAuthParameters,
+    requester: TokenRequester,
+  ): Promise<Granted> {
     const grant = parameters.require('grant_type');
     if (grant === TOKEN_EXCHANGE_GRANT || grant === JWT_BEARER_GRANT)
       return this.workload(grant, parameters, requester);
@@ -82,8 +97,9 @@ export class TokenEndpointService {
       throw new OAuthError('unauthorized_client', 'The owner of the client may do nothing of what it is for any more.');
     }
     const boundTo = await bound(async () => bindingFor(client, await requester.keys()));
-    const { id, name } = client;
-    return this.grants.forClient({ id, name, scopes, boundTo, lifeSeconds: lifeOf(client) }, requester.origin);
+    const { id, name, proofSince } = client;
+    const granted = { id, name, proofSince, scopes, boundTo, lifeSeconds: lifeOf(client) };
+    return this.grants.forClient(granted, requester.origin);
   }
 
   private async refresh(
@@ -128,16 +144,19 @@ export class TokenEndpointService {
     { origin, keys }: TokenRequester,
   ): Promise<Tokens> {
     const code = parameters.require('device_code');
-    const isApproved = await this.devices.isApproved(client, code);
-    const boundTo = isApproved ? await bound(async () => bindingFor(client, await keys())) : undefined;
+    const approved = await this.devices.approved(client, code);
+    const boundTo = approved === null ? undefined : await bound(async () => bindingFor(client, await keys()));
     return this.db.transaction(async (tx) => {
+      // Locks in the order of those who end sessions: first what the session rests on, then the code.
+      if (approved !== null) await assertStillGranted(tx, { ...approved, client });
       const { userId, scopes, authenticatedAt, external } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)
         throw new OAuthError('authorization_pending', 'The person answered just now: ask again.');
       const user = await findTrusted(tx, User, { id: userId, disabled: false });
       if (user === null) throw new OAuthError('access_denied', 'The person may not sign in any more.');
       const came = { ...(external === null ? {} : { external }), authenticatedAt };
-      const granted = { id: client.id, scopes, boundTo, lifeSeconds: lifeOf(client) };
+      const { id, proofSince } = client;
+      const granted = { id, proofSince, scopes, boundTo, lifeSeconds: lifeOf(client) };
       return this.grants.forPersonIn(tx, { user, way: 'device', methods: ['user'], client: granted, ...came }, origin);
     });
   }

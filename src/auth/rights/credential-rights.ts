@@ -7,7 +7,7 @@ import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { ApiKey } from '../model/api-key.entity.js';
 import { User } from '../model/user.entity.js';
 import { OAuthClient } from '../model/oauth.entity.js';
-import { effectiveRights, type OwnerRows, ownerColumns, peopleOf } from './effective-rights.js';
+import { effectiveRights, othersBehind, type OwnerRows, ownerColumns, peopleOf } from './effective-rights.js';
 
 type Giver = User | ApiKey | OAuthClient;
 
@@ -20,7 +20,7 @@ const GIVER_ID = uuidOf('$1::text');
 
 /** $1 is the id of a person, an API key or an OAuth client. A revoked one has no rights; one that expired or was replaced keeps them. */
 const GIVER = `
-  SELECT 'user' AS kind, to_jsonb(u) AS giver, NULL::jsonb AS owner, NULL::jsonb AS receiver FROM user_account u WHERE u.id = ${GIVER_ID}
+  SELECT 'user' AS kind, to_jsonb(u) AS giver, NULL::jsonb AS owner, NULL::jsonb AS receiver, NULL::jsonb AS others FROM user_account u WHERE u.id = ${GIVER_ID}
   UNION ALL SELECT 'key', to_jsonb(k), ${ownerColumns('k')} FROM api_key k WHERE k.id = ${GIVER_ID} AND k.revoked_at IS NULL
   UNION ALL SELECT 'client', to_jsonb(c), ${ownerColumns('c')} FROM oauth_client c WHERE c.id = ${GIVER_ID} AND c.revoked_at IS NULL`;
 
@@ -48,8 +48,8 @@ export class CredentialRights {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
     const giver = row && giverIn(tx, row);
     if (!giver) return false;
-    const behind = 'permissions' in giver ? [giver.ownerId, giver.issuedTo] : [giver.id];
-    const people = behind.filter((one) => typeof one === 'string' && isId(one));
+    const behind = 'permissions' in giver ? [giver.ownerId, ...othersBehind(giver)] : [giver.id];
+    const people = behind.filter(isId);
     await tx.query(`SELECT id FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE`, [people]);
     return this.holds(id, scopes, tx);
   }

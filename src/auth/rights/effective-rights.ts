@@ -2,7 +2,7 @@ import { uuidOf } from '../../platform/database/new-id.js';
 import type { RowSeals } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { User } from '../model/user.entity.js';
-import type { WorkloadIssuer } from '../model/workload.entity.js';
+import type { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
 /** Roles and state of a person now. */
@@ -50,26 +50,68 @@ export function personIn(seals: RowSeals, id: string, row: JsonRow | null): User
   return person?.id === id.toLowerCase() ? person : null;
 }
 
+/** The people behind an API key or an OAuth client. */
+export interface PeopleBehind {
+  readonly ownerId: string;
+  /** The person who was shown the present secret, if it was not the owner. */
+  readonly issuedTo: string | null;
+  /** The others who could have made the call that created the secret. */
+  readonly behind: readonly string[] | null;
+}
+
 /** The rows of the people behind an API key or an OAuth client. */
 export interface OwnerRows {
   readonly owner: JsonRow | null;
-  /** The person who was shown the present secret, if it was not the owner. */
   readonly receiver: JsonRow | null;
+  readonly others: readonly JsonRow[] | null;
 }
 
 /** SQL for the columns of `OwnerRows`. `row`: the alias of api_key or oauth_client. */
 export function ownerColumns(row: string): string {
-  return `${personNow(uuidOf(`${row}.owner_id`))} AS owner, ${personNow(uuidOf(`${row}.issued_to`))} AS receiver`;
+  return `${personNow(uuidOf(`${row}.owner_id`))} AS owner, ${personNow(uuidOf(`${row}.issued_to`))} AS receiver, ${peopleNow(`${row}.behind`)} AS others`;
+}
+
+/** SQL for the rows of user_account of these ids as a JSON array, or null. `ids`: an SQL expression of the type text[]. */
+export function peopleNow(ids: string): string {
+  return `(SELECT jsonb_agg(to_jsonb(p)) FROM user_account p WHERE p.id = ANY(ARRAY(SELECT ${uuidOf('i.id')} FROM unnest(${ids}) AS i (id))))`;
 }
 
 /** The people behind an API key or an OAuth client whose row matches its seal. */
 export function peopleOf(
   seals: RowSeals,
-  { ownerId, issuedTo }: { readonly ownerId: string; readonly issuedTo: string | null },
-  { owner, receiver }: OwnerRows,
+  { ownerId, issuedTo, behind }: PeopleBehind,
+  { owner, receiver, others }: OwnerRows,
 ): CredentialStanding['people'] {
   const its = personIn(seals, ownerId, owner);
-  return issuedTo === null ? [its] : [its, personIn(seals, issuedTo, receiver)];
+  const shown = issuedTo === null ? [] : [personIn(seals, issuedTo, receiver)];
+  return [its, ...shown, ...peopleIn(seals, behind, others)];
+}
+
+/** The people with these ids; null for one whose row is missing or does not match its seal. */
+function peopleIn(
+  seals: RowSeals,
+  ids: readonly string[] | null,
+  rows: readonly JsonRow[] | null,
+): CredentialStanding['people'] {
+  return (ids ?? []).map((id) => personIn(seals, id, rows?.find((row) => row['id'] === id.toLowerCase()) ?? null));
+}
+
+/** othersBehind returns the ids of the people behind a credential other than its owner. */
+export function othersBehind({ issuedTo, behind }: Omit<PeopleBehind, 'ownerId'>): string[] {
+  return [...(issuedTo === null ? [] : [issuedTo]), ...(behind ?? [])];
+}
+
+/**
+ * limitsBy returns the columns that limit a credential to everybody who could make this call, and could therefore know what the call returns. Without
+ * them a credential of limited rights could create one that has all rights of its owner.
+ */
+export function limitsBy(
+  { ownerId: callersOwner, behind = [] }: { readonly ownerId: string; readonly behind?: readonly string[] },
+  ownerId: string,
+): Pick<PeopleBehind, 'issuedTo'> & { behind: string[] | null } {
+  const others = new Set([callersOwner, ...behind].filter((id) => id !== ownerId));
+  const [issuedTo = null, ...rest] = others;
+  return { issuedTo, behind: rest.length === 0 ? null : rest.sort() };
 }
 
 /** The rows of the people behind the runs of a workload trust. */
@@ -80,24 +122,28 @@ export interface RunRows {
   readonly uploader_id: string | null;
   /** The person of the issuer's `uploaderId`, or of `uploader_id`. */
   readonly uploader: JsonRow | null;
+  /** The people of `behind` of the trust and of the issuer. */
+  readonly trust_others: readonly JsonRow[] | null;
+  readonly issuer_others: readonly JsonRow[] | null;
 }
 
 /**
  * The people behind the runs of a trust. Uploaded keys without a known uploader make the runs void: the row that named the uploader was deleted.
  *
- * @param ownerId the person who changed the trust last, by its sealed row
+ * @param trust the sealed row
  * @param issuer the sealed row
  */
 export function peopleOfRun(
   seals: RowSeals,
-  ownerId: string,
-  issuer: Pick<WorkloadIssuer, 'keySource' | 'uploaderId'>,
-  { owner, uploader_id: recorded, uploader }: RunRows,
+  trust: Pick<WorkloadTrust, 'ownerId' | 'behind'>,
+  issuer: Pick<WorkloadIssuer, 'keySource' | 'uploaderId' | 'behind'>,
+  { owner, uploader_id: recorded, uploader, trust_others: trustOthers, issuer_others: issuerOthers }: RunRows,
 ): CredentialStanding['people'] {
-  const its = personIn(seals, ownerId, owner);
-  if (issuer.keySource !== 'uploaded') return [its];
+  const people = [personIn(seals, trust.ownerId, owner), ...peopleIn(seals, trust.behind, trustOthers)];
+  if (issuer.keySource !== 'uploaded') return people;
   const uploaderId = issuer.uploaderId ?? recorded;
-  return [its, uploaderId === null ? null : personIn(seals, uploaderId, uploader)];
+  const its = uploaderId === null ? null : personIn(seals, uploaderId, uploader);
+  return [...people, its, ...peopleIn(seals, issuer.behind, issuerOthers)];
 }
 
 /** The intersection of two sets of scopes; `admin:*` includes everything. */

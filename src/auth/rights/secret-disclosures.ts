@@ -58,8 +58,11 @@ export class SecretDisclosures {
     const people = new Set([...known, ...(await this.peopleBehind(tx, caller))]);
     await insertSealed(tx, SecretDisclosure, ...rows);
     const change = { disclosedTo: [...people].sort() };
-    if (kind === ISSUER) await changeSealed(tx, WorkloadIssuer, { id }, { ...change, uploaderId: caller.ownerId });
-    else await changeSealed(tx, DISCLOSED[kind] ?? ApiKey, { id }, change);
+    if (kind === ISSUER) {
+      const others = [...(caller.behind ?? [])].sort();
+      const uploader = { uploaderId: caller.ownerId, behind: others.length === 0 ? null : others };
+      await changeSealed(tx, WorkloadIssuer, { id }, { ...change, ...uploader });
+    } else await changeSealed(tx, DISCLOSED[kind] ?? ApiKey, { id }, change);
   }
 
   /**

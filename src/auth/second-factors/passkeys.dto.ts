@@ -1,42 +1,17 @@
+import { Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { MAX_TYPED_PASSWORD_LENGTH } from '../model/password-rules.js';
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsIn,
-  IsInt,
-  IsObject,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  MaxLength,
-  ValidateNested,
-} from 'class-validator';
+import { ArrayMaxSize, IsArray, IsInt, IsObject, IsOptional, Length, Matches, MaxLength } from 'class-validator';
 
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
 
 class PublicKeyCredentialBody {
   /** @example bWFkZS1ieS1hbi1hdXRoZW50aWNhdG9y */
-  @Matches(BASE64URL)
-  @Length(1, 1400)
-  id: string;
-
+  @Matches(BASE64URL) @Length(1, 1400) id: string;
   /** @example bWFkZS1ieS1hbi1hdXRoZW50aWNhdG9y */
-  @Matches(BASE64URL)
-  @Length(1, 1400)
-  rawId: string;
-
-  @ApiProperty({ enum: ['public-key'] })
-  @IsIn(['public-key'])
-  type: 'public-key';
-
-  @ApiProperty({ enum: ['platform', 'cross-platform'], required: false })
-  @IsOptional()
-  @IsIn(['platform', 'cross-platform'])
-  authenticatorAttachment?: 'platform' | 'cross-platform';
-
+  @Matches(BASE64URL) @Length(1, 1400) rawId: string;
+  @OneOf(['public-key']) type: 'public-key';
+  @Optional(OneOf(['platform', 'cross-platform'])) authenticatorAttachment?: 'platform' | 'cross-platform';
   @ApiProperty({ type: 'object', additionalProperties: true, example: {} })
   @IsObject()
   clientExtensionResults: Record<string, never>;
@@ -44,32 +19,15 @@ class PublicKeyCredentialBody {
 
 class AttestationBody {
   /** @example eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0 */
-  @Matches(BASE64URL)
-  @Length(1, 4000)
-  clientDataJSON: string;
-
+  @Matches(BASE64URL) @Length(1, 4000) clientDataJSON: string;
   /** @example o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVg */
-  @Matches(BASE64URL)
-  @Length(1, 20_000)
-  attestationObject: string;
-
+  @Matches(BASE64URL) @Length(1, 20_000) attestationObject: string;
   /** Browsers send it; it is not looked at. @example o2NmbXRkbm9uZWdhdHRTdG10 */
-  @IsOptional()
-  @Matches(BASE64URL)
-  @MaxLength(20_000)
-  authenticatorData?: string;
-
+  @IsOptional() @Matches(BASE64URL) @MaxLength(20_000) authenticatorData?: string;
   /** Browsers send it; it is not looked at. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
-  @IsOptional()
-  @Matches(BASE64URL)
-  @MaxLength(8000)
-  publicKey?: string;
-
+  @IsOptional() @Matches(BASE64URL) @MaxLength(8000) publicKey?: string;
   /** Browsers send it; it is not looked at. @example -7 */
-  @IsOptional()
-  @IsInt()
-  publicKeyAlgorithm?: number;
-
+  @IsOptional() @IsInt() publicKeyAlgorithm?: number;
   /** How the authenticator can be reached. */
   @ApiProperty({ example: ['internal'], required: false })
   @IsOptional()
@@ -81,62 +39,36 @@ class AttestationBody {
 
 class AssertionBody {
   /** @example eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0 */
-  @Matches(BASE64URL)
-  @Length(1, 4000)
-  clientDataJSON: string;
-
+  @Matches(BASE64URL) @Length(1, 4000) clientDataJSON: string;
   /** @example SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ */
-  @Matches(BASE64URL)
-  @Length(1, 4000)
-  authenticatorData: string;
-
+  @Matches(BASE64URL) @Length(1, 4000) authenticatorData: string;
   /** @example MEUCIQDx */
-  @Matches(BASE64URL)
-  @Length(1, 8000)
-  signature: string;
-
+  @Matches(BASE64URL) @Length(1, 8000) signature: string;
   /** @example MDE5NDVmMmU */
-  @IsOptional()
-  @Matches(BASE64URL)
-  @MaxLength(200)
-  userHandle?: string;
+  @IsOptional() @Matches(BASE64URL) @MaxLength(200) userHandle?: string;
 }
 
 /** What `navigator.credentials.create()` gave, as `toJSON()` writes it. */
 export class NewPasskeyBody extends PublicKeyCredentialBody {
-  @ValidateNested()
-  @Type(() => AttestationBody)
-  response: AttestationBody;
+  @Nested(AttestationBody) response: AttestationBody;
 }
 
 /** What `navigator.credentials.get()` gave, as `toJSON()` writes it. */
 export class PasskeyAnswerBody extends PublicKeyCredentialBody {
-  @ValidateNested()
-  @Type(() => AssertionBody)
-  response: AssertionBody;
+  @Nested(AssertionBody) response: AssertionBody;
 }
 
 export class ConfirmPasskeyBody {
   /** What you call it. @example 'security key' */
-  @IsString()
-  @Length(1, 60)
-  name: string;
-
-  @ValidateNested()
-  @Type(() => NewPasskeyBody)
-  credential: NewPasskeyBody;
+  @Text(1, 60) name: string;
+  @Nested(NewPasskeyBody) credential: NewPasskeyBody;
 }
 
 export class PasskeyChallengeBody {
   /** @example ada@example.com */
-  @IsString()
-  @Length(3, 254)
-  email: string;
-
+  @Text(3, 254) email: string;
   /** @example correct-horse-battery-staple */
-  @IsString()
-  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
-  password: string;
+  @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }
 
 export class PasskeyOptionsView {

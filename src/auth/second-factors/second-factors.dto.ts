@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsString, Length, Matches } from 'class-validator';
+import { Matches } from 'class-validator';
+import { Text } from '../../platform/http/fields/fields.js';
 import type { SecondFactor } from './second-factor.entity.js';
 
 /** Reads a code as apps show it, in two groups: blanks are no part of it. */
@@ -9,17 +10,12 @@ export const InGroups = () =>
 
 export class BeginTotpBody {
   /** What you call the app. @example phone */
-  @IsString()
-  @Length(1, 60)
-  name: string;
+  @Text(1, 60) name: string;
 }
 
 export class ConfirmTotpBody {
   /** Six digits of the app. */
-  @ApiProperty({ example: '123456' })
-  @InGroups()
-  @Matches(/^\d{6}$/)
-  code: string;
+  @ApiProperty({ example: '123456' }) @InGroups() @Matches(/^\d{6}$/) code: string;
 }
 
 export class NewTotpView {
@@ -33,15 +29,13 @@ export class NewTotpView {
 
 export class RecoveryCodesView {
   /** Each is good once. Shown this once; keep them apart from the app. Empty when you have codes already. */
-  @ApiProperty({ example: ['7YKQ-2MDA-X0CE-91RT'] })
-  recoveryCodes: string[];
+  @ApiProperty({ example: ['7YKQ-2MDA-X0CE-91RT'] }) recoveryCodes: string[];
 }
 
 export class SecondFactorView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  @ApiProperty({ enum: ['totp', 'passkey'] })
-  kind: 'totp' | 'passkey';
+  @ApiProperty({ enum: ['totp', 'passkey'] }) kind: 'totp' | 'passkey';
   /** @example phone */
   name: string;
   createdAt: Date;

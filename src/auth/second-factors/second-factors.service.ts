@@ -4,7 +4,7 @@ import { generateSecret, generateURI, verifySync } from 'otplib';
 import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 import type { Actor, Caller } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
@@ -48,14 +48,14 @@ export class SecondFactorsService {
   /** Activates the app. @returns recovery codes with the first factor */
   async confirm(caller: Caller, id: string, code: string): Promise<string[]> {
     const factor = await this.db.manager.findOneBy(SecondFactor, { id, userId: caller.id, confirmedAt: IsNull() });
-    if (factor === null) throw missing();
+    if (factor === null) throw missing('second-factor');
     if (!(await this.takes(factor, code))) {
       throw new Problem('refused', 'second-factor.wrong-code', 'This code is not the one of the app at this time.');
     }
     return this.db.transaction(async (tx) => {
       const change = { confirmedAt: new Date() };
       const confirmed = await changeSealed(tx, SecondFactor, { id, userId: caller.id, confirmedAt: IsNull() }, change);
-      if (confirmed !== 1) throw missing();
+      if (confirmed !== 1) throw missing('second-factor');
       return this.added(tx, caller, id);
     });
   }
@@ -87,7 +87,7 @@ export class SecondFactorsService {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(SecondFactor, { id, userId: caller.id });
-      if (affected !== 1) throw missing();
+      if (affected !== 1) throw missing('second-factor');
       await changeFactors(tx, caller.id, (ids) => ids.filter((one) => one !== id));
       await this.record(tx, caller, 'second-factor.removed', id);
       await this.notices.accountChanged(
@@ -146,8 +146,4 @@ export class SecondFactorsService {
     const isFirst = (await tx.countBy(SecondFactor, { userId: caller.id, confirmedAt: Not(IsNull()) })) === 1;
     return isFirst ? this.recovery.replace(tx, caller.id) : [];
   }
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'second-factor.missing', 'There is no such authenticator.');
 }

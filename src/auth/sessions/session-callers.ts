@@ -16,9 +16,11 @@ import { OAuthClient } from '../model/oauth.entity.js';
 import { User } from '../model/user.entity.js';
 import {
   effectiveRights,
+  othersBehind,
   ownerColumns,
   type OwnerRows,
   peopleOf,
+  peopleNow,
   peopleOfRun,
   personIn,
   personNow,
@@ -53,7 +55,7 @@ interface KnownSession {
 /** A session that is not ended, not expired and, in a browser, not idle for too long, with the rows that it depends on. `callerOf` judges them. */
 const READ = `
   SELECT to_jsonb(s) AS session, to_jsonb(u) AS person, to_jsonb(c) AS client, ${ownerColumns('c')}, to_jsonb(t) AS trust, to_jsonb(i) AS issuer,
-    ${personNow('t.owner_id')} AS trust_owner, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader, to_jsonb(w) AS run, to_jsonb(p) AS provider
+    ${personNow('t.owner_id')} AS trust_owner, ${peopleNow('t.behind')} AS trust_others, ${peopleNow('i.behind')} AS issuer_others, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader, to_jsonb(w) AS run, to_jsonb(p) AS provider
   FROM auth_session s
   LEFT JOIN user_account u ON u.id = s.user_id
   LEFT JOIN oauth_client c ON c.id = s.client_id
@@ -160,10 +162,18 @@ function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefine
   const limits = [client?.permissions ?? null, session.scopes];
   const scopes = effectiveRights({ people: user === undefined ? people : [user, ...people], limits });
   if (scopes === undefined || user === null) return undefined;
-  if (user !== undefined)
-    return { kind: 'user', id: user.id, name: user.email, ownerId: user.id, scopes, session: its };
+  if (user !== undefined) {
+    const behind = client === undefined ? [] : knowingSecretOf(client);
+    return { kind: 'user', id: user.id, name: user.email, ownerId: user.id, behind, scopes, session: its };
+  }
   if (client === undefined) return undefined;
-  return { kind: 'oauth-client', id: client.id, name: client.name, ownerId: client.ownerId, scopes, session: its };
+  const { name, ownerId } = client;
+  return { kind: 'oauth-client', id: client.id, name, ownerId, behind: othersBehind(client), scopes, session: its };
+}
+
+/** Whoever knows the secret of a client can use the tokens that people grant to it. A public client has no secret. */
+function knowingSecretOf(client: OAuthClient): string[] {
+  return client.secretHash === null ? [] : [client.ownerId, ...othersBehind(client)];
 }
 
 /** True for a session that no identity provider opened. */
@@ -173,11 +183,15 @@ function isProviderEnabled(seals: RowSeals, { providerId }: Session, row: Row): 
   return provider?.id === providerId && provider.enabled;
 }
 
-/** Null if the client was revoked, or authenticates by other certificates than when the session began. */
+/** Null if the client was revoked, or has another secret, other keys or other certificates than when the session began. */
 function clientOf(seals: RowSeals, { clientId, createdAt }: Session, row: Row): OAuthClient | null {
   const client = seals.opened(OAuthClient, row.client);
   if (client?.id !== clientId || client.revokedAt !== null) return null;
-  return client.certificatesSince !== null && createdAt < client.certificatesSince ? null : client;
+  return client.proofSince !== null && createdAt < client.proofSince ? null : client;
+}
+
+function uploadersOf({ keySource, uploaderId, behind }: WorkloadIssuer): string[] {
+  return keySource === 'uploaded' && uploaderId !== null ? [uploaderId, ...(behind ?? [])] : [];
 }
 
 /** The caller of a workload; undefined if its trust has changed since, or its issuer is disabled. */
@@ -188,7 +202,7 @@ function runOf(seals: RowSeals, session: Session, row: Row, its: CallerSession):
   if (trust === null || issuer === null || run === null) return undefined;
   const isSame = trust.id === session.trustId && trust.revision === session.trustRevision && run.id === session.id;
   if (!isSame || trust.issuerId !== issuer.id || !trust.enabled || !issuer.enabled) return undefined;
-  const people = peopleOfRun(seals, trust.ownerId, issuer, { ...row, owner: row.trust_owner });
+  const people = peopleOfRun(seals, trust, issuer, { ...row, owner: row.trust_owner });
   const scopes = effectiveRights({ people, limits: [session.scopes, trust.scopes] });
   if (scopes === undefined) return undefined;
   const { claims, tokenSha256, keyThumbprint } = run;
@@ -198,6 +212,7 @@ function runOf(seals: RowSeals, session: Session, row: Row, its: CallerSession):
     id: session.id,
     name: workloadName(trust.name, claims),
     ownerId: trust.ownerId,
+    behind: [...(trust.behind ?? []), ...uploadersOf(issuer)],
   } as const;
   return { ...caller, identity, keys: trust.keys, scopes, session: its };
 }

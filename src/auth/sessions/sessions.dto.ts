@@ -1,3 +1,4 @@
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { Session, SignInWay } from '../model/session.entity.js';
 
 export class SessionView {
@@ -20,19 +21,8 @@ export class SessionView {
   lastUsedFrom: string | null;
 
   static of(session: Session, current?: string): SessionView {
-    const { id, way, createdAt, authenticatedAt, expiresAt, address, agent, lastUsedAt, lastUsedFrom } = session;
-    return {
-      id,
-      way,
-      current: id === current,
-      createdAt,
-      authenticatedAt,
-      expiresAt,
-      address,
-      agent,
-      lastUsedAt,
-      lastUsedFrom,
-    };
+    const { id } = session;
+    return viewOf(SessionView, session, { current: id === current });
   }
 }
 

@@ -5,12 +5,13 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor, TokenBinding } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
 import { Clock } from '../../platform/time/clock.js';
 import { Background } from '../../platform/work/background.js';
 import type { Caller } from '../../access/caller.js';
 import type { Scope } from '../../access/scopes.js';
+import { assertStillGranted, type SessionGrounds } from './session-grounds.js';
 import { SessionCallers } from './session-callers.js';
 import { Session, type SignInWay } from '../model/session.entity.js';
 
@@ -19,6 +20,8 @@ export interface NewSession {
   readonly id?: string;
   readonly userId?: string;
   readonly clientId?: string;
+  /** What was presented at this sign-in and must still be valid. */
+  readonly grounds?: Pick<SessionGrounds, 'password' | 'client'>;
   /** The trust by which a workload gets the token. */
   readonly workload?: { readonly trustId: string; readonly trustRevision: number };
   readonly way: SignInWay;
@@ -39,6 +42,8 @@ export interface NewSession {
   readonly cookieHash?: Buffer;
   /** Absolute end of the session; refreshing does not extend it. */
   readonly lifeSeconds: number;
+  /** It ends at this time if that is earlier. */
+  readonly until?: Date | undefined;
   /** More facts for the audit entry. */
   readonly detail?: Record<string, unknown> | undefined;
 }
@@ -91,9 +96,14 @@ export class SessionsService {
     private readonly seal: Seal,
   ) {}
 
-  /** Adds a session and its audit entry in the caller's transaction. */
+  /**
+   * Adds a session and its audit entry in the caller's transaction.
+   *
+   * @throws Problem `auth.changed-meanwhile`
+   */
   async open(tx: EntityManager, actor: Actor, order: NewSession, origin: Origin): Promise<Session> {
-    const { id = newId() } = order;
+    const { id = newId(), userId, external, grounds } = order;
+    await assertStillGranted(tx, { userId, providerId: external?.providerId, ...grounds });
     const session = tx.create(Session, {
       id,
       userId: order.userId ?? null,
@@ -108,7 +118,7 @@ export class SessionsService {
       methods: [...order.methods],
       createdAt: this.clock.now(),
       authenticatedAt: order.authenticatedAt ?? this.clock.now(),
-      expiresAt: new Date(this.clock.now().getTime() + order.lifeSeconds * 1000),
+      expiresAt: this.endOf(order),
       address: origin.address,
       agent: origin.agent ?? '',
     });
@@ -121,6 +131,11 @@ export class SessionsService {
     const target = { kind: actor.kind, id: actor.id };
     await this.audit.appendBy(tx, { ...actor, origin }, { action, target, detail });
     return session;
+  }
+
+  private endOf({ lifeSeconds, until }: NewSession): Date {
+    const end = this.clock.now().getTime() + lifeSeconds * 1000;
+    return new Date(Math.min(end, until?.getTime() ?? end));
   }
 
   /** The provider by which the person signed in; nothing for other sign-ins. */
@@ -140,7 +155,7 @@ export class SessionsService {
       const since = at ?? this.clock.now();
       const change = { authenticatedAt: since, steppedUpAt: since, methods: [...methods] };
       const changed = await changeSealed(tx, Session, { id, endedAt: IsNull() }, change);
-      if (changed !== 1) throw new Problem('missing', 'session.missing', 'There is no such session.');
+      if (changed !== 1) throw missing('session');
       const target = { kind: 'session', id };
       await this.audit.appendBy(tx, by, { action: 'auth.stepped-up', target, detail: { methods, ...detail } });
     });
@@ -161,9 +176,12 @@ export class SessionsService {
 
   /** Ends one session of a person; another person's counts as missing. */
   async end(caller: Caller, userId: string, id: string, because: string): Promise<void> {
-    const ended = await this.endWhere(caller, because, 'user_id = $2 AND id = $3', [userId, id]);
+    const ended = await this.db.transaction(async (tx) => {
+      await denyCodes(tx, 'user_id = $1 AND session_id = $2', [userId, id]);
+      return this.endIn(tx, caller, because, 'user_id = $2 AND id = $3', [userId, id]);
+    });
     if (ended.length === 0 && !(await this.db.manager.existsBy(Session, { id, userId }))) {
-      throw new Problem('missing', 'session.missing', 'There is no such session.');
+      throw missing('session');
     }
   }
 
@@ -172,7 +190,8 @@ export class SessionsService {
     if (caller.session === undefined) {
       throw new Problem('refused', 'session.none', 'An API key has no session; revoke the key instead.');
     }
-    await this.endWhere(caller, 'signed-out', 'id = $2', [caller.session.id]);
+    const { id } = caller.session;
+    await this.db.transaction((tx) => this.endIn(tx, caller, 'signed-out', 'id = $2', [id]));
   }
 
   /** Ends all sessions of a person except `kept`. */
@@ -180,18 +199,29 @@ export class SessionsService {
     await this.db.transaction((tx) => this.endAllIn(tx, caller, { userId, because, kept }));
   }
 
-  /** The same in the caller's transaction. */
+  /**
+   * The same in the caller's transaction. Whatever would still become a session, or a password, ends as well: approved device codes, tickets of
+   * single sign-on and links to set a password.
+   */
   async endAllIn(
     tx: EntityManager,
     actor: Actor & { origin: Origin },
     { userId, because, kept }: { userId: string; because: string; kept?: string | undefined },
   ): Promise<void> {
+    // Before the sessions: whoever redeems one at the same moment has the row locked, and the session is there afterwards.
+    await denyCodes(tx, 'user_id = $1', [userId]);
+    await tx.query(`DELETE FROM sso_transaction WHERE user_id = $1 AND status = 'ARRIVED'`, [userId]);
+    await tx.query(`UPDATE password_reset SET used_at = now(), seal = NULL WHERE user_id = $1 AND used_at IS NULL`, [
+      userId,
+    ]);
     await this.endIn(tx, actor, because, `user_id = $2 AND id IS DISTINCT FROM $3::uuid`, [userId, kept ?? null]);
-    // An approved device code that was not redeemed yet would still become a session.
-    await tx.query(
-      `UPDATE device_authorization SET status = 'DENIED', seal = NULL WHERE user_id = $1 AND status = 'APPROVED'`,
-      [userId],
-    );
+  }
+
+  /** Ends everything that an identity provider opened, in the transaction that disables it. */
+  async endProviderIn(tx: EntityManager, actor: Actor & { origin: Origin }, providerId: string): Promise<void> {
+    await denyCodes(tx, 'provider_id = $1', [providerId]);
+    await tx.query(`DELETE FROM sso_transaction WHERE provider_id = $1 AND status <> 'TESTED'`, [providerId]);
+    await this.endIn(tx, actor, 'provider-disabled', 'provider_id = $2', [providerId]);
   }
 
   /** Drops the person's sessions from the cache of this process, so that the next call reads roles and state again. */
@@ -211,24 +241,30 @@ export class SessionsService {
     return { providerId, logoutHint: hint === null ? undefined : this.seal.open(SEAL, id, hint).toString() };
   }
 
-  /** Ends sessions after a logout at their provider. @returns how many */
-  async endExternal(
+  /**
+   * Ends sessions after a logout at their provider, in the caller's transaction, and the device codes that were approved in them. A device's session begins
+   * later than the sign-in behind it, so the time of authentication counts as well.
+   */
+  async endExternalIn(
+    tx: EntityManager,
     actor: Actor & { origin: Origin },
     { providerId, session, subject, before }: ExternalEnd,
-  ): Promise<number> {
-    const ended = await this.endWhere(
-      actor,
-      'signed-out-at-provider',
-      `provider_id = $2 AND ($3::text IS NULL OR external_session = $3) AND created_at < $5 AND ($4::text IS NULL OR user_id IN
-         (SELECT e.user_id FROM external_identity e WHERE e.provider_id = $2 AND e.subject = $4))`,
-      [providerId, session ?? null, subject ?? null, before],
-    );
-    return ended.length;
+  ): Promise<void> {
+    const where = (first: number) =>
+      `provider_id = $${first} AND ($${first + 1}::text IS NULL OR external_session = $${first + 1}) AND ($${first + 2}::text IS NULL OR user_id IN
+         (SELECT e.user_id FROM external_identity e WHERE e.provider_id = $${first} AND e.subject = $${first + 2}))`;
+    const values = [providerId, session ?? null, subject ?? null];
+    await denyCodes(tx, `${where(1)} AND (authenticated_at IS NULL OR authenticated_at < $4)`, [...values, before]);
+    const began = `CASE way WHEN 'device' THEN least(created_at, authenticated_at) ELSE created_at END < $5`;
+    await this.endIn(tx, actor, 'signed-out-at-provider', `${where(2)} AND ${began}`, [...values, before]);
   }
 
   /** Ends a session because of what was done with its tokens; `actor` is whom they were issued to. */
   async endFamily(actor: Actor & { origin: Origin }, id: string, because: string): Promise<void> {
-    await this.endWhere(actor, because, 'id = $2', [id]);
+    await this.db.transaction(async (tx) => {
+      await denyCodes(tx, 'session_id = $1', [id]);
+      await this.endIn(tx, actor, because, 'id = $2', [id]);
+    });
   }
 
   /** Removes sessions that ended or expired a month ago, with their refresh tokens. */
@@ -239,15 +275,6 @@ export class SessionsService {
          OR ended_at < now() - interval '30 days' OR (user_id IS NULL AND expires_at < now() - interval '1 day') RETURNING id)
        DELETE FROM refresh_token USING gone WHERE session_id = gone.id`,
     );
-  }
-
-  private endWhere(
-    actor: Actor & { origin: Origin },
-    because: string,
-    where: string,
-    values: unknown[],
-  ): Promise<Ended[]> {
-    return this.db.transaction((tx) => this.endIn(tx, actor, because, where, values));
   }
 
   private async endIn(
@@ -275,6 +302,14 @@ export class SessionsService {
     for (const { id } of ended) this.callers.forget(id);
     return ended;
   }
+}
+
+/** Denies device codes that were approved and not redeemed yet. */
+async function denyCodes(tx: EntityManager, where: string, values: unknown[]): Promise<void> {
+  await tx.query(
+    `UPDATE device_authorization SET status = 'DENIED', seal = NULL WHERE status = 'APPROVED' AND ${where}`,
+    values,
+  );
 }
 
 function trustOf({ workload }: NewSession): Pick<Session, 'trustId' | 'trustRevision'> {

@@ -1,8 +1,8 @@
+import { Nested, Optional, Text } from '../../platform/http/fields/fields.js';
 import { NOT_PLAIN, PLAIN_ADDRESS } from '../model/plain-address.js';
 import { MAX_TYPED_PASSWORD_LENGTH } from '../model/password-rules.js';
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsEmail, IsOptional, IsString, Length, Matches, MaxLength, ValidateNested } from 'class-validator';
+import { IsEmail, IsOptional, Matches, MaxLength } from 'class-validator';
 import type { Caller } from '../../access/caller.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { PasskeyAnswerBody } from '../second-factors/passkeys.dto.js';
@@ -12,80 +12,44 @@ import type { Tokens } from '../tokens/token-grants.js';
 
 class FactorsBody {
   /** Six digits of your authenticator app, where you have one. */
-  @ApiProperty({ example: '123456', required: false })
-  @IsOptional()
-  @InGroups()
-  @Matches(/^\d{6}$/)
-  totp?: string;
-
+  @ApiProperty({ example: '123456', required: false }) @IsOptional() @InGroups() @Matches(/^\d{6}$/) totp?: string;
   /** Instead of totp: one of your recovery codes. @example 7YKQ-2MDA-X0CE-91RT */
-  @IsOptional()
-  @IsString()
-  @Length(1, 40)
-  recoveryCode?: string;
-
+  @Optional(Text(1, 40)) recoveryCode?: string;
   /** Instead of totp: the answer of a passkey to `passkey-challenge`. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => PasskeyAnswerBody)
-  passkey?: PasskeyAnswerBody;
+  @Optional(Nested(PasskeyAnswerBody)) passkey?: PasskeyAnswerBody;
 }
 
 export class LoginBody extends FactorsBody {
   /** @example ada@example.com */
-  @IsString()
-  @Length(3, 254)
-  email: string;
-
+  @Text(3, 254) email: string;
   /** @example correct-horse-battery-staple */
-  @IsString()
-  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
-  password: string;
+  @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }
 
 export class StepUpBody extends FactorsBody {
   /** @example correct-horse-battery-staple */
-  @IsString()
-  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
-  password: string;
+  @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }
 
 export class ForgotPasswordBody {
   /** @example ada@example.com */
-  @IsString()
-  @Length(3, 254)
-  email: string;
+  @Text(3, 254) email: string;
 }
 
 export class ResetPasswordBody {
   /** What the link in the mail has behind #reset= @example sw_mail_0a1b */
-  @IsString()
-  @Length(1, 200)
-  token: string;
-
+  @Text(1, 200) token: string;
   /** At least 12 characters. @example correct-horse-battery-staple */
-  @IsString()
-  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
-  password: string;
+  @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }
 
 export class RegisterBody {
   /** @example ada@example.com */
-  @IsEmail()
-  @Matches(PLAIN_ADDRESS, NOT_PLAIN)
-  @MaxLength(254)
-  email: string;
-
+  @IsEmail() @Matches(PLAIN_ADDRESS, NOT_PLAIN) @MaxLength(254) email: string;
   /** At least 12 characters. @example correct-horse-battery-staple */
-  @IsString()
-  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
-  password: string;
-
+  @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
   /** What the link in the invitation has behind #invitation= @example sw_mail_0a1b */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  invitation?: string;
+  @Optional(Text(1, 200)) invitation?: string;
 
   toNewcomer(): Newcomer {
     const { email, password, invitation } = this;
@@ -95,21 +59,14 @@ export class RegisterBody {
 
 export class RefreshBody {
   /** @example sw_refresh_0a1b */
-  @IsString()
-  @Length(1, 200)
-  refresh_token: string;
+  @Text(1, 200) refresh_token: string;
 }
 
 export class ChangePasswordBody {
   /** @example correct-horse-battery-staple */
-  @IsString()
-  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
-  currentPassword: string;
-
+  @Text(1, MAX_TYPED_PASSWORD_LENGTH) currentPassword: string;
   /** At least 12 characters. @example correct-horse-battery-staple */
-  @IsString()
-  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
-  password: string;
+  @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }
 
 /** RFC 6749 section 5.1. */
@@ -117,8 +74,7 @@ export class TokenView {
   /** @example eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTk0NWYyZSJ9.c2lnbmF0dXJl */
   access_token: string;
   /** `DPoP` of tokens that are bound to a key by it (RFC 9449 section 5). */
-  @ApiProperty({ enum: ['Bearer', 'DPoP'] })
-  token_type: 'Bearer' | 'DPoP';
+  @ApiProperty({ enum: ['Bearer', 'DPoP'] }) token_type: 'Bearer' | 'DPoP';
   /** Of a token exchange alone (RFC 8693 section 2.2.1). @example urn:ietf:params:oauth:token-type:access_token */
   issued_token_type?: string;
   /** Seconds. @example 86400 */
@@ -153,8 +109,7 @@ export class CallerView {
   id: string;
   /** @example ada@example.com */
   name: string;
-  @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
-  scopes: Scope[];
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) scopes: Scope[];
   /** The sign-in that the token belongs to; absent for API keys. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   session?: string;
 

@@ -30,7 +30,7 @@ export class SignInService {
   /** Authenticates by e-mail address, password, and a second factor if the person has one. */
   async personWith(email: string, password: string, factors: ShownFactors, origin: Origin): Promise<SignedInPerson> {
     const { user, methods } = await this.authenticated({ account: email, password, factors, origin });
-    return { user, way: 'password', methods };
+    return { user, way: 'password', methods, password: user };
   }
 
   /** The same, and issues tokens. */

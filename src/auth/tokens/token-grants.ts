@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Actor, TokenBinding } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
+import type { SessionGrounds } from '../sessions/session-grounds.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { SessionCallers } from '../sessions/session-callers.js';
 import { type NewSession, SESSION_SECONDS, SessionsService } from '../sessions/sessions.service.js';
@@ -30,16 +31,22 @@ export interface SignedInPerson {
   readonly external?: NewSession['external'];
   /** When they authenticated, if not just now. */
   readonly authenticatedAt?: Date;
+  /** When the identity provider ends the session; absent: it does not say. */
+  readonly until?: Date;
   /** More facts for the audit entry of the sign-in. */
   readonly detail?: Record<string, unknown> | undefined;
   /** The OAuth client that gets the tokens. */
   readonly client?: Omit<GrantedClient, 'name'>;
+  /** What they presented and must still be valid when the session opens. */
+  readonly password?: SessionGrounds['password'];
 }
 
 /** An OAuth client that gets a token, its scopes, and the key that it is bound to. */
 export interface GrantedClient {
   readonly id: string;
   readonly name: string;
+  /** When the secret or the keys by which it authenticated were registered. */
+  readonly proofSince: Date | null;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;
   /** Life of its access tokens. */
@@ -68,11 +75,12 @@ export class TokenGrants {
   /** The same in the caller's transaction. */
   async forPersonIn(
     tx: EntityManager,
-    { user, way, methods, client, external, authenticatedAt, detail }: SignedInPerson,
+    { user, way, methods, client, password, external, authenticatedAt, until, detail }: SignedInPerson,
     origin: Origin,
   ): Promise<Tokens> {
     const actor: Actor = { kind: 'user', id: user.id, name: user.email };
-    const order = { userId: user.id, way, methods, lifeSeconds: SESSION_SECONDS, detail };
+    const grounds = { password, client };
+    const order = { userId: user.id, way, methods, grounds, lifeSeconds: SESSION_SECONDS, until, detail };
     const limits = client === undefined ? {} : { clientId: client.id, scopes: client.scopes, boundTo: client.boundTo };
     const session = await this.sessions.open(
       tx,
@@ -93,9 +101,11 @@ export class TokenGrants {
   }
 
   /** Issues a token to an OAuth client that acts for itself. No refresh token: it has its secret (RFC 6749 section 4.4.3). */
-  async forClient({ id, name, scopes, boundTo, lifeSeconds }: GrantedClient, origin: Origin): Promise<Tokens> {
+  async forClient(client: GrantedClient, origin: Origin): Promise<Tokens> {
+    const { id, name, scopes, boundTo, lifeSeconds } = client;
     const order = {
       clientId: id,
+      grounds: { client },
       boundTo,
       way: 'client-credentials' as const,
       scopes,

@@ -4,7 +4,7 @@ import { DataSource, IsNull, MoreThan } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../../access/caller.js';
@@ -79,7 +79,7 @@ export class InvitationsService {
         { id, acceptedAt: IsNull(), revokedAt: IsNull() },
         { revokedAt: () => 'now()', seal: null },
       );
-      if (affected !== 1) throw new Problem('missing', 'invitation.missing', 'There is no such open invitation.');
+      if (affected !== 1) throw missing('invitation');
       await this.record(tx, caller, 'user.invitation-revoked', id);
     });
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import type { RoleName, Scope } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { assertGoodPassword } from '../model/password-rules.js';
 import type { User } from '../model/user.entity.js';
 import { UsersService } from '../model/users.service.js';
@@ -69,7 +69,7 @@ export class OperatorAccounts {
   /** @throws Problem `user.missing` */
   private async userWith(email: string): Promise<User> {
     const user = await this.users.findByEmail(email);
-    if (user === null) throw new Problem('missing', 'user.missing', `There is no user with the address "${email}".`);
+    if (user === null) throw missing('user');
     return user;
   }
 }

@@ -79,14 +79,13 @@ export class PasswordResetsService {
     return user;
   }
 
-  /** Consumes the link and all others of the person, in the transaction that sets the password. */
+  /** Consumes the link, in the transaction that sets the password and ends all others of the person. */
   async use(tx: EntityManager, token: string, userId: string): Promise<void> {
     const where = 't.token_hash = $1 AND t.used_at IS NULL AND t.expires_at > now()';
     const tokenHash = secretHashOf(token);
     const order = { where, set: 'used_at = now()', values: [tokenHash], is: { tokenHash, userId } };
     const [used] = await consumeSealed(tx, PasswordReset, order);
     if (used === undefined || used.expiresAt <= new Date()) throw unusable();
-    await tx.update(PasswordReset, { userId, usedAt: IsNull() }, { usedAt: () => 'now()', seal: null });
   }
 }
 

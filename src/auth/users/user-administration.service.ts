@@ -1,12 +1,13 @@
 import { changeSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import type { Actor, Caller } from '../../access/caller.js';
-import { type RoleName, scopesBeyond, scopesOf } from '../../access/scopes.js';
+import { assertScope, mayDo, type RoleName, type Scope, scopesBeyond, scopesOf } from '../../access/scopes.js';
+import { rightsOf } from '../rights/credential-rights.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { lockAdministrators } from './administrators.js';
 import { InvitationRights } from './invitation-rights.js';
@@ -37,7 +38,7 @@ export class UserAdministrationService {
 
   async read(id: string): Promise<User> {
     const user = await this.db.manager.findOneBy(User, { id });
-    if (user === null) throw missing();
+    if (user === null) throw missing('user');
     return user;
   }
 
@@ -47,9 +48,10 @@ export class UserAdministrationService {
       // Changes of administrators run one after the other, so that two cannot remove each other.
       const administrators = await lockAdministrators(tx);
       const user = await tx.findOne(User, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (user === null) throw missing();
-      assertMayGrant(caller, user.roles);
-      assertMayGrant(caller, change.roles ?? []);
+      if (user === null) throw missing('user');
+      const scopes = await scopesNow(tx, caller);
+      assertMayGrant({ scopes }, user.roles);
+      assertMayGrant({ scopes }, change.roles ?? []);
       const roles = [...(change.roles ?? user.roles)];
       const disabled = change.disabled ?? user.disabled;
       const staysAdministrator = roles.includes('admin') && !disabled;
@@ -67,14 +69,18 @@ export class UserAdministrationService {
   }
 }
 
+/** The caller's scopes as they are under the lock: somebody else may just have disabled or lowered them, and they must not undo that. */
+async function scopesNow(tx: EntityManager, { kind, id, scopes }: RightsHolder): Promise<ReadonlySet<Scope>> {
+  if (kind === 'system') return scopes;
+  const now = (await rightsOf(tx, id)) ?? new Set<Scope>();
+  assertScope(now, 'users:write');
+  return new Set([...scopes].filter((scope) => mayDo(now, scope)));
+}
+
 function lastAdministrator(): Problem {
   const detail =
     'At least one administrator who can sign in must remain. First give another person the role admin and a password.';
   return new Problem('conflict', 'user.last-administrator', detail);
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'user.missing', 'There is no such user.');
 }
 
 /** Callers grant only scopes that they have, and change only people who have no more. */

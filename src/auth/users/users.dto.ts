@@ -1,24 +1,19 @@
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Flag, ListOf, OneOf, Optional } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { NOT_PLAIN, PLAIN_ADDRESS } from '../model/plain-address.js';
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayUnique, IsBoolean, IsEmail, IsIn, IsOptional, Matches, MaxLength } from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
+import { IsEmail, Matches, MaxLength } from 'class-validator';
 import { ROLE_NAMES, type RoleName } from '../../access/scopes.js';
 import type { Invitation } from './invitation.entity.js';
 import type { UserChange } from './user-administration.service.js';
 import type { User } from '../model/user.entity.js';
 
 export class ChangeUserBody {
-  @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] })
-  @IsOptional()
-  @IsIn(ROLE_NAMES, { each: true })
-  @ArrayMaxSize(ROLE_NAMES.length)
-  @ArrayUnique()
+  @Optional(ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, example: ['operator'] }))
   roles?: RoleName[];
-
   /** A disabled person is out everywhere within five seconds, with all their tokens and API keys. */
-  @IsOptional()
-  @IsBoolean()
-  disabled?: boolean;
+  @Optional(Flag()) disabled?: boolean;
 
   toChange(): UserChange {
     const { roles, disabled } = this;
@@ -28,17 +23,9 @@ export class ChangeUserBody {
 
 export class InviteBody {
   /** @example ada@example.com */
-  @IsEmail()
-  @Matches(PLAIN_ADDRESS, NOT_PLAIN)
-  @MaxLength(254)
-  email: string;
-
+  @IsEmail() @Matches(PLAIN_ADDRESS, NOT_PLAIN) @MaxLength(254) email: string;
   /** You can grant only what you hold. */
-  @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] })
-  @IsIn(ROLE_NAMES, { each: true })
-  @ArrayMaxSize(ROLE_NAMES.length)
-  @ArrayUnique()
-  roles: RoleName[];
+  @ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, example: ['operator'] }) roles: RoleName[];
 }
 
 export class UserView {
@@ -46,40 +33,30 @@ export class UserView {
   id: string;
   /** @example ada@example.com */
   email: string;
-  @ApiProperty({ enum: ROLE_NAMES, isArray: true })
-  roles: RoleName[];
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true }) roles: RoleName[];
   disabled: boolean;
   createdAt: Date;
 
-  static of({ id, email, roles, disabled, createdAt }: User): UserView {
-    return { id, email, roles, disabled, createdAt };
+  static of(row: User): UserView {
+    return viewOf(UserView, row);
   }
 }
 
-export class UserPage {
-  items: UserView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<User>): UserPage {
-    return { items: page.items.map((user) => UserView.of(user)), nextCursor: page.nextCursor };
-  }
-}
+export class UserPage extends PageOf(UserView) {}
 
 export class InvitationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example ada@example.com */
   email: string;
-  @ApiProperty({ enum: ROLE_NAMES, isArray: true })
-  roles: RoleName[];
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true }) roles: RoleName[];
   /** Who invited. @example admin@example.com */
   invitedBy: string;
   createdAt: Date;
   expiresAt: Date;
 
-  static of({ id, email, roles, invitedBy, createdAt, expiresAt }: Invitation): InvitationView {
-    return { id, email, roles, invitedBy, createdAt, expiresAt };
+  static of(row: Invitation): InvitationView {
+    return viewOf(InvitationView, row);
   }
 }
 

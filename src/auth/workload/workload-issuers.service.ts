@@ -6,7 +6,7 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -97,7 +97,7 @@ export class WorkloadIssuersService {
   async read(id: string, tx: EntityManager = this.db.manager): Promise<WorkloadIssuer> {
     const issuer = await tx.findOneBy(WorkloadIssuer, { id });
     if (issuer !== null) return issuer;
-    throw new Problem('missing', 'workload-issuer.missing', 'There is no such issuer.');
+    throw missing('workload-issuer');
   }
 
   /** Newest first. */

@@ -98,6 +98,7 @@ describe('a token of a workload is refused', () => {
     ['no expiry', { exp: undefined }, /claim exp/],
     ['no time of issue', { iat: undefined }, /claim iat/],
     ['no subject', { sub: undefined }, /claim sub/],
+    ['a list as subject', { sub: ['repo:org/app'] as never }, /claim sub/],
     ['two audiences', { aud: [AUDIENCE, 'https://other.example'] }, /one audience/],
     ['no audience', { aud: [] }, /audience/],
     ['a NUL in a claim', { ref: 'refs/tags/v1\0' }, /characters/],

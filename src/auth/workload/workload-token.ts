@@ -125,7 +125,10 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
     throw new WorkloadTokenRefused('The token is not a JWT in compact form.');
   const { payload: claims, signingInput } = decoded;
   assertStorable(claims);
-  const { exp, jti } = claims;
+  const { exp, jti, sub } = claims;
+  // RFC 7519 section 4.1.2: a workload is known by the text of its subject.
+  if (typeof sub !== 'string' || sub === '')
+    throw new WorkloadTokenRefused('The claim sub of the token is not a text.');
   if (Number(exp) > MAX_TIME_SECONDS) throw new WorkloadTokenRefused('The claim exp of the token is not a time.');
   const signed = createHash('sha256').update(signingInput).digest();
   return {

@@ -1,18 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { IsObject } from 'class-validator';
+import { JsonObject } from '../../platform/http/fields/fields.js';
 import { IdentityTrustView } from '../../access/identity/identity.dto.js';
-import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { TRUST_FAULTS, type TrustVerdict } from './workload-trial.service.js';
 
 export class TriedClaimsBody {
   /** The claims of a token, without its signature: nothing is given for them, and they are not kept. */
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: true,
-    example: { iss: 'https://token.actions.githubusercontent.com', repository: 'org/app' },
-  })
-  @IsObject()
-  @JsonAtMost(12_288)
+  @JsonObject(12_288, { example: { iss: 'https://token.actions.githubusercontent.com', repository: 'org/app' } })
   claims: Record<string, unknown>;
 }
 
@@ -20,7 +12,6 @@ export class TrustVerdictView {
   trust: IdentityTrustView;
   accepted: boolean;
   /** The first reason where it does not accept them. */
-  @ApiProperty({ enum: TRUST_FAULTS, required: false })
   fault?: (typeof TRUST_FAULTS)[number];
   /** The claim that does not fit. @example ref */
   claim?: string;

@@ -7,7 +7,7 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import { Config } from '../../platform/config/config.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -83,7 +83,7 @@ export class WorkloadTrustsService {
   async read(id: string, tx: EntityManager = this.db.manager): Promise<WorkloadTrust> {
     const trust = await tx.findOneBy(WorkloadTrust, { id });
     if (trust !== null) return trust;
-    throw new Problem('missing', 'workload-trust.missing', 'There is no such trust.');
+    throw missing('workload-trust');
   }
 
   /** Newest first. */
@@ -104,7 +104,13 @@ export class WorkloadTrustsService {
       throw new Problem('refused', 'workload-trust.issuer', '/issuerId: there is no such issuer.', { errors });
     }
     assertTenant(issuer.issuer, order.conditions);
-    return { ...order, audience: order.audience ?? this.config.publicUrl, ownerId: caller.ownerId };
+    const others = [...(caller.behind ?? [])].sort();
+    return {
+      ...order,
+      audience: order.audience ?? this.config.publicUrl,
+      ownerId: caller.ownerId,
+      behind: others.length === 0 ? null : others,
+    };
   }
 
   private write(name: string, work: (tx: EntityManager) => Promise<WorkloadTrust>): Promise<WorkloadTrust> {

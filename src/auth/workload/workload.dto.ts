@@ -1,34 +1,16 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsObject,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Matches,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { ApiProperty } from '@nestjs/swagger';
+import { Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Flag, IdRef, Int, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import type { Scope } from '../../access/scopes.js';
-import type { Page } from '../../platform/http/cursors.js';
-import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
 import { TRUST_WARNINGS, type TrustWarning, trustWarningsOf, WORKLOAD_SCOPES } from './trust-rules.js';
 import type { KeySource, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
 import type { WorkloadTrustOrder } from './workload-trusts.service.js';
 
-const KEY_SOURCES = ['discovery', 'uploaded'] as const;
 /** Printable ASCII: issuers and names of claims are compared character by character. */
 const VISIBLE = /^[\x21-\x7e]+$/;
 const PLAIN_NAME = /^[^\p{C}]+$/u;
@@ -47,21 +29,10 @@ const EXAMPLE_KEYS = {
 
 export class ChangeWorkloadIssuerBody {
   /** @example 'GitHub Actions' */
-  @IsString()
-  @Length(1, 100)
-  @Matches(PLAIN_NAME)
-  name: string;
-
-  @IsOptional()
-  @IsBoolean()
-  enabled?: boolean = true;
-
+  @Text(1, 100) @Matches(PLAIN_NAME) name: string;
+  @Optional(Flag()) enabled?: boolean = true;
   /** A JWK Set, for an issuer that this service cannot reach; without it the keys are read by discovery. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: EXAMPLE_KEYS })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(64 * 1024)
-  jwks?: Record<string, unknown>;
+  @Optional(JsonObject(64 * 1024, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
 
   toChange(): WorkloadIssuerChange {
     return { name: this.name, enabled: this.enabled ?? true, jwks: this.jwks };
@@ -70,10 +41,7 @@ export class ChangeWorkloadIssuerBody {
 
 export class WorkloadIssuerBody extends ChangeWorkloadIssuerBody {
   /** The claim `iss` of its tokens, exactly. @example https://token.actions.githubusercontent.com */
-  @IsString()
-  @Length(1, 300)
-  @Matches(VISIBLE)
-  issuer: string;
+  @Text(1, 300) @Matches(VISIBLE) issuer: string;
 
   toOrder(): WorkloadIssuerOrder {
     return { ...this.toChange(), issuer: this.issuer };
@@ -87,7 +55,6 @@ export class WorkloadIssuerView {
   name: string;
   /** @example https://token.actions.githubusercontent.com */
   issuer: string;
-  @ApiProperty({ enum: KEY_SOURCES })
   keySource: KeySource;
   /** Thumbprints of its keys as they were last read (RFC 7638, SHA-256). @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
   keys: string[];
@@ -99,90 +66,36 @@ export class WorkloadIssuerView {
   updatedAt: Date;
 
   static of(row: WorkloadIssuer): WorkloadIssuerView {
-    const { id, name, issuer, keySource, keys, keysReadAt, enabled, revision: version, createdAt, updatedAt } = row;
+    const { revision: version, keys } = row;
     const thumbprints = thumbprintsOf(keys ?? []);
-    return { id, name, issuer, keySource, keys: thumbprints, keysReadAt, enabled, version, createdAt, updatedAt };
+    return viewOf(WorkloadIssuerView, row, { keys: thumbprints, version });
   }
 }
 
-export class WorkloadIssuerPage {
-  items: WorkloadIssuerView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of({ items, nextCursor }: Page<WorkloadIssuer>): WorkloadIssuerPage {
-    return { items: items.map((row) => WorkloadIssuerView.of(row)), nextCursor };
-  }
-}
+export class WorkloadIssuerPage extends PageOf(WorkloadIssuerView) {}
 
 export class WorkloadTrustBody {
   /** @example 'app releases' */
-  @IsString()
-  @Length(1, 100)
-  @Matches(PLAIN_NAME)
-  name: string;
-
+  @Text(1, 100) @Matches(PLAIN_NAME) name: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsUUID()
-  issuerId: string;
-
+  @IdRef() issuerId: string;
   /** The claim `aud` of the tokens; the address of this service when absent. @example https://sign.example.com */
-  @IsOptional()
-  @IsString()
-  @Length(1, 300)
-  @Matches(VISIBLE)
-  audience?: string;
-
+  @Optional(Text(1, 300)) @Matches(VISIBLE) audience?: string;
   /** All must be met. */
-  @ApiProperty({ type: [ClaimConditionBody] })
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(20)
-  @ValidateNested({ each: true })
-  @Type(() => ClaimConditionBody)
-  conditions: ClaimConditionBody[];
-
+  @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
   /** true: runs for pull and merge requests are accepted too, whose code may come from a fork. */
-  @IsOptional()
-  @IsBoolean()
-  pullRequests?: boolean = false;
-
+  @Optional(Flag()) pullRequests?: boolean = false;
   /** What its tokens may do; you can grant only what you hold. */
-  @ApiProperty({ enum: WORKLOAD_SCOPES, isArray: true, example: ['sign:digest', 'sign:read'] })
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayUnique()
-  @IsIn(WORKLOAD_SCOPES, { each: true })
-  scopes: Scope[];
-
+  @ListOf(OneOf(WORKLOAD_SCOPES), { min: 1, unique: true, example: ['sign:digest', 'sign:read'] }) scopes: Scope[];
   /** Names of the signing keys that its tokens may use; `*` is every key. @example ["release"] */
-  @IsArray()
-  @ArrayMaxSize(200)
-  @ArrayUnique()
-  @IsString({ each: true })
-  @Length(1, 64, { each: true })
-  keys: string[];
-
+  @ListOf(Text(1, 64), { max: 200, unique: true }) keys: string[];
   /** Life of the access tokens. @example 900 */
-  @IsOptional()
-  @IsInt()
-  @Min(60)
-  @Max(MAX_LIFE_SECONDS)
-  lifeSeconds?: number = MAX_LIFE_SECONDS;
-
+  @Optional(Int(60, MAX_LIFE_SECONDS)) lifeSeconds?: number = MAX_LIFE_SECONDS;
   /** true: access tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449). */
-  @IsOptional()
-  @IsBoolean()
-  dpopBound?: boolean = false;
-
+  @Optional(Flag()) dpopBound?: boolean = false;
   /** true: they are given to who shows a client certificate alone, and bound to that (RFC 8705). */
-  @IsOptional()
-  @IsBoolean()
-  certificateBound?: boolean = false;
-
-  @IsOptional()
-  @IsBoolean()
-  enabled?: boolean = true;
+  @Optional(Flag()) certificateBound?: boolean = false;
+  @Optional(Flag()) enabled?: boolean = true;
 
   toOrder(): WorkloadTrustOrder {
     const { name, issuerId, audience, scopes, keys } = this;
@@ -205,8 +118,7 @@ export class WorkloadTrustView {
   audience: string;
   conditions: ClaimConditionBody[];
   pullRequests: boolean;
-  @ApiProperty({ enum: WORKLOAD_SCOPES, isArray: true })
-  scopes: Scope[];
+  @ApiProperty({ enum: WORKLOAD_SCOPES, isArray: true }) scopes: Scope[];
   /** @example ["release"] */
   keys: string[];
   /** @example 900 */
@@ -217,8 +129,7 @@ export class WorkloadTrustView {
   certificateBound: boolean;
   enabled: boolean;
   /** Warnings about its conditions. `tenant-not-named`: no condition names an organisation or a subject, so if the issuer serves others too, their runs are accepted. */
-  @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] })
-  warnings: TrustWarning[];
+  @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] }) warnings: TrustWarning[];
   /** The person who last changed it; its tokens do nothing that they may not do. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;
   /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
@@ -237,12 +148,4 @@ export class WorkloadTrustView {
   }
 }
 
-export class WorkloadTrustPage {
-  items: WorkloadTrustView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of({ items, nextCursor }: Page<WorkloadTrust>): WorkloadTrustPage {
-    return { items: items.map((row) => WorkloadTrustView.of(row)), nextCursor };
-  }
-}
+export class WorkloadTrustPage extends PageOf(WorkloadTrustView) {}

@@ -6,6 +6,7 @@ import type { JsonRow } from '../../platform/sealing/row-text.js';
 import {
   type CredentialStanding,
   effectiveRights,
+  peopleNow,
   peopleOfRun,
   personNow,
   type RunRows,
@@ -25,7 +26,7 @@ interface TrustRow extends RunRows {
 /** The enabled trusts of an issuer for an audience. */
 export async function trustsOf(tx: EntityManager, issuerId: string, audience: string): Promise<UsableTrust[]> {
   const rows: TrustRow[] = await tx.query(
-    `SELECT to_jsonb(t) AS trust, to_jsonb(i) AS issuer, ${personNow('t.owner_id')} AS owner, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader
+    `SELECT to_jsonb(t) AS trust, to_jsonb(i) AS issuer, ${personNow('t.owner_id')} AS owner, ${peopleNow('t.behind')} AS trust_others, ${peopleNow('i.behind')} AS issuer_others, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader
      FROM workload_trust t JOIN workload_issuer i ON i.id = t.issuer_id CROSS JOIN LATERAL (SELECT coalesce(i.uploader_id, ${uploaderOf('i')}) AS id) up
      WHERE t.issuer_id = $1 AND t.audience = $2 AND t.enabled ORDER BY t.name`,
     [issuerId, audience],
@@ -36,7 +37,7 @@ export async function trustsOf(tx: EntityManager, issuerId: string, audience: st
     const issuer = seals.opened(WorkloadIssuer, row.issuer);
     if (issuer?.id !== issuerId || trust?.issuerId !== issuerId || trust.audience !== audience || !trust.enabled)
       return [];
-    return [Object.assign(trust, { people: peopleOfRun(seals, trust.ownerId, issuer, row) })];
+    return [Object.assign(trust, { people: peopleOfRun(seals, trust, issuer, row) })];
   });
 }
 

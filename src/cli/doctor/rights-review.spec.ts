@@ -16,7 +16,8 @@ function reviewed(...entries: readonly (readonly [action: string, target: string
   const review = new RightsReview();
   for (const [i, [action, targetId, said]] of entries.entries()) {
     const entry = { actorId: 'admin', actorKind: 'user', outcome: 'done', detail: {}, ...said };
-    review.visit({ id: firstIdAt(BEGIN + i * 60_000), action, targetId, ...entry }, i);
+    const ms = BEGIN + i * 60_000;
+    review.visit({ id: firstIdAt(ms), at: new Date(ms).toISOString(), action, targetId, ...entry }, i);
   }
   return review.found;
 }
@@ -62,5 +63,31 @@ describe('the review of the log reports', () => {
     expect(reviewed(added, signedIn('pwd'))).toEqual([
       'leaf 1: auth.signed-in of ann, although the account ann has a second factor, and this sign-in was without',
     ]);
+  });
+
+  it('a signature that was accepted or begun under earlier approval policies', () => {
+    const policies = (policySet: number) =>
+      ['approval-policy.created', `p${policySet}`, { detail: { policySet } }] as const;
+    const judged = (action: string, policySet: number) =>
+      [action, 'r', { actorKind: 'system', detail: { policySet } }] as const;
+    expect(reviewed(policies(3), judged('signing.accepted', 3), judged('signing.claimed', 4))).toEqual([]);
+    expect(reviewed(policies(3), policies(4), judged('signing.accepted', 3), judged('signing.claimed', 2))).toEqual([
+      'leaf 2: signing.accepted of r, although the approval policies had revision 4, not 3',
+      'leaf 3: signing.claimed of r, although the approval policies had revision 4, not 2',
+    ]);
+  });
+
+  it('an entry that was logged twice, and applies it once', () => {
+    const review = new RightsReview();
+    const visit = (ms: number, action: string, detail: Record<string, unknown>, index: number) => {
+      const at = new Date(BEGIN + ms).toISOString();
+      const by = { actorId: 'admin', actorKind: 'user', outcome: 'done', targetId: 'g' };
+      review.visit({ id: firstIdAt(BEGIN + ms), at, action, ...by, detail }, index);
+    };
+    visit(0, 'approver-group.created', { name: 'G', members: ['ann', 'ben'] }, 0);
+    visit(60_000, 'approver-group.changed', { name: 'G', members: ['ben'] }, 1);
+    visit(0, 'approver-group.created', { name: 'G', members: ['ann', 'ben'] }, 2);
+    expect(review.found).toEqual([`leaf 2: the entry ${firstIdAt(BEGIN)} is in the log twice`]);
+    expect(review.history.groups.get('g')?.members).toEqual(['ben']);
   });
 });

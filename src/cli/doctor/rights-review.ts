@@ -5,6 +5,7 @@ import { VerifiedLeaves } from '../../audit/history/verified-leaves.js';
 import type { EntryRow } from '../../audit/log/log-leaf.js';
 import { isId, timeOfId } from '../../platform/database/new-id.js';
 import { GrowingRoot } from '../../verifier/merkle-tree.js';
+import { EntryOrder } from '../../verifier/entry-order.js';
 import { bad, type Finding, ok } from './examinations.js';
 
 /** Time between a loss of rights and an action that may be a race: the cache of credentials, the longest statement, and clocks of machines. */
@@ -24,7 +25,7 @@ export async function examineRights(app: INestApplicationContext, all: boolean):
   return found.map((detail) => bad(what, detail, 'runbook: rows'));
 }
 
-type Entry = Pick<EntryRow, 'id' | 'action' | 'outcome' | 'actorKind' | 'actorId' | 'targetId' | 'detail'>;
+type Entry = Pick<EntryRow, 'id' | 'at' | 'action' | 'outcome' | 'actorKind' | 'actorId' | 'targetId' | 'detail'>;
 
 /**
  * reviewRights reads the whole audit log up to what the HSM signed, and reports what somebody did after they had lost the right to it, and rows that
@@ -42,19 +43,29 @@ export async function reviewRights(app: INestApplicationContext): Promise<string
   return [...review.found, ...rows].slice(0, MAX_FOUND);
 }
 
+/** Entries that name the revision of all approval policies by which they were judged. */
+const JUDGED: ReadonlySet<string> = new Set(['signing.accepted', 'signing.claimed']);
+
 /** RightsReview compares each entry with what the log said before it. */
 export class RightsReview {
   readonly history = new RightsHistory();
   readonly found: string[] = [];
+  private readonly order = new EntryOrder();
   /** The group of each stage, by approval. */
   private readonly groups = new Map<string, readonly unknown[]>();
 
   visit(entry: Entry, index: number): void {
+    const fault = this.order.faultOf(entry.id, entry.at);
+    if (fault !== undefined) this.note(`leaf ${index}: the entry ${fault}`);
     const objection = entry.outcome === 'refused' ? undefined : this.objectionTo(entry);
-    if (objection !== undefined && this.found.length < MAX_FOUND)
-      this.found.push(`leaf ${index}: ${entry.action} of ${entry.targetId}, although ${objection}`);
+    if (objection !== undefined)
+      this.note(`leaf ${index}: ${entry.action} of ${entry.targetId}, although ${objection}`);
     this.remember(entry);
     this.history.apply(entry);
+  }
+
+  private note(finding: string): void {
+    if (this.found.length < MAX_FOUND) this.found.push(finding);
   }
 
   private remember({ action, targetId, detail: { stages } }: Entry): void {
@@ -69,6 +80,10 @@ export class RightsReview {
     const at = timeOfId(entryId);
     const revoked = this.history.revoked.get(id);
     if (revoked !== undefined && revoked <= at - TOLERANCE_MS) return `the ${actorKind} ${id} was revoked`;
+    const { policySet, policySetAt } = this.history;
+    const judgedBy = JUDGED.has(action) ? detail['policySet'] : undefined;
+    if (typeof judgedBy === 'number' && judgedBy < policySet && policySetAt <= at - TOLERANCE_MS)
+      return `the approval policies had revision ${policySet}, not ${judgedBy}`;
     if (actorKind !== 'user') return undefined;
     const { session, stage, way, methods } = detail;
     const isVote = action === 'approval.approved' || action === 'approval.rejected';
@@ -130,12 +145,12 @@ async function differingMembers(db: DataSource, { groups }: RightsHistory): Prom
   });
 }
 
-async function differingPolicies(db: DataSource, { policies }: RightsHistory): Promise<string[]> {
+async function differingPolicies(db: DataSource, history: RightsHistory): Promise<string[]> {
   const rows: { id: string; revision: number }[] = await db.query(`SELECT id::text, revision FROM approval_policy`);
-  const now = new Map(rows.map(({ id, revision }) => [id, revision]));
-  return [...policies].flatMap(([id, revision]) => {
-    const known = now.get(id) ?? 0;
-    if (known === revision) return [];
-    return [`the approval policy ${id} has revision ${known}, and the log has revision ${revision} (0: removed)`];
-  });
+  return history
+    .policiesBehind(rows)
+    .map(
+      ({ id, revision, logged }) =>
+        `the approval policy ${id} has revision ${revision}, and the log has revision ${logged} (0: removed)`,
+    );
 }

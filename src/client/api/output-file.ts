@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, chmod, mkdtemp, open, realpath, rename, rm, stat, statfs } from 'node:fs/promises';
+import { access, chmod, lstat, mkdtemp, open, realpath, rename, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ClientError, EXIT, usageError } from './exit-codes.js';
 import { FileState } from './file-state.js';
@@ -31,6 +31,18 @@ export class OutputFile {
     const isReplaced = !before.exists || before.isRegular;
     if (isReplaced) await writing(path, async () => access(dirname(await targetOf(path)), constants.W_OK));
     return new OutputFile(path, before);
+  }
+
+  /**
+   * Like `reserve`, for a path that the caller did not name: `given` if it did, else `derived`, which must not be a symbolic link. Whoever built the files that are
+   * signed could have left one that leads elsewhere.
+   */
+  static async reserveBeside(given: string | undefined, derived: string): Promise<OutputFile> {
+    const status = given === undefined ? await lstat(derived).catch(() => undefined) : undefined;
+    if (status?.isSymbolicLink() !== true) return OutputFile.reserve(given ?? derived);
+    throw usageError(
+      `${derived} is a symbolic link, so nothing is written there. Remove it, or name the file with --out.`,
+    );
   }
 
   /** `requestId` names the signing request in the error if the path changed since it was reserved. */

@@ -51,8 +51,9 @@ export const attest: ClientCommand = {
     const predicateFile = text(options, 'predicate');
     if (first === undefined || predicateFile === undefined) throw usageError('attest takes files and --predicate.');
     const bare = options['envelope'] === true;
-    const path = text(options, 'out') ?? `${first}${bare ? '.intoto.json' : '.intoto.sigstore.json'}`;
-    const output = await OutputFile.reserve(path);
+    const beside = `${first}${bare ? '.intoto.json' : '.intoto.sigstore.json'}`;
+    const output = await OutputFile.reserveBeside(text(options, 'out'), beside);
+    const { path } = output;
     const attested = await attestedFiles(positionals, reportedProgress(invocation.note));
     const type = text(options, 'type') ?? PROVENANCE;
     const payload = statementAbout(attested, type, await predicateIn(predicateFile));
@@ -121,7 +122,7 @@ async function provenance(invocation: Invocation): Promise<number> {
   const files = await expandPatterns(positionals);
   const [first] = files;
   if (first === undefined) throw usageError('attest takes files.');
-  const output = await OutputFile.reserve(text(options, 'out') ?? `${first}.intoto.sigstore.json`);
+  const output = await OutputFile.reserveBeside(text(options, 'out'), `${first}.intoto.sigstore.json`);
   const seconds = secondsOf(text(options, 'wait'));
   const attested = await attestedFiles(files, reportedProgress(invocation.note));
   const subjects = attested.map(({ name, sha256 }) => ({

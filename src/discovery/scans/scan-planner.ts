@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, In, IsNull, Not } from 'typeorm';
 import { Host } from '../../hosts/model/host.entity.js';
 import { isId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { ScanScope, type Scan, type ScanKind } from '../model/scan.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
 import { TargetWalk } from '../walk/target-walk.js';
@@ -47,7 +47,7 @@ export class ScanPlanner {
     refuseMembers(order, ['hosts', 'label'], 'goes with ssh-deep only');
     if (order.scopeId === undefined) throw badMember('/scopeId', 'must be there');
     const scope = await this.db.manager.findOneBy(ScanScope, { id: order.scopeId });
-    if (scope === null) throw new Problem('missing', 'scan-scope.missing', 'There is no scan scope with this id.');
+    if (scope === null) throw missing('scan-scope');
     const ports = portsOf(scope, order.ports);
     const targets = await this.targetsOf(scope, order.targets, ports[0] ?? 0);
     const { total } = new TargetWalk(targets, ports, scope.id);
@@ -83,9 +83,9 @@ export class ScanPlanner {
       .limit(MAX_HOSTS + 1)
       .getRawMany<{ id: string }>();
     const targets = found.map(({ id }) => id);
-    const missing = hosts?.findIndex((id) => !targets.includes(id.toLowerCase())) ?? -1;
-    if (missing !== -1 || targets.length === 0) {
-      const errors = missing === -1 ? [] : [{ pointer: `/hosts/${missing}`, detail: 'is no host with a credential' }];
+    const absent = hosts?.findIndex((id) => !targets.includes(id.toLowerCase())) ?? -1;
+    if (absent !== -1 || targets.length === 0) {
+      const errors = absent === -1 ? [] : [{ pointer: `/hosts/${absent}`, detail: 'is not a host with a credential' }];
       throw new Problem('refused', 'scan.no-hosts', 'The service has no credential to log in with.', { errors });
     }
     assertSize(targets.length, MAX_HOSTS);

@@ -4,7 +4,7 @@ import type { Actor, Caller } from '../../access/caller.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { columns } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Inbox } from '../../platform/inbox/inbox.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { ScheduledRuns } from '../../platform/schedules/schedule-targets.js';
@@ -180,8 +180,7 @@ export class ScanRepository {
          RETURNING run_id AS "runId"`,
         [id, scanStatusesBefore('CANCELLED')],
       );
-      if (scan === undefined && !(await tx.existsBy(Scan, { id })))
-        throw new Problem('missing', 'scan.missing', 'There is no scan with this id.');
+      if (scan === undefined && !(await tx.existsBy(Scan, { id }))) throw missing('scan');
       if (scan === undefined) throw new Problem('conflict', 'scan.over', 'The scan has ended already.');
       if (scan.runId !== null)
         await this.runs.end(tx, scan.runId, { ok: false, detail: 'Somebody cancelled the scan.' });

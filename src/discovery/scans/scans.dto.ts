@@ -1,82 +1,32 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Max,
-  Min,
-} from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from '../model/scan-result.entity.js';
 import { type Scan, SCAN_KINDS, SCAN_STATUSES, type ScanKind, type ScanStatus } from '../model/scan.entity.js';
 import type { ScanProgress, ShownScan } from './scans.reader.js';
 
 export class CreateScanBody {
-  @ApiProperty({ enum: SCAN_KINDS, example: 'ssh-network' })
-  @IsIn(SCAN_KINDS)
-  kind: ScanKind;
-
+  @OneOf(SCAN_KINDS, { example: 'ssh-network' }) kind: ScanKind;
   /** What may be scanned; not for `ssh-deep`. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsUUID()
-  scopeId?: string;
-
+  @Optional(IdRef()) scopeId?: string;
   /** Addresses, networks and names within the scope; everything in it when absent. @example ["192.0.2.0/28", "www.example.com"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(100)
-  @IsString({ each: true })
-  @Length(1, 254, { each: true })
-  targets?: string[];
-
+  @Optional(ListOf(Text(1, 254), { min: 1, max: 100 })) targets?: string[];
   /** Of the scope's ports; all of them when absent. @example [22] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(50)
-  @ArrayUnique()
-  @IsInt({ each: true })
-  @Min(1, { each: true })
-  @Max(65_535, { each: true })
-  ports?: number[];
-
+  @Optional(ListOf(Int(1, 65_535), { min: 1, max: 50, unique: true })) ports?: number[];
   /** For `ssh-deep`: ids of hosts; every host with a credential when absent. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(1000)
-  @ArrayUnique()
-  @IsUUID(undefined, { each: true })
-  hosts?: string[];
-
+  @Optional(ListOf(IdRef(), { min: 1, max: 1000, unique: true })) hosts?: string[];
   /** For `ssh-deep`: hosts with this label, `key:value` or `key`. @example env:prod */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  label?: string;
+  @Optional(Text(1, 200)) label?: string;
 }
 
 export class ScanQuery extends PageQuery {
-  @ApiProperty({ enum: SCAN_STATUSES, required: false })
-  @IsOptional()
-  @IsIn(SCAN_STATUSES)
-  status?: ScanStatus;
+  @Optional(OneOf(SCAN_STATUSES)) status?: ScanStatus;
 }
 
 export class ScanResultQuery extends PageQuery {
-  @ApiProperty({ enum: SCAN_OUTCOMES, required: false })
-  @IsOptional()
-  @IsIn(SCAN_OUTCOMES)
-  outcome?: ScanOutcome;
+  @Optional(OneOf(SCAN_OUTCOMES)) outcome?: ScanOutcome;
 }
 
 export class ProgressView implements ScanProgress {
@@ -91,9 +41,7 @@ export class ProgressView implements ScanProgress {
 export class ScanListView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  @ApiProperty({ enum: SCAN_KINDS })
   kind: ScanKind;
-  @ApiProperty({ enum: SCAN_STATUSES })
   status: ScanStatus;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   scopeId?: string;
@@ -116,23 +64,8 @@ export class ScanListView {
   finishedAt?: Date;
 
   static of(row: Scan): ScanListView {
-    const { id, kind, status, targets, ports, total, cursor, attempt, requestedBy, createdAt } = row;
-    return {
-      id,
-      kind,
-      status,
-      scopeId: row.scopeId ?? undefined,
-      targets,
-      ports,
-      total,
-      cursor,
-      attempts: attempt,
-      failureCode: row.failureCode ?? undefined,
-      requestedBy,
-      createdAt,
-      startedAt: row.startedAt ?? undefined,
-      finishedAt: row.finishedAt ?? undefined,
-    };
+    const { attempt } = row;
+    return viewOf(ScanListView, present(row), { attempts: attempt });
   }
 }
 
@@ -144,15 +77,7 @@ export class ScanView extends ScanListView {
   }
 }
 
-export class ScanPage {
-  items: ScanListView[];
-  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<Scan>): ScanPage {
-    return { items: page.items.map((row) => ScanListView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class ScanPage extends PageOf(ScanListView) {}
 
 export class ScanResultView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -165,11 +90,9 @@ export class ScanResultView {
   port: number;
   /** @example ssh */
   protocol: string;
-  @ApiProperty({ enum: SCAN_OUTCOMES })
   outcome: ScanOutcome;
   /** What was learnt; docs/discovery.md names the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true })
-  facts?: Record<string, unknown>;
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) facts?: Record<string, unknown>;
   /** The host that it is. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId?: string;
   /** true: another scan asked less than a minute before, and these are its facts. @example false */
@@ -177,28 +100,8 @@ export class ScanResultView {
   at?: Date;
 
   static of(row: ScanResult): ScanResultView {
-    const { id, target, port, protocol, outcome, reused } = row;
-    return {
-      id,
-      target,
-      address: row.address ?? undefined,
-      port,
-      protocol,
-      outcome,
-      facts: row.facts ?? undefined,
-      hostId: row.hostId ?? undefined,
-      reused,
-      at: row.at ?? undefined,
-    };
+    return viewOf(ScanResultView, present(row));
   }
 }
 
-export class ScanResultPage {
-  items: ScanResultView[];
-  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<ScanResult>): ScanResultPage {
-    return { items: page.items.map((row) => ScanResultView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class ScanResultPage extends PageOf(ScanResultView) {}

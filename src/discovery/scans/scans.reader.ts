@@ -4,7 +4,7 @@ import { RowWatch } from '../../platform/database/row-watch.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { ScanResult, type ScanOutcome } from '../model/scan-result.entity.js';
 import { isFinalScanStatus, Scan, type ScanStatus } from '../model/scan.entity.js';
 
@@ -49,7 +49,7 @@ export class ScansReader implements BeforeApplicationShutdown {
 
   async get(id: string): Promise<ShownScan> {
     const scan = await this.db.manager.findOneBy(Scan, { id });
-    if (scan === null) throw new Problem('missing', 'scan.missing', 'There is no scan with this id.');
+    if (scan === null) throw missing('scan');
     const [counts]: { answered: number; pending: number }[] = await this.db.query(
       `SELECT count(*)::int AS answered, count(*) FILTER (WHERE outcome = 'PENDING')::int AS pending FROM scan_result WHERE scan_id = $1`,
       [id],

@@ -1,34 +1,14 @@
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsInt,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
+import { ArrayMaxSize, IsArray, IsOptional, Matches, MaxLength } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Int, ListOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { ScanScope } from '../model/scan.entity.js';
 
 export class CreateScanScopeBody {
   /** Each name once. @example "Office network" */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** CIDR with host bits of zero, an address, or a range (`192.0.2.1-20`), several parted by commas, spaces or line ends too. @example ["192.0.2.0/24"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(200)
-  @IsString({ each: true })
-  @MaxLength(4000, { each: true })
-  networks?: string[];
-
+  @Optional(ListOf(Text(0, 4000), { max: 200 })) networks?: string[];
   /** DNS names; each stands for itself and everything below it. @example ["example.com"] */
   @IsOptional()
   @IsArray()
@@ -36,16 +16,8 @@ export class CreateScanScopeBody {
   @Matches(/^(?=.{1,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*\.?$/i, { each: true, message: 'each must be a DNS name' })
   @MaxLength(254, { each: true })
   names?: string[];
-
   /** Ports that may be scanned. @example [22, 443] */
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(50)
-  @ArrayUnique()
-  @IsInt({ each: true })
-  @Min(1, { each: true })
-  @Max(65_535, { each: true })
-  ports: number[];
+  @ListOf(Int(1, 65_535), { min: 1, max: 50, unique: true }) ports: number[];
 }
 
 export class ScanScopeView {
@@ -63,17 +35,9 @@ export class ScanScopeView {
   createdBy: string;
   createdAt: Date;
 
-  static of({ id, name, networks, names, ports, createdBy, createdAt }: ScanScope): ScanScopeView {
-    return { id, name, networks, names, ports, createdBy, createdAt };
+  static of(row: ScanScope): ScanScopeView {
+    return viewOf(ScanScopeView, row);
   }
 }
 
-export class ScanScopePage {
-  items: ScanScopeView[];
-  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<ScanScope>): ScanScopePage {
-    return { items: page.items.map((row) => ScanScopeView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class ScanScopePage extends PageOf(ScanScopeView) {}

@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { scanStatusesBefore, ScanScope } from '../model/scan.entity.js';
 import { ScopeGuard } from './scope-guard.js';
@@ -49,7 +49,7 @@ export class ScanScopesService {
   async get(id: string): Promise<ScanScope> {
     const scope = await this.db.manager.findOneBy(ScanScope, { id });
     if (scope !== null) return scope;
-    throw new Problem('missing', 'scan-scope.missing', 'There is no scan scope with this id.');
+    throw missing('scan-scope');
   }
 
   /** Newest first. */

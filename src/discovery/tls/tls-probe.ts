@@ -109,7 +109,7 @@ async function byElimination(
   return taken;
 }
 
-/** Accepts every version and cipher suite. Shared, since each context has memory that the garbage collector does not count. */
+/** Accepts every version, and every cipher suite but those with a Diffie-Hellman group that the server chooses, which may cost seconds. Shared, since each context has memory that the garbage collector does not count. */
 let permissiveContext: SecureContext | undefined;
 
 function fullHandshake(
@@ -119,7 +119,11 @@ function fullHandshake(
 ): Promise<Pick<TlsFacts, 'chain' | 'distrust' | 'agreed'>> {
   const nothing = { chain: [], distrust: null, agreed: null };
   return new Promise((resolve) => {
-    permissiveContext ??= createSecureContext({ ecdhCurve: CURVES, minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' });
+    permissiveContext ??= createSecureContext({
+      ecdhCurve: CURVES,
+      minVersion: 'TLSv1',
+      ciphers: 'ALL:!kDHE:@SECLEVEL=0',
+    });
     const socket = connect({
       host,
       port,

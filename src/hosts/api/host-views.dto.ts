@@ -1,26 +1,21 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Page } from '../../platform/http/cursors.js';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { ConnectionTest } from '../connections/connection-tester.js';
-import {
-  CREDENTIAL_KINDS,
-  type Host,
-  HOST_KEY_POLICIES,
-  type HostCredentialKind,
-  type HostKeyPolicy,
-  type Labels,
-  MANAGEMENT_MODES,
-  type ManagementMode,
-  PRIVILEGES,
-  type Privilege,
-  REACHABILITIES,
-  type Reachability,
+import type {
+  Host,
+  HostCredentialKind,
+  HostKeyPolicy,
+  Labels,
+  ManagementMode,
+  Privilege,
+  Reachability,
 } from '../model/host.entity.js';
 import { type DroppedByChange, isNothing } from '../records/host-moves.js';
 
 export class CredentialView {
   /** @example deploy */
   user: string;
-  @ApiProperty({ enum: CREDENTIAL_KINDS })
   kind: HostCredentialKind;
   /** Of the login key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   fingerprint?: string;
@@ -36,19 +31,15 @@ export class HostView {
   /** @example 22 */
   port: number;
   /** @example {"env": "prod"} */
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
-  labels: Labels;
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } }) labels: Labels;
   /** @example "Platform team" */
   owner?: string;
   /** @example production */
   environment?: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   jumpHostId?: string;
-  @ApiProperty({ enum: HOST_KEY_POLICIES })
   hostKeyPolicy: HostKeyPolicy;
-  @ApiProperty({ enum: MANAGEMENT_MODES })
   managementMode: ManagementMode;
-  @ApiProperty({ enum: PRIVILEGES })
   privilege: Privilege;
   /** Whether logins may use SHA-1 and ciphers in CBC mode. @example false */
   legacyAlgorithms: boolean;
@@ -58,7 +49,6 @@ export class HostView {
   os?: string;
   /** @example OpenSSH_9.2p1 */
   sshVersion?: string;
-  @ApiProperty({ enum: REACHABILITIES })
   reachability: Reachability;
   /** Problem code of the last attempt that failed. @example host.key-changed */
   reachabilityCode?: string;
@@ -71,31 +61,7 @@ export class HostView {
   updatedAt: Date;
 
   static of(row: Host): HostView {
-    const { id, name, address, port, labels, hostKeyPolicy, managementMode, privilege, reachability } = row;
-    return {
-      id,
-      name,
-      address,
-      port,
-      labels,
-      hostKeyPolicy,
-      managementMode,
-      privilege,
-      legacyAlgorithms: row.legacyAlgorithms,
-      reachability,
-      owner: row.owner ?? undefined,
-      environment: row.environment ?? undefined,
-      jumpHostId: row.jumpHostId ?? undefined,
-      credential: credentialView(row),
-      os: row.os ?? undefined,
-      sshVersion: row.sshVersion ?? undefined,
-      reachabilityCode: row.reachabilityCode ?? undefined,
-      checkedAt: row.checkedAt ?? undefined,
-      lastScanId: row.lastScanId ?? undefined,
-      version: row.version,
-      createdAt: row.createdAt,
-      updatedAt: row.updatedAt,
-    };
+    return viewOf(HostView, present(row), { credential: credentialView(row) });
   }
 }
 
@@ -104,15 +70,7 @@ function credentialView({ loginUser, credentialKind, credentialFingerprint }: Ho
   return { user: loginUser, kind: credentialKind, fingerprint: credentialFingerprint ?? undefined };
 }
 
-export class HostPage {
-  items: HostView[];
-  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<Host>): HostPage {
-    return { items: page.items.map((row) => HostView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class HostPage extends PageOf(HostView) {}
 
 export class DroppedView implements DroppedByChange {
   /** The host had a credential and has none now: enter it again. @example true */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { HostCredentials } from '../credentials/host-credentials.js';
 import { Host, type Reachability } from '../model/host.entity.js';
 import { type Destination, MAX_JUMPS } from '../model/jump-hosts.js';
@@ -20,7 +20,7 @@ export class ConnectionRecords {
     const route: Host[] = [];
     for (let id: string | null = hostId; id !== null;) {
       const host: Host | null = await this.db.manager.findOneBy(Host, { id });
-      if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+      if (host === null) throw missing('host');
       if (route.length > MAX_JUMPS)
         throw new Problem('refused', 'host.jump-host', 'The way to the host leads through too many others.');
       route.unshift(host);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Duplex } from 'node:stream';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
 import { judgeHostKey } from '../host-keys/host-key-verdict.js';
 import { sshFingerprintOf } from '../../formats/ssh/public-key.js';
@@ -202,7 +202,7 @@ export class HostChanges {
   /** Throws Problem `host.missing` or `host.not-managed`. */
   async assertManaged(hostId: string): Promise<void> {
     const host = await this.db.manager.findOneBy(Host, { id: hostId });
-    if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+    if (host === null) throw missing('host');
     if (host.managementMode === 'managed') return;
     throw new Problem(
       'conflict',

@@ -27,9 +27,20 @@ const UNANSWERED = 2;
 /** Algorithms of old hosts, allowed by `legacyAlgorithms` of the host. */
 const LEGACY = {
   hostKeys: ['ssh-rsa'],
-  kex: ['diffie-hellman-group-exchange-sha1', 'diffie-hellman-group14-sha1', 'diffie-hellman-group1-sha1'],
+  kex: ['diffie-hellman-group14-sha1', 'diffie-hellman-group1-sha1'],
   ciphers: ['aes256-cbc', 'aes192-cbc', 'aes128-cbc', '3des-cbc'],
 } as const;
+
+/**
+ * Key exchanges that the service does not offer, before the host has shown a key: those whose group the host chooses (one packet with a prime of 8,192 bits stops
+ * the process for half a minute), and those of the largest fixed groups.
+ */
+const COSTLY_KEX = [
+  'diffie-hellman-group-exchange-sha256',
+  'diffie-hellman-group-exchange-sha1',
+  'diffie-hellman-group17-sha512',
+  'diffie-hellman-group18-sha512',
+] as const;
 
 export interface Handshake {
   /** A socket, or a channel through a jump host. */
@@ -116,10 +127,11 @@ export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
 function algorithmsFor(keyTypes: readonly string[], allowsLegacy: boolean): ssh2.Algorithms {
   const known = keyTypes.flatMap((type) => ownMember(HOST_KEY_ALGORITHMS, type) ?? []);
   const hostKeys = [...new Set([...known, ...Object.values(HOST_KEY_ALGORITHMS).flat()])];
-  if (!allowsLegacy) return { serverHostKey: hostKeys as ssh2.ServerHostKeyAlgorithm[] };
+  const kex = { append: allowsLegacy ? [...LEGACY.kex] : [], prepend: [], remove: [...COSTLY_KEX] };
+  if (!allowsLegacy) return { serverHostKey: hostKeys as ssh2.ServerHostKeyAlgorithm[], kex };
   return {
     serverHostKey: [...hostKeys, ...LEGACY.hostKeys] as ssh2.ServerHostKeyAlgorithm[],
-    kex: { append: [...LEGACY.kex], prepend: [], remove: [] },
+    kex,
     cipher: { append: [...LEGACY.ciphers], prepend: [], remove: [] },
   };
 }

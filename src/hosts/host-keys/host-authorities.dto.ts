@@ -1,18 +1,13 @@
-import { IsString, Length } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Text } from '../../platform/http/fields/fields.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import type { HostAuthority } from '../model/host-key.entity.js';
 
 export class AddHostAuthorityBody {
   /** @example "Data centre hosts" */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** As in a .pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
-  @IsString()
-  @Length(16, 16_384)
-  @OneKeyLine()
-  publicKey: string;
+  @Text(16, 16_384) @OneKeyLine() publicKey: string;
 }
 
 export class HostAuthorityView {
@@ -30,8 +25,9 @@ export class HostAuthorityView {
   createdBy: string;
   createdAt: Date;
 
-  static of({ id, name, type, fingerprint, blob, createdBy, createdAt }: HostAuthority): HostAuthorityView {
-    return { id, name, type, fingerprint, publicKey: `${type} ${blob.toString('base64')}`, createdBy, createdAt };
+  static of(row: HostAuthority): HostAuthorityView {
+    const { type, blob } = row;
+    return viewOf(HostAuthorityView, row, { publicKey: `${type} ${blob.toString('base64')}` });
   }
 }
 

@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { HostAuthority } from '../model/host-key.entity.js';
 import { readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
@@ -41,7 +41,7 @@ export class HostAuthorities {
 
   private async find(id: string, tx: EntityManager = this.db.manager): Promise<HostAuthority> {
     const row = await tx.findOneBy(HostAuthority, { id });
-    if (row === null) throw new Problem('missing', 'host-authority.missing', 'There is no authority with this id.');
+    if (row === null) throw missing('host-authority');
     return row;
   }
 

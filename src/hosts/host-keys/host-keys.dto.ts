@@ -1,35 +1,22 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { Allow, IsString, Length } from 'class-validator';
+import { Allow } from 'class-validator';
 import { Transform } from 'class-transformer';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { Text } from '../../platform/http/fields/fields.js';
 import { readSshCertificate } from '../../formats/ssh/certificate-reader.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { assertId } from '../../platform/http/id-param.js';
-import {
-  type HostKey,
-  HOST_KEY_STATES,
-  type HostKeyState,
-  type Possession,
-  POSSESSIONS,
-} from '../model/host-key.entity.js';
+import type { HostKey, HostKeyState, Possession } from '../model/host-key.entity.js';
 
 export class PinHostKeyBody {
   /** As in known_hosts or a .pub file, or a host certificate as in a -cert.pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
-  @IsString()
-  @Length(16, 16_384)
-  @OneKeyLine()
-  publicKey: string;
+  @Text(16, 16_384) @OneKeyLine() publicKey: string;
 }
 
 export class HostKeyParam {
   /** The host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @Allow()
-  @Transform(({ value }: { value: unknown }) => assertId(value))
-  id: string;
-
+  @Allow() @Transform(({ value }: { value: unknown }) => assertId(value)) id: string;
   /** The key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12 */
-  @Allow()
-  @Transform(({ value }: { value: unknown }) => assertId(value))
-  keyId: string;
+  @Allow() @Transform(({ value }: { value: unknown }) => assertId(value)) keyId: string;
 }
 
 export class HostCertificateView {
@@ -54,12 +41,10 @@ export class HostKeyView {
   fingerprint: string;
   /** As in known_hosts. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
   publicKey: string;
-  @ApiProperty({ enum: HOST_KEY_STATES })
   state: HostKeyState;
   /** The certificate that was entered for it. */
   certificate?: HostCertificateView;
   /** `proven`: the host signed with it. */
-  @ApiProperty({ enum: POSSESSIONS })
   possession: Possession;
   /** @example "Ann Example" */
   decidedBy?: string;
@@ -68,21 +53,11 @@ export class HostKeyView {
   lastSeen?: Date;
 
   static of(row: HostKey): HostKeyView {
-    const { id, type, fingerprint, blob, state, possession, firstSeen } = row;
-    return {
-      id,
-      type,
-      fingerprint,
-      state,
-      possession,
-      firstSeen,
+    const { type, blob } = row;
+    return viewOf(HostKeyView, present(row), {
       certificate: certificateView(row.certificate),
-      bits: row.bits ?? undefined,
       publicKey: `${type} ${blob.toString('base64')}`,
-      decidedBy: row.decidedBy ?? undefined,
-      decidedAt: row.decidedAt ?? undefined,
-      lastSeen: row.lastSeen ?? undefined,
-    };
+    });
   }
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
 import { newId } from '../../platform/database/new-id.js';
 import { pagesById } from '../../platform/database/pages-by-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type SshCertificateContent, readCertificateLine } from '../../formats/ssh/certificate-reader.js';
 import { Host } from '../model/host.entity.js';
 import { HostKey, type HostKeyState, type Possession } from '../model/host-key.entity.js';
@@ -35,8 +35,7 @@ export class HostKeysService {
   ) {}
 
   async list(hostId: string): Promise<HostKey[]> {
-    if (!(await this.db.manager.existsBy(Host, { id: hostId })))
-      throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+    if (!(await this.db.manager.existsBy(Host, { id: hostId }))) throw missing('host');
     return await this.known(hostId);
   }
 
@@ -61,7 +60,7 @@ export class HostKeysService {
   /** Keeps a certificate for hosts of the policy `ca`. Throws Problem `host-key.certificate` when it is not valid for this host now. */
   private async certify(caller: Caller, hostId: string, certificate: SshCertificateContent): Promise<HostKey> {
     const host = await this.db.manager.findOneBy(Host, { id: hostId });
-    if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+    if (host === null) throw missing('host');
     const detail = certificateFault(certificate, host, await this.authorities.list(), new Date());
     const key = readPublicKeyBlob(certificate.key.blob);
     if (detail !== undefined || key === undefined) {

@@ -1,16 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayUnique,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsOptional,
-  IsString,
-  Length,
-  ValidateNested,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, ValidateNested } from 'class-validator';
+import { Flag, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { CredentialBody } from '../records/hosts.dto.js';
 import { IMPORT_FORMATS, type ImportFormat, type ItemFault } from './import-result.js';
 import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportReport } from './host-import.service.js';
@@ -20,26 +11,15 @@ export const MAX_CHARACTERS = 2_000_000;
 /** A credential of an import, under the name that rows refer to. */
 export class ImportCredentialBody extends CredentialBody {
   /** @example default */
-  @IsString()
-  @Length(1, 64)
-  name: string;
+  @Text(1, 64) name: string;
 }
 
 export class ImportHostsBody {
-  @ApiProperty({ enum: IMPORT_FORMATS, example: 'known-hosts' })
-  @IsIn(IMPORT_FORMATS)
-  format: ImportFormat;
-
+  @OneOf(IMPORT_FORMATS, { example: 'known-hosts' }) format: ImportFormat;
   /** The file. @example "name,address,label.env\nweb-1,192.0.2.10,prod\n" */
-  @IsString()
-  @Length(1, MAX_CHARACTERS)
-  text: string;
-
+  @Text(1, MAX_CHARACTERS) text: string;
   /** Trusts the host keys of the file at once: only for a file from a safe place. @example false */
-  @IsOptional()
-  @IsBoolean()
-  pin?: boolean;
-
+  @Optional(Flag()) pin?: boolean;
   /**
    * Credentials by name. A host gets the one that its column `credential` names, else the one with the name `default`; without both it gets none. Its login
    * name is the file's (column `user`, `User` of ssh_config), else the credential's.
@@ -52,17 +32,10 @@ export class ImportHostsBody {
   @ValidateNested({ each: true })
   @Type(() => ImportCredentialBody)
   credentials?: ImportCredentialBody[];
-
   /** `abort`: when one item is refused, nothing is stored. `skip`: the others are. */
-  @ApiProperty({ enum: ['abort', 'skip'], required: false, default: 'abort' })
-  @IsOptional()
-  @IsIn(['abort', 'skip'])
-  onRefusal?: 'abort' | 'skip';
-
+  @Optional(OneOf(['abort', 'skip'], { default: 'abort' })) onRefusal?: 'abort' | 'skip';
   /** Reports and stores nothing. @example true */
-  @IsOptional()
-  @IsBoolean()
-  dryRun?: boolean;
+  @Optional(Flag()) dryRun?: boolean;
 }
 
 export class ImportFaultView implements ItemFault {
@@ -77,8 +50,7 @@ export class ImportedItemView {
   pointer: string;
   /** @example web-1.example.com */
   name: string;
-  @ApiProperty({ enum: IMPORT_OUTCOMES, example: 'created' })
-  outcome: ImportOutcome;
+  @ApiProperty({ enum: IMPORT_OUTCOMES, example: 'created' }) outcome: ImportOutcome;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId?: string;
   errors: ImportFaultView[];
@@ -90,8 +62,7 @@ export class ImportReportView {
   /** Whether anything was written. @example true */
   stored: boolean;
   /** How many items had which outcome. @example {"created": 12, "refused": 1} */
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'integer' } })
-  counts: Record<string, number>;
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'integer' } }) counts: Record<string, number>;
   items: ImportedItemView[];
 
   static of({ stored, items }: ImportReport): ImportReportView {

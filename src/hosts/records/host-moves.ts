@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import {
   HostCredentials,
   type KeptCredential,
@@ -65,7 +65,7 @@ export class HostMoves {
   /** Throws Problem `host.missing`. */
   async placeOf(id: string): Promise<HostPlaceChange> {
     const host = await this.db.manager.findOneBy(Host, { id });
-    if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+    if (host === null) throw missing('host');
     const { address, port, jumpHostId } = host;
     return { id, address, port, jumpHostId };
   }

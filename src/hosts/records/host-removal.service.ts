@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { HostKeyAlerts } from '../host-keys/host-key-alerts.js';
 import { HostKey } from '../model/host-key.entity.js';
@@ -45,7 +45,7 @@ export class HostRemoval {
   async remove(caller: Caller, id: string, version: number): Promise<void> {
     await this.db.transaction(async (tx) => {
       const host = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+      if (host === null) throw missing('host');
       if (host.version !== version) throw staleProblem(`/v1/hosts/${id}`);
       if (await tx.existsBy(Host, { jumpHostId: id }))
         throw new Problem('conflict', 'host.in-use', 'Other hosts are reached through this one; change them first.');

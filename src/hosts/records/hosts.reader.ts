@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { Host, type Reachability } from '../model/host.entity.js';
 import { readSelector } from './labels.js';
 
@@ -24,7 +24,7 @@ export class HostsReader {
   async get(id: string, tx: EntityManager = this.db.manager): Promise<Host> {
     const host = await tx.findOneBy(Host, { id });
     if (host !== null) return host;
-    throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+    throw missing('host');
   }
 
   /** Newest first. */

@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { NO_CREDENTIAL, type NewCredential } from '../credentials/host-credentials.js';
@@ -104,7 +104,7 @@ export class HostsService {
       if (!(await this.moves.isStill(tx, place, sealed))) throw staleProblem(`/v1/hosts/${id}`);
       if (row.jumpHostId) await assertJumpHost(tx, id, row.jumpHostId);
       const before = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (before === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+      if (before === null) throw missing('host');
       if (before.version !== version) throw staleProblem(`/v1/hosts/${id}`);
       const move = { isMoved: isElsewhere(before, row), keepsCredential: credential !== undefined };
       const dropped = await this.moves.drop(tx, caller, before, { ...move, dropCredentialsBehind });

@@ -1,5 +1,6 @@
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { Count } from '../model/tally.js';
 import { readinessOf, sumOf, unknownOf } from './summary.js';
 import { LEVELS, type Level } from '../model/risk-verdict.js';
@@ -24,12 +25,7 @@ export class LevelCountsView implements Record<Level, number> {
 
 export class ExpiryQuery {
   /** How far to look ahead. */
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(3660)
-  days?: number = 365;
+  @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(3660) days?: number = 365;
 }
 
 export class CountView {
@@ -42,7 +38,7 @@ export class CountView {
   unjudged: number;
 
   static of(count: Count): CountView {
-    return { value: count.value, count: count.count, levels: LevelCountsView.of([count]), unjudged: count.unjudged };
+    return viewOf(CountView, count, { levels: LevelCountsView.of([count]) });
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { ReadReplica } from '../../platform/reads/read-replica.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-counts.entity.js';
@@ -68,7 +68,7 @@ export class AnalyticsReader {
       'SELECT day::text, taken_at AS "takenAt", demo, summary, counts FROM inventory_snapshot WHERE day = $1',
       [day],
     )) as InventorySnapshot[];
-    if (row === undefined) throw new Problem('missing', 'snapshot.missing', 'There is no snapshot of this day.');
+    if (row === undefined) throw missing('snapshot');
     return row;
   }
 

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
-import { IsDay } from '../../platform/http/field-rules.js';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Day, Optional } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { CountView, LevelCountsView } from './analytics.dto.js';
 import type { SourceCount } from './analytics.reader.js';
@@ -8,20 +8,14 @@ import type { InventorySnapshot, InventorySummary } from './inventory-counts.ent
 
 export class OverTimeQuery {
   /** The first day (UTC); two years before `to` otherwise. @example 2026-01-01 */
-  @IsOptional()
-  @IsDay()
-  from?: string;
-
+  @Optional(Day()) from?: string;
   /** The last day; today otherwise. @example 2026-12-31 */
-  @IsOptional()
-  @IsDay()
-  to?: string;
+  @Optional(Day()) to?: string;
 }
 
 export class DayParam {
   /** @example 2026-06-30 */
-  @IsDay()
-  day: string;
+  @Day() day: string;
 }
 
 export class InventoryStandView {
@@ -44,9 +38,10 @@ export class InventoryStandView {
   })
   due: Record<string, number>;
 
-  static of({ total, levels, unjudged, readiness, unknown, expired, due }: InventorySummary): InventoryStandView {
+  static of(row: InventorySummary): InventoryStandView {
+    const { due, total, levels, unjudged } = row;
     const counts = { value: '', count: total, levels: [...levels], unjudged };
-    return { total, levels: LevelCountsView.of([counts]), unjudged, readiness, unknown, expired, due: { ...due } };
+    return viewOf(InventoryStandView, row, { levels: LevelCountsView.of([counts]), due: { ...due } });
   }
 }
 

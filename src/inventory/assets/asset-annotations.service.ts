@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { lockVerdictsShared } from '../risk/rule-book.js';
 import { Asset } from './asset.entity.js';
@@ -31,7 +31,7 @@ export class AssetAnnotationsService {
         select: { id: true, owner: true, labels: true, version: true },
         lock: { mode: 'pessimistic_write' },
       });
-      if (before === null) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
+      if (before === null) throw missing('asset');
       if (before.version !== version) throw staleProblem(`/api/assets/${id}`);
       const after = { owner: owner === undefined ? before.owner : owner, labels: [...(labels ?? before.labels)] };
       await tx.update(Asset, { id }, { ...after, version: version + 1 });

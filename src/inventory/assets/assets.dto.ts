@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { RuleSet } from '../model/rule-set.js';
 import { lifecycleAt } from '../risk/lifecycle.js';
 import { type AxisVerdict, type RiskFinding, type Level, LEVELS, levelNumber } from '../model/risk-verdict.js';
 import type { ResolvedBy } from '../model/risk-subject.js';
-import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from '../model/asset-kind.js';
+import type { AssetKind, AssetState } from '../model/asset-kind.js';
 import { DeadlineView } from '../risk-rules/rules.dto.js';
 import type { JudgedAsset } from './asset.entity.js';
 import type { AssetDetail, AssetPage } from './assets.reader.js';
@@ -11,20 +12,18 @@ import type { AssetDetail, AssetPage } from './assets.reader.js';
 export class AxisView {
   /** @example quantum-vulnerable */
   status: string;
-  @ApiProperty({ enum: LEVELS })
   level: Level;
   /** The rule that decided. @example Q-SHOR */
   rule: string | null;
 
-  static of({ status, level, rule }: AxisVerdict): AxisView {
-    return { status, level, rule };
+  static of(row: AxisVerdict): AxisView {
+    return viewOf(AxisView, row);
   }
 }
 
 export class AssetView {
   /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   id: string;
-  @ApiProperty({ enum: ASSET_KINDS })
   kind: AssetKind;
   /** @example RSA-2048 */
   name: string;
@@ -33,11 +32,9 @@ export class AssetView {
   /** @example 2048 */
   bits: number | null;
   /** The worst of the quantum, classical and material findings; null for a component that uses no cryptography itself. */
-  @ApiProperty({ enum: LEVELS, nullable: true })
-  level: Level | null;
+  @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
   /** `level` and lifecycle together. */
-  @ApiProperty({ enum: LEVELS, nullable: true })
-  overall: Level | null;
+  @ApiProperty({ enum: LEVELS, nullable: true }) overall: Level | null;
   /** @example quantum-vulnerable */
   quantum: string | null;
   /** @example safe */
@@ -63,7 +60,6 @@ export class AssetView {
     },
   })
   deadlineBy: DeadlineView | null;
-  @ApiProperty({ enum: ASSET_STATES })
   state: AssetState;
   /** @example payments */
   owner: string | null;
@@ -92,8 +88,7 @@ export class AssetView {
 export class TotalView {
   /** @example 10000 */
   count: number;
-  @ApiProperty({ enum: ['EXACT', 'AT_LEAST'] })
-  type: 'EXACT' | 'AT_LEAST';
+  @ApiProperty({ enum: ['EXACT', 'AT_LEAST'] }) type: 'EXACT' | 'AT_LEAST';
 }
 
 export class AssetPageView {
@@ -112,8 +107,7 @@ export class AssetPageView {
 }
 
 export class ResolvedByView {
-  @ApiProperty({ enum: ['reference', 'dependsOn', 'usedBy', 'name'] })
-  via: ResolvedBy['via'];
+  @ApiProperty({ enum: ['reference', 'dependsOn', 'usedBy', 'name'] }) via: ResolvedBy['via'];
   /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   assetId?: string;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { ReadReplica } from '../../platform/reads/read-replica.js';
 import { Clock } from '../../platform/time/clock.js';
 import { LEVELS, type RiskVerdict, FACTS } from '../model/risk-verdict.js';
@@ -100,7 +100,7 @@ export class AssetsReader {
        FROM judged_asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id WHERE a.id = $1`,
       [id],
     )) as (JudgedAsset & { verdict: RiskVerdict | null })[];
-    if (row === undefined) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
+    if (row === undefined) throw missing('asset');
     const { verdict, ...asset } = row;
     return { asset, verdict };
   }

@@ -1,3 +1,4 @@
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { Page } from '../../platform/http/cursors.js';
 import type { PlaceAtSource } from './assets.reader.js';
 
@@ -24,32 +25,8 @@ export class OccurrenceView {
   missed: number;
 
   static of(row: PlaceAtSource): OccurrenceView {
-    const {
-      sourceId,
-      source,
-      name,
-      location,
-      line,
-      position: offset,
-      symbol,
-      context,
-      firstSeen,
-      lastSeen,
-      missed,
-    } = row;
-    return {
-      sourceId,
-      source,
-      name,
-      location,
-      line,
-      offset,
-      symbol,
-      additionalContext: context,
-      firstSeen,
-      lastSeen,
-      missed,
-    };
+    const { position: offset, context } = row;
+    return viewOf(OccurrenceView, row, { offset, additionalContext: context });
   }
 }
 

@@ -12,8 +12,7 @@ export class PolicyRequirementView {
   /** @example "A strategy is documented" */
   text: string;
   /** stance: by what an authority says of each algorithm; query: it must find nothing; review: a person judges. */
-  @ApiProperty({ enum: CHECKS })
-  check: string;
+  @ApiProperty({ enum: CHECKS }) check: string;
   /** Of a query. @example 'kind=protocol and level>=HIGH' */
   q?: string;
   /** Of a query: which assets it is about, where these are not all. @example kind=protocol */

@@ -1,21 +1,5 @@
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsInt,
-  IsNumber,
-  IsOptional,
-  IsString,
-  IsUrl,
-  Length,
-  Matches,
-  Max,
-  Min,
-  ValidateIf,
-  ValidateNested,
-} from 'class-validator';
-import { IsDateTime, IsDay } from '../../platform/http/field-rules.js';
+import { IsNumber, IsOptional, IsString, IsUrl, Length, Matches, Max, Min, ValidateIf } from 'class-validator';
+import { Day, Int, ListOf, Moment, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { AttestOrder } from './attestations.service.js';
 import type { EvaluateOrder } from './policy-judge.service.js';
@@ -26,59 +10,29 @@ const MAX_ITEMS = 100;
 
 export class ReviewBody {
   /** Of a requirement that a person judges. @example 12.3.3-STRATEGY */
-  @IsString()
-  @Length(1, 100)
-  identifier: string;
-
+  @Text(1, 100) identifier: string;
   /** How far it is met, from 0 to 1. @example 1 */
-  @IsNumber()
-  @Min(0)
-  @Max(1)
-  score: number;
-
+  @IsNumber() @Min(0) @Max(1) score: number;
   /** @example "The migration plan was approved in March" */
-  @IsString()
-  @Length(1, 2000)
-  rationale: string;
+  @Text(1, 2000) rationale: string;
 }
 
 export class AttestationEvidenceBody {
   /** @example "Minutes of the review of 2026-03-12" */
-  @IsString()
-  @Length(1, 1000)
-  description: string;
-
+  @Text(1, 1000) description: string;
   /** @example https://wiki.example.com/crypto-review */
-  @IsOptional()
-  @IsUrl({ require_tld: false, protocols: ['https', 'http'] })
-  @Length(1, 1000)
-  url?: string;
+  @IsOptional() @IsUrl({ require_tld: false, protocols: ['https', 'http'] }) @Length(1, 1000) url?: string;
 }
 
 export class EvaluateBody {
   /** Id of a policy pack. @example pci-dss-12.3.3 */
-  @IsString()
-  @Length(1, 100)
-  pack: string;
-
+  @Text(1, 100) pack: string;
   /** A query, as in the list of assets; the whole inventory otherwise. @example 'label=pci' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 2000)
-  scope?: string;
-
+  @Optional(Text(1, 2000)) scope?: string;
   /** The day whose deadlines count; today otherwise. @example 2031-01-01 */
-  @IsOptional()
-  @IsDay()
-  asOf?: string;
-
+  @Optional(Day()) asOf?: string;
   /** What a person says of the requirements that no query can check. */
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_ITEMS)
-  @ValidateNested({ each: true })
-  @Type(() => ReviewBody)
-  reviews?: ReviewBody[];
+  @Optional(ListOf(ReviewBody, { max: MAX_ITEMS })) reviews?: ReviewBody[];
 
   toOrder(): EvaluateOrder {
     const { pack, scope, asOf, reviews = [] } = this;
@@ -88,27 +42,12 @@ export class EvaluateBody {
 
 export class AttestBody extends EvaluateBody {
   /** @example "We reviewed all cipher suites and protocols in use" */
-  @IsString()
-  @Length(1, 4000)
-  statement: string;
-
+  @Text(1, 4000) statement: string;
   /** Who looked; the caller otherwise. @example 'Ada Lovelace' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  reviewer?: string;
-
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_ITEMS)
-  @ValidateNested({ each: true })
-  @Type(() => AttestationEvidenceBody)
-  evidence?: AttestationEvidenceBody[];
-
+  @Optional(Text(1, 200)) reviewer?: string;
+  @Optional(ListOf(AttestationEvidenceBody, { max: MAX_ITEMS })) evidence?: AttestationEvidenceBody[];
   /** As long as the pack lets it be good otherwise. */
-  @IsOptional()
-  @IsDateTime()
-  expiresAt?: Date;
+  @Optional(Moment()) expiresAt?: Date;
 
   toAttest(): AttestOrder {
     const { statement, reviewer, evidence = [], expiresAt } = this;
@@ -118,60 +57,30 @@ export class AttestBody extends EvaluateBody {
 
 export class PolicyRequirementBody {
   /** @example CRYPTO-1 */
-  @Matches(/^[\w.-]{1,100}$/, { message: '$property must be letters, digits, dots and dashes' })
-  identifier: string;
-
+  @Matches(/^[\w.-]{1,100}$/, { message: '$property must be letters, digits, dots and dashes' }) identifier: string;
   /** @example "No RSA below 3072 bits" */
-  @IsString()
-  @Length(1, 2000)
-  text: string;
-
+  @Text(1, 2000) text: string;
   /** A query that must find nothing; without it, a person judges. @example 'family=RSA and bits<3072' */
   @ValidateIf(({ q, among }: PolicyRequirementBody) => q !== undefined || among !== undefined)
   @IsString()
   @Length(1, 2000)
   q?: string;
-
   /** A query for the assets that it is about; all otherwise. Only beside `q`. @example 'family=RSA' */
-  @ValidateIf(({ among }: PolicyRequirementBody) => among !== undefined)
-  @IsString()
-  @Length(1, 2000)
-  among?: string;
+  @ValidateIf(({ among }: PolicyRequirementBody) => among !== undefined) @IsString() @Length(1, 2000) among?: string;
 }
 
 export class PolicyPackBody {
   /** Unique. @example 'Our crypto policy' */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** @example 1.0 */
-  @IsString()
-  @Length(1, 100)
-  version: string;
-
+  @Text(1, 100) version: string;
   /** @example 'Example Inc.' */
-  @IsString()
-  @Length(1, 200)
-  owner: string;
-
+  @Text(1, 200) owner: string;
   /** @example 'What every team keeps to' */
-  @IsString()
-  @Length(1, 2000)
-  description: string;
-
+  @Text(1, 2000) description: string;
   /** An attestation is good for that long at most. @example 365 */
-  @IsInt()
-  @Min(1)
-  @Max(3660)
-  reviewEveryDays: number;
-
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_ITEMS)
-  @ValidateNested({ each: true })
-  @Type(() => PolicyRequirementBody)
-  requirements: PolicyRequirementBody[];
+  @Int(1, 3660) reviewEveryDays: number;
+  @ListOf(PolicyRequirementBody, { min: 1, max: MAX_ITEMS }) requirements: PolicyRequirementBody[];
 
   toPack(): PolicyPackOrder {
     const { name, version, owner, description, reviewEveryDays } = this;
@@ -185,22 +94,15 @@ export class PolicyPackBody {
 
 export class PolicyPackParam {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsString()
-  @Length(1, 100)
-  id: string;
+  @Text(1, 100) id: string;
 }
 
 export class AttestationsQuery extends PageQuery {
   /** Id of a policy pack. @example pci-dss-12.3.3 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  pack?: string;
+  @Optional(Text(1, 100)) pack?: string;
 }
 
 export class SigningKeyQuery {
   /** Name or id of the signing key: EC or RSA, and one that signs without asking people first. @example default */
-  @IsString()
-  @Length(1, 64)
-  key: string;
+  @Text(1, 64) key: string;
 }

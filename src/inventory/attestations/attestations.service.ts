@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Attestation, type AttestationEvidence } from './attestation.entity.js';
 import { dayOf, type EvaluateOrder, PolicyJudge } from './policy-judge.service.js';
@@ -68,7 +68,7 @@ export class AttestationsService {
   /** @throws Problem 404 `attestation.missing`. */
   async find(id: string): Promise<Attestation> {
     const row = await this.db.manager.findOneBy(Attestation, { id });
-    if (row === null) throw new Problem('missing', 'attestation.missing', 'There is no attestation with this id.');
+    if (row === null) throw missing('attestation');
     return row;
   }
 

@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
@@ -42,7 +42,7 @@ export class PolicyPacksService {
   /** @throws Problem 404 `policy-pack.missing`. */
   async get(id: string): Promise<PolicyPack> {
     const pack = (await this.list()).find((one) => one.id === id);
-    if (pack === undefined) throw missing();
+    if (pack === undefined) throw missing('policy-pack');
     return pack;
   }
 
@@ -117,7 +117,7 @@ export class PolicyPacksService {
 /** Until it is changed or removed by nobody else. */
 async function packIn(tx: EntityManager, id: string): Promise<PolicyPackRow> {
   const row = isId(id) ? await tx.findOne(PolicyPackRow, { where: { id }, lock: { mode: 'pessimistic_write' } }) : null;
-  if (row === null) throw missing();
+  if (row === null) throw missing('policy-pack');
   return row;
 }
 
@@ -135,8 +135,4 @@ function sameVersion(version: string): Problem {
   const errors = [{ pointer: '/version', detail: 'is that of what stands' }];
   const detail = `Attestations name version ${version} of this policy pack as it stands: give the change another.`;
   return new Problem('conflict', 'policy-pack.version', detail, { errors });
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'policy-pack.missing', 'There is no policy pack with this id.');
 }

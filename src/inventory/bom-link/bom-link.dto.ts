@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length, Matches } from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
+import { IsOptional, Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { ASSET_KINDS, ASSET_STATES } from '../model/asset-kind.js';
 import { LEVELS, type Level } from '../model/risk-verdict.js';
@@ -11,25 +13,16 @@ const SERIAL = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-
 
 export class BomLinkQuery {
   /** @example urn:cdx:3e671687-395b-41f5-a30f-a58921a69b79/1#rsa */
-  @IsString()
-  @Length(1, 4000)
-  link: string;
+  @Text(1, 4000) link: string;
 }
 
 export class BomLinkBody {
   /** @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
-  @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' })
-  serialNumber: string;
-
+  @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' }) serialNumber: string;
   /** @example 1 */
-  @Matches(/^[1-9][0-9]{0,17}$/, { message: '$property must be a whole number from 1, as text' })
-  version: string;
-
+  @Matches(/^[1-9][0-9]{0,17}$/, { message: '$property must be a whole number from 1, as text' }) version: string;
   /** Of an element; without it, the link leads to the document. @example rsa */
-  @IsOptional()
-  @IsString()
-  @Length(1, 2000)
-  ref?: string;
+  @Optional(Text(1, 2000)) ref?: string;
 
   toLink(): string {
     return bomLinkOf(this.serialNumber, this.version, this.ref);
@@ -61,26 +54,24 @@ export class LinkedDocumentView {
   receivedAt: Date;
 
   static of(document: LinkedDocument): LinkedDocumentView {
-    const { id, serialNumber, version, newestVersion, source, format, receivedAt } = document;
+    const { serialNumber, version } = document;
     const link = bomLinkOf(serialNumber, version);
-    return { link, id, serialNumber, version, newestVersion, source, format, receivedAt };
+    return viewOf(LinkedDocumentView, document, { link });
   }
 }
 
 export class LinkedAssetView {
   /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   id: string;
-  @ApiProperty({ enum: ASSET_KINDS })
-  kind: string;
+  @ApiProperty({ enum: ASSET_KINDS }) kind: string;
   /** @example RSA-2048 */
   name: string;
-  @ApiProperty({ enum: LEVELS, nullable: true })
-  level: Level | null;
-  @ApiProperty({ enum: ASSET_STATES })
-  state: string;
+  @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
+  @ApiProperty({ enum: ASSET_STATES }) state: string;
 
-  static of({ id, kind, name, level, state }: LinkedAsset): LinkedAssetView {
-    return { id, kind, name, level: level === null ? null : (LEVELS[level] ?? null), state };
+  static of(row: LinkedAsset): LinkedAssetView {
+    const { level } = row;
+    return viewOf(LinkedAssetView, row, { level: level === null ? null : (LEVELS[level] ?? null) });
   }
 }
 
@@ -110,12 +101,4 @@ export class BomLinkList {
   }
 }
 
-export class LinkedDocumentPage {
-  items: LinkedDocumentView[];
-  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of({ items, nextCursor }: Page<LinkedDocument>): LinkedDocumentPage {
-    return { items: items.map((document) => LinkedDocumentView.of(document)), nextCursor };
-  }
-}
+export class LinkedDocumentPage extends PageOf(LinkedDocumentView) {}

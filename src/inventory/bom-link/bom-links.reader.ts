@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { bomLinkOf, parseBomLink, readRefs } from './bom-link.js';
 
 /** Which asset each bom-ref stands for, of all documents that say the same. */
@@ -92,7 +92,7 @@ export class BomLinksReader {
       const asset = id === undefined ? undefined : await this.asset(id);
       if (asset !== undefined) return { link: bomLinkOf(uuid, version, ref), document, asset };
     }
-    throw missing('The document is there, but no asset of the inventory has this bom-ref in it.');
+    throw unresolved('The document is known, but no asset of the inventory has this bom-ref in it.');
   }
 
   /** Documents that can be linked to, the newest first. */
@@ -112,7 +112,7 @@ export class BomLinksReader {
   /** Links to an asset, from the newest document of each source that shows it. */
   async ofAsset(id: string): Promise<Resolved[]> {
     const asset = await this.asset(id);
-    if (asset === undefined) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
+    if (asset === undefined) throw missing('asset');
     const documents: StoredDocument[] = await this.db.query(
       `SELECT ${COLUMNS}, r.refs ${FROM} JOIN bom_link_refs r ON r.said = d.said
        WHERE ${LINKABLE} AND i.document_id = d.id
@@ -133,14 +133,14 @@ export class BomLinksReader {
     const [row] = (await this.db.query('SELECT state FROM bom_link_export WHERE serial = $1', [uuid])) as {
       state: Date;
     }[];
-    if (row === undefined || version !== '1') throw missing('There is no document of this serial number and version.');
+    if (row === undefined || version !== '1') throw unresolved('No document has this serial number and version.');
     const serialNumber = `urn:uuid:${uuid}`;
     const own = { version, source: 'Sealwright', format: 'CycloneDX 1.6', newestVersion: '1' };
     const document = { id: uuid, serialNumber, receivedAt: row.state, ...own };
     if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
     const asset = await this.asset(ref);
     if (asset === undefined)
-      throw missing('The document is there, but no asset of the inventory has this bom-ref in it.');
+      throw unresolved('The document is known, but no asset of the inventory has this bom-ref in it.');
     return { link: bomLinkOf(uuid, version, ref), document, asset };
   }
 
@@ -155,6 +155,6 @@ export class BomLinksReader {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function missing(detail: string): Problem {
+function unresolved(detail: string): Problem {
   return new Problem('missing', 'bom-link.missing', detail);
 }

@@ -1,3 +1,4 @@
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { DemoRemoved } from './demo.service.js';
 
 export class DemoView {
@@ -17,7 +18,7 @@ export class DemoRemovedView {
   /** Of risk over time. @example 89 */
   days: number;
 
-  static of({ sources, assets, days }: DemoRemoved): DemoRemovedView {
-    return { sources, assets, days };
+  static of(row: DemoRemoved): DemoRemovedView {
+    return viewOf(DemoRemovedView, row);
   }
 }

@@ -1,6 +1,7 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { AssetFilterQuery } from '../assets/assets-query.dto.js';
 import { DEFAULT_EXPORT_VERSION, EXPORT_VERSIONS, type ExportVersion } from './export-versions.js';
 
@@ -24,17 +25,12 @@ export class BomExportQuery extends ExportQuery {
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()
   own?: boolean;
-
   /** Version of CycloneDX. */
-  @ApiProperty({ enum: EXPORT_VERSIONS, required: false, default: DEFAULT_EXPORT_VERSION })
-  @IsOptional()
-  @IsIn(EXPORT_VERSIONS)
+  @Optional(OneOf(EXPORT_VERSIONS, { default: DEFAULT_EXPORT_VERSION }))
   version: ExportVersion = DEFAULT_EXPORT_VERSION;
 }
 
 export class SignedBomExportQuery extends BomExportQuery {
   /** Name or id of the signing key: EC or RSA, and one that signs without asking people first. @example default */
-  @IsString()
-  @Length(1, 64)
-  key: string;
+  @Text(1, 64) key: string;
 }

@@ -1,19 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Optional, QueryInt } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
-import { WholeNumber } from '../../platform/http/field-rules.js';
 import { INGEST_PHASES, type IngestPhase } from '../ingest/ingest-order.js';
 import { IngestView } from './ingest.dto.js';
-import { IMPORT_STATUSES, type ImportStatus, type InventoryImport } from './inventory-import.entity.js';
+import type { ImportStatus, InventoryImport } from './inventory-import.entity.js';
 
 export class ImportWaitQuery {
   /** Seconds to wait for the end before answering. */
-  @IsOptional()
-  @WholeNumber()
-  @IsInt()
-  @Min(0)
-  @Max(30)
-  wait?: number;
+  @Optional(QueryInt(0, 30)) wait?: number;
 }
 
 export class DocumentFaultView {
@@ -34,13 +28,11 @@ export class ImportProblemView {
 export class ImportView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  @ApiProperty({ enum: IMPORT_STATUSES })
   status: ImportStatus;
   /** Size of the body. @example 143654912 */
   bytes: number;
   /** What it is at. */
-  @ApiProperty({ enum: INGEST_PHASES, nullable: true })
-  phase: IngestPhase | null;
+  @ApiProperty({ enum: INGEST_PHASES, nullable: true }) phase: IngestPhase | null;
   /** Assets that the phase is done with. @example 120000 */
   done: number;
   /** Assets in the document; 0 until it was read. @example 300000 */

@@ -8,7 +8,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import type { RawBody } from '../../platform/http/bodies/raw-body.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { bodyKindOf, type IngestOptions, reporterOf } from './ingest.service.js';
@@ -112,8 +112,7 @@ export class ImportsService implements BeforeApplicationShutdown {
 
   private async get(caller: Caller, id: string): Promise<InventoryImport> {
     const row = await this.db.manager.findOneBy(InventoryImport, { id });
-    if (row === null || !isSeenBy(row, caller))
-      throw new Problem('missing', 'import.missing', 'There is no import with this id among yours.');
+    if (row === null || !isSeenBy(row, caller)) throw missing('import');
     return row;
   }
 

@@ -1,22 +1,14 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { IngestOutcome } from '../model/document.js';
 
 export class IngestQuery {
   /** strict refuses every fault; repair puts right what loses nothing (repeated list items) and lists it. */
-  @ApiProperty({ enum: ['strict', 'repair'], required: false, default: 'repair' })
-  @IsOptional()
-  @IsIn(['strict', 'repair'])
-  mode?: Mode;
-
+  @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
   /** What the document describes, when it does not say so itself. @example https://git.example.com/shop */
-  @IsOptional()
-  @IsString()
-  @Length(1, 500)
-  source?: string;
-
+  @Optional(Text(1, 500)) source?: string;
   /** true: answer 202 at once, with the import to follow in Location; for bodies that take long. */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))

@@ -1,16 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { JURISDICTIONS, type Opinion, type Stance, STANCES, type Target } from '../risk/jurisdictions.js';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { JURISDICTIONS, type Opinion, type Stance, type Target } from '../risk/jurisdictions.js';
 import { DeadlineView } from '../risk-rules/rules.dto.js';
 import type { DeadlineCount } from './deadlines.reader.js';
 import { type Conflict, type Stand, sidesOf } from './jurisdictions.reader.js';
 import type { AlgorithmPurpose } from '../model/risk-subject.js';
 
-const PURPOSES = ['key-establishment', 'encryption', 'signature', 'unknown'];
-
 export class OpinionView {
   /** @example CNSA */
   jurisdiction: string;
-  @ApiProperty({ enum: STANCES })
   stance: Stance;
   /** What it says: a state of the rules, or a sentence; null when it says nothing. @example "CNSA 2.0 asks for ML-KEM-1024" */
   reason: string | null;
@@ -39,7 +37,6 @@ export class JurisdictionStandView {
   algorithm: string;
   /** @example ML-KEM */
   family: string;
-  @ApiProperty({ enum: PURPOSES })
   purpose: AlgorithmPurpose;
   /** How many assets use it. @example 12 */
   assets: number;
@@ -48,10 +45,11 @@ export class JurisdictionStandView {
   /** One jurisdiction recommends what another objects to. */
   conflict: boolean;
 
-  static of({ algorithm, family, purpose, assets, opinions }: Stand): JurisdictionStandView {
+  static of(row: Stand): JurisdictionStandView {
+    const { opinions } = row;
     const { favour, against } = sidesOf(opinions);
     const conflict = favour.length > 0 && against.length > 0;
-    return { algorithm, family, purpose, assets, opinions: opinions.map((one) => OpinionView.of(one)), conflict };
+    return viewOf(JurisdictionStandView, row, { opinions: opinions.map((one) => OpinionView.of(one)), conflict });
   }
 }
 
@@ -88,7 +86,6 @@ export class ConflictView {
   algorithm: string;
   /** @example X25519MLKEM768 */
   family: string;
-  @ApiProperty({ enum: PURPOSES })
   purpose: AlgorithmPurpose;
   /** @example 12 */
   assets: number;
@@ -99,18 +96,15 @@ export class ConflictView {
   /** What to move to, that to which the fewest object first. */
   targets: MigrationTargetView[];
 
-  static of({ algorithm, family, purpose, assets, opinions, targets }: Conflict): ConflictView {
+  static of(row: Conflict): ConflictView {
+    const { targets, opinions } = row;
     const { favour, against } = sidesOf(opinions);
-    return {
-      algorithm,
-      family,
-      purpose,
-      assets,
+    return viewOf(ConflictView, row, {
       favour: favour.map((one) => OpinionView.of(one)),
       against: against.map((one) => OpinionView.of(one)),
       satisfiesAll: targets.find(({ objections }) => objections.length === 0)?.name ?? null,
       targets: targets.map((target) => MigrationTargetView.of(target)),
-    };
+    });
   }
 }
 
@@ -132,8 +126,7 @@ export class DeadlineCountView extends DeadlineView {
    * counted, because it limits validity periods and so depends on the day.
    * @example 334
    */
-  @ApiProperty({ type: 'integer', nullable: true })
-  assets: number | null;
+  @ApiProperty({ type: 'integer', nullable: true }) assets: number | null;
   /** Whether the date has passed. */
   passed: boolean;
 

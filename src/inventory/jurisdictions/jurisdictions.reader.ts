@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { ACTIVE_BY_VERDICT } from '../model/tally.js';
 import {
   algorithmKey,
@@ -61,7 +61,7 @@ export class JurisdictionsReader {
       'SELECT v.subject FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id WHERE a.id = $1',
       [id],
     )) as { subject: RiskSubject | null }[];
-    if (row === undefined) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
+    if (row === undefined) throw missing('asset');
     return (row.subject?.ingredients ?? []).map((ingredient) => standOf(ingredient, 1, day, engine));
   }
 

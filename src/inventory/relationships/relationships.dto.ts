@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { IdRef, OneOf, Optional } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { ASSET_KINDS } from '../model/asset-kind.js';
@@ -10,56 +12,26 @@ import type { Direction, Edge, Radius, Reached } from './relationships.reader.js
 
 export class NeighboursQuery extends PageQuery {
   /** out: what the asset uses; in: what uses it. */
-  @ApiProperty({ enum: ['out', 'in'], required: false, default: 'out' })
-  @IsOptional()
-  @IsIn(['out', 'in'])
-  direction?: Direction;
-
-  @ApiProperty({ enum: RELATIONSHIP_KINDS, required: false })
-  @IsOptional()
-  @IsIn(RELATIONSHIP_KINDS)
-  kind?: RelationshipKind;
+  @Optional(OneOf(['out', 'in'], { default: 'out' })) direction?: Direction;
+  @Optional(OneOf(RELATIONSHIP_KINDS)) kind?: RelationshipKind;
 }
 
 export class RelationshipsQuery extends PageQuery {
-  @ApiProperty({ enum: RELATIONSHIP_KINDS, required: false })
-  @IsOptional()
-  @IsIn(RELATIONSHIP_KINDS)
-  kind?: RelationshipKind;
+  @Optional(OneOf(RELATIONSHIP_KINDS)) kind?: RelationshipKind;
 }
 
 export class RadiusQuery {
   /** Most steps. */
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(20)
-  depth?: number = 10;
-
+  @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20) depth?: number = 10;
   /** Most assets. */
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(20_000)
-  limit?: number = 1000;
+  @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20_000) limit?: number = 1000;
 }
 
 export class PathQuery {
-  @IsUUID()
-  from: string;
-
-  @IsUUID()
-  to: string;
-
+  @IdRef() from: string;
+  @IdRef() to: string;
   /** Most steps. */
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(20)
-  depth?: number = 10;
+  @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20) depth?: number = 10;
 }
 
 export class RelationshipView {
@@ -67,7 +39,6 @@ export class RelationshipView {
   fromId: string;
   /** @example shop */
   fromName: string;
-  @ApiProperty({ enum: RELATIONSHIP_KINDS })
   kind: RelationshipKind;
   /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   toId: string;
@@ -91,21 +62,19 @@ export class RelationshipPage {
 export class ReachedView {
   /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   id: string;
-  @ApiProperty({ enum: ASSET_KINDS })
-  kind: string;
+  @ApiProperty({ enum: ASSET_KINDS }) kind: string;
   /** @example RSA-2048 */
   name: string;
-  @ApiProperty({ enum: LEVELS, nullable: true })
-  level: Level | null;
+  @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
   /** Steps from the start. @example 1 */
   depth: number;
   /** The asset one step nearer to the start, and how the two hang together. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   viaId: string;
-  @ApiProperty({ enum: RELATIONSHIP_KINDS })
   viaKind: RelationshipKind;
 
-  static of({ id, kind, name, level, depth, viaId, viaKind }: Reached): ReachedView {
-    return { id, kind, name, level: level === null ? null : (LEVELS[level] ?? null), depth, viaId, viaKind };
+  static of(row: Reached): ReachedView {
+    const { level } = row;
+    return viewOf(ReachedView, row, { level: level === null ? null : (LEVELS[level] ?? null) });
   }
 }
 

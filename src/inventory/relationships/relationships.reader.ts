@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { type RelationshipKind, anyOf, KINDS, tellingUse, USES } from '../model/asset-relationship.entity.js';
 
 export type Direction = 'out' | 'in';
@@ -155,7 +155,7 @@ export class RelationshipsReader {
 
   private async assertExists(id: string): Promise<void> {
     const rows: unknown[] = await this.db.query('SELECT 1 FROM asset WHERE id = $1', [id]);
-    if (rows.length === 0) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
+    if (rows.length === 0) throw missing('asset');
   }
 }
 

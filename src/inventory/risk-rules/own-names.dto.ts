@@ -1,4 +1,5 @@
-import { IsString, Length, Matches } from 'class-validator';
+import { Matches } from 'class-validator';
+import { Text } from '../../platform/http/fields/fields.js';
 import type { OwnName } from '../model/rule-set.js';
 
 /** The name of an algorithm as a document says it; no line breaks. */
@@ -8,28 +9,16 @@ export const MAX_NAME_LENGTH = 120;
 
 export class OwnNameBody {
   /** As it stands in documents; case does not matter. @example PaymentCipher */
-  @IsString()
-  @Length(1, MAX_NAME_LENGTH)
-  @Matches(NAME)
-  @Matches(NOT_BLANK)
-  name: string;
-
+  @Text(1, MAX_NAME_LENGTH) @Matches(NAME) @Matches(NOT_BLANK) name: string;
   /** The name of a known algorithm that it stands for. @example AES-256-GCM */
-  @IsString()
-  @Length(1, MAX_NAME_LENGTH)
-  means: string;
-
+  @Text(1, MAX_NAME_LENGTH) means: string;
   /** @example 'The vendor says so in its manual, section 4' */
-  @IsString()
-  @Length(1, 1000)
-  reason: string;
+  @Text(1, 1000) reason: string;
 }
 
 export class OwnNameQuery {
   /** @example PaymentCipher */
-  @IsString()
-  @Length(1, MAX_NAME_LENGTH)
-  name: string;
+  @Text(1, MAX_NAME_LENGTH) name: string;
 }
 
 export class OwnNameView {

@@ -1,22 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsObject,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsInt, IsOptional, Length, Matches, Max, Min } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { Flag, JsonObject, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { AXES, type Axis, type Level, LEVELS } from '../model/risk-verdict.js';
 import type { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
 import type { RuleChange } from './rule-changes.service.js';
@@ -28,109 +15,53 @@ const RULE_ID = /^[A-Z][A-Z0-9.-]{1,63}$/;
 
 export class RuleIdParam {
   /** @example Q-RSA-SIG-112 */
-  @Matches(RULE_ID)
-  ruleId: string;
+  @Matches(RULE_ID) ruleId: string;
 }
 
 export class RulesVersionParam {
   /** @example 3 */
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(2_000_000_000)
-  version: number;
+  @Type(() => Number) @IsInt() @Min(1) @Max(2_000_000_000) version: number;
 }
 
 export class DeadlineBody {
   /** The last day of the old state. @example 2030-12-31 */
-  @Matches(/^\d{4}-\d{2}-\d{2}$/)
-  date: string;
+  @Matches(/^\d{4}-\d{2}-\d{2}$/) date: string;
   /** @example deprecated */
-  @IsString()
-  @Length(1, 100)
-  state: string;
+  @Text(1, 100) state: string;
   /** @example 'house rule 7' */
-  @IsString()
-  @Length(1, 300)
-  authority: string;
+  @Text(1, 300) authority: string;
   /** Section and scope within the document. @example '§2' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 300)
-  provision?: string;
+  @Optional(Text(1, 300)) provision?: string;
   /** @example ACME */
-  @IsString()
-  @Length(1, 50)
-  jurisdiction: string;
+  @Text(1, 50) jurisdiction: string;
   /** @example true */
-  @IsBoolean()
-  binding: boolean;
+  @Flag() binding: boolean;
   /** @example false */
-  @IsBoolean()
-  draft: boolean;
+  @Flag() draft: boolean;
   /** The organizations, plans or acquisitions it is limited to; such a date is no deadline of an asset. @example 'new acquisitions' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 300)
-  appliesTo?: string;
+  @Optional(Text(1, 300)) appliesTo?: string;
   /** false: not read in the primary text. @example true */
-  @IsOptional()
-  @IsBoolean()
-  verified?: boolean;
+  @Optional(Flag()) verified?: boolean;
   /** Link to the document, http or https. @example https://wiki.example.org/house-rules */
-  @IsOptional()
-  @Matches(/^https?:\/\/\S+$/)
-  @Length(1, 500)
-  url?: string;
+  @IsOptional() @Matches(/^https?:\/\/\S+$/) @Length(1, 500) url?: string;
 }
 
 export class RuleBody {
-  @ApiProperty({ enum: [...AXES, 'both'], example: 'quantum' })
-  @IsIn([...AXES, 'both'])
-  axis: Axis | 'both';
-
+  @OneOf([...AXES, 'both'], { example: 'quantum' }) axis: Axis | 'both';
   /** What an asset must be for the rule to apply. */
-  @ApiProperty({ type: 'object', additionalProperties: true, example: { family: ['RSA'], bits: [0, 3071] } })
-  @IsObject()
-  @JsonAtMost(20_000)
-  match: Record<string, unknown>;
-
+  @JsonObject(20_000, { example: { family: ['RSA'], bits: [0, 3071] } }) match: Record<string, unknown>;
   /** @example quantum-vulnerable */
-  @IsString()
-  @Length(1, 100)
-  status: string;
-
-  @ApiProperty({ enum: LEVELS, example: 'HIGH' })
-  @IsIn(LEVELS)
-  level: Level;
-
+  @Text(1, 100) status: string;
+  @OneOf(LEVELS, { example: 'HIGH' }) level: Level;
   /** @example 'We move off RSA before 2028' */
-  @IsString()
-  @Length(1, 1000)
-  reason: string;
-
+  @Text(1, 1000) reason: string;
   /** @example ["house rule 7"] */
-  @IsArray()
-  @ArrayMaxSize(20)
-  @IsString({ each: true })
-  @Length(1, 300, { each: true })
-  standards: string[];
-
-  @IsArray()
-  @ArrayMaxSize(50)
-  @ValidateNested({ each: true })
-  @Type(() => DeadlineBody)
-  deadlines: DeadlineBody[];
-
+  @ListOf(Text(1, 300), { max: 20 }) standards: string[];
+  @ListOf(DeadlineBody, { max: 50 }) deadlines: DeadlineBody[];
   /** What to move to. @example ML-DSA-65 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 300)
-  target?: string;
-
+  @Optional(Text(1, 300)) target?: string;
   /** Read in the primary source. @example true */
-  @IsBoolean()
-  verified: boolean;
+  @Flag() verified: boolean;
 
   toRule(id: string): Rule {
     const { axis, match, status, level, reason, standards, deadlines, target = null, verified } = this;
@@ -140,14 +71,9 @@ export class RuleBody {
 
 export class TestRuleBody {
   /** @example Q-RSA-SIG-112 */
-  @Matches(RULE_ID)
-  id: string;
-
+  @Matches(RULE_ID) id: string;
   /** The rule as it would be; absent to take it out. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => RuleBody)
-  rule?: RuleBody;
+  @Optional(Nested(RuleBody)) rule?: RuleBody;
 
   toChange(): RuleChange {
     if (this.rule === undefined) return { remove: this.id };
@@ -158,7 +84,6 @@ export class TestRuleBody {
 }
 
 class ShortVerdictView {
-  @ApiProperty({ enum: LEVELS })
   level: Level;
   /** @example Q-RSA-SIG-112 */
   rule: string | null;
@@ -183,22 +108,22 @@ export class TrialView {
   /** The largest groups. */
   examples: TrialExampleView[];
 
-  static of({ changedAssets, before, after, examples }: RuleTrialResult): TrialView {
+  static of(row: RuleTrialResult): TrialView {
+    const { examples } = row;
     const shown = examples.map(({ family, before: old, after: next, assets }) => ({
       family,
       before: old,
       after: next,
       assets,
     }));
-    return { changedAssets, before, after, examples: shown };
+    return viewOf(TrialView, row, { examples: shown });
   }
 }
 
 export class ReclassificationView {
   /** Of the rules. @example 3 */
   version: number;
-  @ApiProperty({ enum: ['JUDGING', 'DONE'] })
-  status: 'JUDGING' | 'DONE';
+  @ApiProperty({ enum: ['JUDGING', 'DONE'] }) status: 'JUDGING' | 'DONE';
   /** The rule that was changed, or `name:` and the name that was taught or forgotten. @example Q-RSA-SIG-112 */
   changedRule: string;
   /** Sets of facts to judge. @example 340 */
@@ -213,7 +138,6 @@ export class ReclassificationView {
   finishedAt: Date | null;
 
   static of(row: RiskRuleSet): ReclassificationView {
-    const { version, status, changedRule, total, judged, changedAssets, createdAt, finishedAt } = row;
-    return { version, status, changedRule, total, judged, changedAssets, createdAt, finishedAt };
+    return viewOf(ReclassificationView, row);
   }
 }

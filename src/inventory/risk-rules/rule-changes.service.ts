@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { DEFAULT_RULES } from '../risk/default-rules.js';
 import { Reclassifier } from './reclassifier.js';
@@ -37,7 +37,7 @@ export class RuleChangesService {
     const { rules } = ruleSet;
     if ('remove' in change) {
       const rest = rules.filter(({ id }) => id !== change.remove);
-      if (rest.length === rules.length) throw new Problem('missing', 'rule.missing', 'There is no rule with this id.');
+      if (rest.length === rules.length) throw missing('rule');
       return { ...ruleSet, rules: rest };
     }
     checkedMatch(change.put.match, CONDITIONS);

@@ -29,14 +29,12 @@ export class DeadlineView {
 export class RuleView {
   /** @example Q-RSA-SIG-112 */
   id: string;
-  @ApiProperty({ enum: [...AXES, 'both'] })
-  axis: Axis | 'both';
+  @ApiProperty({ enum: [...AXES, 'both'] }) axis: Axis | 'both';
   /** What an asset must be for the rule to apply: lists of values, ranges in bits, null for "not declared". */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { family: ['RSA'] } })
   match: Record<string, unknown>;
   /** @example quantum-vulnerable */
   status: string;
-  @ApiProperty({ enum: LEVELS })
   level: Level;
   /** @example "Shor breaks it in polynomial time" */
   reason: string;
@@ -61,12 +59,10 @@ export class RuleView {
 export class RulesView {
   /** Year and month of the facts. @example 2026-09 */
   edition: string;
-  @ApiProperty({ enum: LEVELS, isArray: true })
-  levels: Level[];
+  @ApiProperty({ enum: LEVELS, isArray: true }) levels: Level[];
   items: RuleView[];
   /** Always null: the rules come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
-
   /** 0: the rules that come with the product. The ETag for If-Match. @example 3 */
   version: number;
 

@@ -42,7 +42,7 @@ export function withExternalProperties(
           isSameGuid(properties['runGuid'], runGuid) &&
           properties[member] !== undefined),
     );
-  const missing = (member: string) => {
+  const unresolved = (member: string) => {
     if (member === 'results') lacksResults = true;
     warnings.push({
       pointer: `${pointer}/externalPropertyFileReferences/${member}`,
@@ -54,17 +54,17 @@ export function withExternalProperties(
     const parts = objectsOf(references[member]);
     if (parts.length === 0) continue;
     const lists = parts.map((reference) => objectsOf(found(reference, member)?.[member]));
-    if (parts.some((reference) => found(reference, member)?.[member] === undefined)) missing(member);
+    if (parts.some((reference) => found(reference, member)?.[member] === undefined)) unresolved(member);
     run[member] = [...objectsOf(run[member]), ...lists.flat()];
   }
   const tool = { ...membersOf(run['tool']) };
   const driver = references['driver'] === undefined ? undefined : found(membersOf(references['driver']), 'driver');
-  if (references['driver'] !== undefined && driver === undefined) missing('driver');
+  if (references['driver'] !== undefined && driver === undefined) unresolved('driver');
   if (driver !== undefined) tool['driver'] = { ...membersOf(tool['driver']), ...membersOf(driver['driver']) };
   const extensions = objectsOf(references['extensions']);
   for (const reference of extensions) {
     const part = found(reference, 'extensions')?.['extensions'];
-    if (part === undefined) missing('extensions');
+    if (part === undefined) unresolved('extensions');
     tool['extensions'] = [...objectsOf(tool['extensions']), ...objectsOf(part)];
   }
   if (driver !== undefined || extensions.length > 0) run['tool'] = tool;

@@ -1,23 +1,13 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString, Length } from 'class-validator';
+import { OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { ASSET_SORTS, type AssetSort } from '../assets/assets.reader.js';
 import type { SavedView, ViewOrder } from './saved-views.service.js';
 
 export class SavedViewBody {
   /** Unique. @example 'RSA to replace by 2030' */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** As in the parameter `q` of the list of assets. @example 'level>=HIGH and family=RSA' */
-  @IsString()
-  @Length(1, 2000)
-  q: string;
-
-  @ApiProperty({ enum: ASSET_SORTS, required: false, default: 'id', example: '-level' })
-  @IsOptional()
-  @IsIn(ASSET_SORTS)
-  sort?: AssetSort;
+  @Text(1, 2000) q: string;
+  @Optional(OneOf(ASSET_SORTS, { default: 'id', example: '-level' })) sort?: AssetSort;
 
   toOrder(): ViewOrder {
     return { name: this.name, query: { q: this.q, sort: this.sort ?? 'id' } };

@@ -4,7 +4,7 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
@@ -67,7 +67,7 @@ export class SavedViewsService {
   /** @throws Problem 404 `view.missing`. */
   async get(id: string): Promise<SavedView> {
     const view = await this.db.manager.findOneBy(SavedView, { id });
-    if (view === null) throw missing();
+    if (view === null) throw missing('view');
     return view;
   }
 
@@ -103,7 +103,7 @@ export class SavedViewsService {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(SavedView, { id });
-      if (affected !== 1) throw missing();
+      if (affected !== 1) throw missing('view');
       await this.record(tx, caller, 'inventory.view-removed', id, {});
     });
   }
@@ -115,8 +115,4 @@ export class SavedViewsService {
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
     return writeUnique(this.db, work, () => new Problem('conflict', 'view.name', `There is a view named "${name}".`));
   }
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'view.missing', 'There is no view with this id.');
 }

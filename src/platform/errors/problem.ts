@@ -70,3 +70,24 @@ export class Problem extends Error {
     this.audit = extras.audit;
   }
 }
+
+/** NAMES has the names of resources whose name is not that of their code, such as `api-key`. */
+const NAMES: Readonly<Record<string, string>> = {
+  'api-key': 'API key',
+  'oauth-client': 'OAuth client',
+  rule: 'Risk rule',
+  rotation: 'SSH key rotation',
+  'second-factor': 'Authenticator',
+  snapshot: 'Inventory snapshot',
+  'ssh-ca': 'SSH authority',
+  'ssh-key': 'SSH key',
+  'ssh-login-rule': 'SSH login rule',
+  view: 'Saved view',
+  webhook: 'Webhook endpoint',
+};
+
+/** missing returns the 404 of a resource that does not exist, or that the caller may not see. Its code is `<resource>.missing`. */
+export function missing(resource: string): Problem {
+  const name = NAMES[resource] ?? `${resource[0]?.toUpperCase()}${resource.slice(1).replaceAll('-', ' ')}`;
+  return new Problem('missing', `${resource}.missing`, `${name} not found.`);
+}

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { createTransport, type Transporter } from 'nodemailer';
 import { Config } from '../config/config.js';
+import { CLIENT_CIPHERS } from '../outbound/tls-ciphers.js';
 import { oneLine } from '../text/truncate.js';
 
 /** From the look-up of the name to the greeting, for which some servers let clients wait. */
@@ -36,6 +37,7 @@ export function newMailTransport(config: Config, answerMs = ANSWER_MS): Transpor
     secure: port === 465,
     requireTLS: smtpTls === 'required',
     ignoreTLS: smtpTls === 'never',
+    tls: { ciphers: CLIENT_CIPHERS },
     ...(user === '' ? {} : { auth: { user, pass } }),
     connectionTimeout: Math.min(GREETING_MS, answerMs),
     greetingTimeout: Math.min(GREETING_MS, answerMs),

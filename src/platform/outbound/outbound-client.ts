@@ -6,6 +6,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
 import { traceParent } from '../tracing/tracing.js';
 import { OutboundAddressGuard } from './address-guard.js';
+import { CLIENT_CIPHERS } from './tls-ciphers.js';
 
 export interface OutboundOrder {
   readonly method: 'GET' | 'POST';
@@ -138,12 +139,21 @@ export class OutboundClient {
       // An agent for this call alone: no connection is kept that was opened under another judgement.
       agent: new (secure ? HttpsAgent : HttpAgent)({ keepAlive: false }),
       lookup: this.lookupOf(url),
+      ...(secure ? { ciphers: CLIENT_CIPHERS } : {}),
       ...order.tls,
       maxHeaderSize: MAX_HEADER_BYTES,
       signal,
     });
+    let isAnswered = false;
     request.once('error', reject);
-    request.once('response', (response) => void readAnswer(response).then(resolve, reject));
+    request.once('response', (response) => {
+      isAnswered = true;
+      void readAnswer(response).then(resolve, reject);
+    });
+    // Node closes the connection of an answer 101 (Switching Protocols), and reports no error.
+    request.once('close', () => {
+      if (!isAnswered) reject(new Error('the target closed the connection without an answer'));
+    });
     request.end(order.body);
     return promise;
   }

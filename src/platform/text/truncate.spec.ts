@@ -1,6 +1,6 @@
 import { assert, constantFrom, nat, oneof, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shorten, truncate, truncateBytes, oneLine } from './truncate.js';
+import { forTerminal, shorten, truncate, truncateBytes, oneLine } from './truncate.js';
 
 const FAMILY = '👨‍👩‍👧';
 const FLAG = '🇩🇪';
@@ -81,4 +81,13 @@ it.each([
 it('is no longer than it may be, and ends with a whole character', () => {
   expect(oneLine(`${'x'.repeat(199)}🔐`, 200)).toBe('x'.repeat(199));
   expect(oneLine('\n'.repeat(500_000), 200)).toBe('');
+});
+
+it('a text for a terminal shows the characters that would control it, and stays the same JSON', () => {
+  expect(forTerminal('x\u001b[2K\rvalid: by release\u001b[8m\u009b1m\u202e')).toBe(
+    String.raw`x\u001b[2K\u000dvalid: by release\u001b[8m\u009b1m\u202e`,
+  );
+  expect(forTerminal('two\nlines\tand ümlauts 🔑')).toBe('two\nlines\tand ümlauts 🔑');
+  const value = { keyId: 'a\u001b\u009b\u2028' };
+  expect(JSON.parse(forTerminal(JSON.stringify(value, null, 2)))).toEqual(value);
 });

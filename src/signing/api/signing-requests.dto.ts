@@ -1,17 +1,8 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsObject,
-  IsOptional,
-  IsString,
-  Length,
-  Max,
-  MaxLength,
-  Min,
-  ValidateIf,
-} from 'class-validator';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString, MaxLength, ValidateIf } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { Flag, JsonObject, OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import {
   DIGEST_BYTES,
@@ -20,50 +11,27 @@ import {
   type SignaturePurpose,
   type SignatureScheme,
 } from '../../hsm/key-vault.js';
-import type { Page } from '../../platform/http/cursors.js';
-import { IsBase64Text, JsonAtMost, WholeNumber } from '../../platform/http/field-rules.js';
+import { IsBase64Text } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { DIGEST_FORMATS, SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import { DIGEST_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
-import { type SigningRequest, SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
+import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
 
 /** How signatures are made, of one digest or of many. */
 export abstract class SignatureOptionsBody {
   /** Digest algorithm; SHA-256 and sha2-256 are understood too. */
-  @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false, default: 'sha256' })
-  @IsOptional()
-  @IsString()
-  @MaxLength(16)
-  algorithm?: string = 'sha256';
-
+  @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
   /** Name or id of the signing key; the configured key when absent. @example default */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  key?: string;
-
+  @Optional(Text(1, 64)) key?: string;
   /** Signature scheme; PKCS #1 v1.5 for RSA keys and DER for EC keys when absent. */
-  @ApiProperty({ enum: SCHEMES, required: false })
-  @IsOptional()
-  @IsIn(SCHEMES)
-  scheme?: SignatureScheme;
-
+  @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
   /** What the signature is for: the key must be for it too. Absent: code or documents, and the key one for either. */
-  @ApiProperty({ enum: SIGNATURE_PURPOSES, required: false })
-  @IsOptional()
-  @IsIn(SIGNATURE_PURPOSES)
-  purpose?: SignaturePurpose;
-
+  @Optional(OneOf(SIGNATURE_PURPOSES)) purpose?: SignaturePurpose;
   /** true: a timestamp (RFC 3161) over the signature, in the container where the format has a place for it, and beside it. */
-  @IsOptional()
-  @IsBoolean()
-  timestamp?: boolean = false;
-
+  @Optional(Flag()) timestamp?: boolean = false;
   /** true: answer 202 at once and sign in the background. */
-  @IsOptional()
-  @IsBoolean()
-  async?: boolean = false;
+  @Optional(Flag()) async?: boolean = false;
 
   protected options() {
     return {
@@ -83,31 +51,14 @@ export class SignDigestBody extends SignatureOptionsBody {
   @IsString()
   @MaxLength(128)
   digest: string;
-
   /** Free-form descriptive data, up to 8 KB; `filename` names the artifact. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(8192)
-  metadata?: Record<string, unknown>;
-
+  @Optional(JsonObject(8192, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
   /** What the signature is wrapped in; raw is the bare signature. */
-  @ApiProperty({ enum: DIGEST_FORMATS, required: false, default: 'raw' })
-  @IsOptional()
-  @IsIn(DIGEST_FORMATS)
-  format?: SignatureFormat = 'raw';
-
+  @Optional(OneOf(DIGEST_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
   /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote; the digest is then read from it. For openpgp: base64 of the hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
-  @IsOptional()
-  @IsString()
-  @Length(1, 48_000)
-  content?: string;
-
+  @Optional(Text(1, 48_000)) content?: string;
   /** Your own name for the request, echoed in every answer. @example build-4711 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  reference?: string;
+  @Optional(Text(1, 200)) reference?: string;
 
   toOrder(idempotencyKey: string | undefined): SigningOrder {
     return {
@@ -123,26 +74,14 @@ export class SignDigestBody extends SignatureOptionsBody {
 }
 
 export class SigningRequestsQuery extends PageQuery {
-  @ApiProperty({ enum: SIGNING_STATUSES, required: false })
-  @IsOptional()
-  @IsIn(SIGNING_STATUSES)
-  status?: SigningStatus;
-
+  @Optional(OneOf(SIGNING_STATUSES)) status?: SigningStatus;
   /** Base64 of the hash value of a file: what was asked for it. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
-  @IsOptional()
-  @IsBase64Text()
-  @MaxLength(128)
-  digest?: string;
+  @IsOptional() @IsBase64Text() @MaxLength(128) digest?: string;
 }
 
 export class WaitQuery {
   /** Seconds to wait for a final status before answering. */
-  @IsOptional()
-  @WholeNumber()
-  @IsInt()
-  @Min(0)
-  @Max(30)
-  wait?: number;
+  @Optional(QueryInt(0, 30)) wait?: number;
 }
 
 export class KeyUsedView {
@@ -164,17 +103,13 @@ export class SigningFailureView {
 export class SigningRequestView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
-  @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
   /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse, attestation: JSON; openpgp: the packet); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
   /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
-  @ApiProperty({ enum: Object.keys(DIGEST_BYTES) })
-  algorithm: string;
-  @ApiProperty({ enum: SCHEMES })
+  @ApiProperty({ enum: Object.keys(DIGEST_BYTES) }) algorithm: string;
   scheme: SignatureScheme;
-  @ApiProperty({ enum: SIGNATURE_FORMATS })
   format: SignatureFormat;
   key: KeyUsedView;
   /** Base64 of DER certificates, that of the key first; absent when it has none, and in lists. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
@@ -195,36 +130,19 @@ export class SigningRequestView {
   finishedAt?: Date;
 
   static of(request: ShownRequest): SigningRequestView {
-    const { id: requestId, status, algorithm, scheme, format, metadata, createdAt } = request;
-    return {
+    const { id: requestId } = request;
+    return viewOf(SigningRequestView, present(request), {
       requestId,
-      status,
       signature: request.signature?.toString('base64'),
       timestamp: request.timestampToken?.toString('base64'),
-      algorithm,
-      scheme,
-      format,
       key: { id: request.keyId, name: request.keyName, version: request.keyVersion },
       certificateChain: request.chain?.map((der) => der.toString('base64')),
       digest: request.digest.toString('base64'),
-      metadata,
       verified: request.identity === null ? undefined : VerifiedIdentityView.of(request.identity),
-      reference: request.reference ?? undefined,
-      approvalId: request.approvalId ?? undefined,
       failure:
         request.failureCode === null ? undefined : { code: request.failureCode, detail: request.failureDetail ?? '' },
-      createdAt,
-      finishedAt: request.finishedAt ?? undefined,
-    };
+    });
   }
 }
 
-export class SigningRequestPage {
-  items: SigningRequestView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<SigningRequest>): SigningRequestPage {
-    return { items: page.items.map((request) => SigningRequestView.of(request)), nextCursor: page.nextCursor };
-  }
-}
+export class SigningRequestPage extends PageOf(SigningRequestView) {}

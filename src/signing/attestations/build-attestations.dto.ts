@@ -1,18 +1,6 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  MaxLength,
-  ValidateNested,
-} from 'class-validator';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { Matches } from 'class-validator';
+import { Flag, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
 import { SigningRequestView } from '../api/signing-requests.dto.js';
 import { digestBytes } from '../requests/sign-request-validator.js';
@@ -23,20 +11,10 @@ const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const;
 
 export class BuildAttestationSubjectBody {
   /** Name of the file. @example app-1.2.0.tar.gz */
-  @IsString()
-  @Length(1, 200)
-  @Matches(/^[^\p{C}]+$/u)
-  name: string;
-
+  @Text(1, 200) @Matches(/^[^\p{C}`"<>|$]+$/u) name: string;
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
-  @IsString()
-  @MaxLength(128)
-  digest: string;
-
-  @ApiProperty({ enum: ALGORITHMS, required: false, default: 'sha256' })
-  @IsOptional()
-  @IsIn(ALGORITHMS)
-  algorithm?: (typeof ALGORITHMS)[number] = 'sha256';
+  @Text(0, 128) digest: string;
+  @Optional(OneOf(ALGORITHMS, { default: 'sha256' })) algorithm?: (typeof ALGORITHMS)[number] = 'sha256';
 
   toSubject(): StatementSubject {
     const { name, digest, algorithm = 'sha256' } = this;
@@ -46,35 +24,15 @@ export class BuildAttestationSubjectBody {
 
 export class BuildAttestationBody {
   /** The files that were built. */
-  @ApiProperty({ type: [BuildAttestationSubjectBody] })
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(50)
-  @ValidateNested({ each: true })
-  @Type(() => BuildAttestationSubjectBody)
-  subjects: BuildAttestationSubjectBody[];
-
+  @ListOf(BuildAttestationSubjectBody, { min: 1, max: 50 }) subjects: BuildAttestationSubjectBody[];
   /** Name or id of the signing key; the configured key when absent. @example provenance */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  key?: string;
-
+  @Optional(Text(1, 64)) key?: string;
   /** true: a timestamp (RFC 3161) over the signature. */
-  @IsOptional()
-  @IsBoolean()
-  timestamp?: boolean = false;
-
+  @Optional(Flag()) timestamp?: boolean = false;
   /** true: answer 202 at once and sign in the background. */
-  @IsOptional()
-  @IsBoolean()
-  async?: boolean = false;
-
+  @Optional(Flag()) async?: boolean = false;
   /** Your own name for the request, echoed in every answer. @example build-4711 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  reference?: string;
+  @Optional(Text(1, 200)) reference?: string;
 
   toOrder(idempotencyKey: string | undefined): AttestationOrder {
     const { key, timestamp = false, reference = null, async: background = false } = this;

@@ -67,7 +67,7 @@ function githubFacts(claims: Claims): BuildFacts {
   const of = (claim: string) => textOf(claims, claim) ?? '';
   const server = serverOf(of('iss'));
   const [repository, ref, run] = [of('repository'), of('ref'), of('run_id')];
-  const [file = '', workflowRef = ''] = of('workflow_ref').split('@');
+  const [file, workflowRef] = workflowOf(of('workflow_ref'), ref);
   const path = file.startsWith(`${repository}/`) ? file.slice(repository.length + 1) : file;
   const internal = ['event_name', 'repository_id', 'repository_owner_id', 'runner_environment', 'environment'];
   return {
@@ -101,9 +101,17 @@ function gitlabFacts(claims: Claims, server: string): BuildFacts {
   };
 }
 
+/** Splits `org/app/.github/workflows/release.yml@refs/heads/main` before the ref, which may have an `@` of its own, as names of branches do. */
+function workflowOf(workflow: string, ref: string): [file: string, ref: string] {
+  const at = workflow.endsWith(`@${ref}`) ? workflow.length - ref.length - 1 : workflow.indexOf('@');
+  return at === -1 ? [workflow, ''] : [workflow.slice(0, at), workflow.slice(at + 1)];
+}
+
+const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com';
+
 /** The address of the server with the repositories: github.com has its issuer under another name, others issue under their own. */
 function serverOf(issuer: string): string {
-  if (issuer.startsWith('https://token.actions.githubusercontent.com')) return 'https://github.com';
+  if (issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`)) return 'https://github.com';
   return URL.canParse(issuer) ? new URL(issuer).origin : issuer;
 }
 

@@ -48,6 +48,34 @@ describe('the provenance of a run', () => {
     });
   });
 
+  it('of a workflow names the whole ref, also of a branch with an @', () => {
+    const workflowOf = (workflow: string, ref: string) =>
+      predicateOf({
+        iss: 'https://token.actions.githubusercontent.com',
+        repository: 'org/app',
+        run_id: '1',
+        ref,
+        workflow_ref: workflow,
+      }).buildDefinition.externalParameters.workflow;
+    const file = 'org/app/.github/workflows/release.yml';
+    expect(workflowOf(`${file}@refs/heads/main@evil`, 'refs/heads/main@evil')).toMatchObject({
+      ref: 'refs/heads/main@evil',
+      path: '.github/workflows/release.yml',
+    });
+    expect(workflowOf(`${file}@refs/heads/main@evil`, 'refs/pull/1/merge').ref).toBe('refs/heads/main@evil');
+  });
+
+  it('names no server of GitHub for an issuer whose name only begins so', () => {
+    const iss = 'https://token.actions.githubusercontent.com.evil.example';
+    const { runDetails } = predicateOf({
+      iss,
+      repository: 'org/app',
+      run_id: '1',
+      workflow_ref: 'org/app/x@refs/heads/main',
+    });
+    expect(runDetails.builder.id).toBe(`${iss}/actions/runner/unknown`);
+  });
+
   it('of GitLab CI names project, commit, runner and job', () => {
     const { buildDefinition, runDetails } = predicateOf({
       iss: 'https://gitlab.example.com',

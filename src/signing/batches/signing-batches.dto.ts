@@ -1,20 +1,6 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsObject,
-  IsOptional,
-  IsString,
-  Length,
-  MaxLength,
-  ValidateNested,
-} from 'class-validator';
+import { ApiProperty } from '@nestjs/swagger';
+import { Flag, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
-import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { DIGEST_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import { KeyUsedView, SignatureOptionsBody, SigningFailureView } from '../api/signing-requests.dto.js';
 import { SIGNING_STATUSES } from '../model/signing-request.entity.js';
@@ -27,63 +13,26 @@ const BATCH_FORMATS = DIGEST_FORMATS.filter((one) => !['authenticode', 'openpgp'
 
 export class BatchItemBody {
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
-  @IsString()
-  @MaxLength(128)
-  digest: string;
-
+  @Text(0, 128) digest: string;
   /** Your own name for the item, echoed in its result. @example build-4711/app.exe */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  reference?: string;
-
+  @Optional(Text(1, 200)) reference?: string;
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(1024)
-  metadata?: Record<string, unknown>;
-
+  @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
   /** Digest algorithm of this item; that of the batch when absent. */
-  @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false })
-  @IsOptional()
-  @IsString()
-  @MaxLength(16)
-  algorithm?: string;
-
+  @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES) })) algorithm?: string;
   /** Scheme of this item; that of the batch when absent. */
-  @ApiProperty({ enum: SCHEMES, required: false })
-  @IsOptional()
-  @IsIn(SCHEMES)
-  scheme?: SignatureScheme;
-
+  @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
   /** Format of this item; that of the batch when absent. */
-  @ApiProperty({ enum: BATCH_FORMATS, required: false })
-  @IsOptional()
-  @IsIn(BATCH_FORMATS)
-  format?: SignatureFormat;
-
+  @Optional(OneOf(BATCH_FORMATS)) format?: SignatureFormat;
   /** Whether this item gets a timestamp; as the batch says when absent. */
-  @IsOptional()
-  @IsBoolean()
-  timestamp?: boolean;
+  @Optional(Flag()) timestamp?: boolean;
 }
 
 export class SignBatchBody extends SignatureOptionsBody {
   /** 1 to 1,000. */
-  @ApiProperty({ type: [BatchItemBody], maxItems: MAX_ITEMS })
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_ITEMS)
-  @ValidateNested({ each: true })
-  @Type(() => BatchItemBody)
-  items: BatchItemBody[];
-
+  @ListOf(BatchItemBody, { min: 1, max: MAX_ITEMS }) items: BatchItemBody[];
   /** authenticode and openpgp need more than a digest and are signed one by one. */
-  @ApiProperty({ enum: BATCH_FORMATS, required: false, default: 'raw' })
-  @IsOptional()
-  @IsIn(BATCH_FORMATS)
-  format?: SignatureFormat = 'raw';
+  @Optional(OneOf(BATCH_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
 
   toOrder(idempotencyKey: string | undefined): BatchOrder {
     const common = { ...this.options(), format: this.format ?? 'raw' };
@@ -105,44 +54,18 @@ export class SignBatchBody extends SignatureOptionsBody {
 
 export class SignDualBody {
   /** Base64 of the binary hash value, which both keys sign. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
-  @IsString()
-  @MaxLength(128)
-  digest: string;
-
-  @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false, default: 'sha256' })
-  @IsOptional()
-  @IsString()
-  @MaxLength(16)
-  algorithm?: string = 'sha256';
-
+  @Text(0, 128) digest: string;
+  @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
   /** Name or id of an RSA or EC key; the configured key when absent. @example default */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  key?: string;
-
+  @Optional(Text(1, 64)) key?: string;
   /** Name or id of an ML-DSA key. @example release-pq */
-  @IsString()
-  @Length(1, 64)
-  postQuantumKey: string;
-
+  @Text(1, 64) postQuantumKey: string;
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(1024)
-  metadata?: Record<string, unknown>;
-
+  @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
   /** Your own name for it. @example build-4711 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  reference?: string;
-
+  @Optional(Text(1, 200)) reference?: string;
   /** true: answer 202 at once and sign in the background. */
-  @IsOptional()
-  @IsBoolean()
-  async?: boolean = false;
+  @Optional(Flag()) async?: boolean = false;
 
   toOrder(idempotencyKey: string | undefined): BatchOrder {
     const background = this.async ?? false;
@@ -159,13 +82,11 @@ export class BatchItemView {
   /** Place in the call, from 0. @example 0 */
   index: number;
   /** REFUSED: it was not accepted, and there is no request. */
-  @ApiProperty({ enum: ITEM_STATUSES })
   status: (typeof ITEM_STATUSES)[number];
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
   /** @example build-4711/app.exe */
   reference?: string;
-  @ApiProperty({ enum: SCHEMES, required: false })
   scheme?: SignatureScheme;
   key?: KeyUsedView;
   /** Base64; present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
@@ -192,13 +113,11 @@ export class SigningBatchView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   batchId: string;
   /** DONE: every item has its final result. */
-  @ApiProperty({ enum: ['PENDING', 'DONE'] })
-  status: 'PENDING' | 'DONE';
+  @ApiProperty({ enum: ['PENDING', 'DONE'] }) status: 'PENDING' | 'DONE';
   /** @example 1000 */
   size: number;
   /** In the order of the call. */
-  @ApiProperty({ type: [BatchItemView] })
-  items: BatchItemView[];
+  @ApiProperty({ type: [BatchItemView] }) items: BatchItemView[];
   createdAt: Date;
 
   static of({ batch, items, done }: ShownBatch): SigningBatchView {

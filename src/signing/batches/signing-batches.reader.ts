@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { type Caller, isOwnedBy } from '../../access/caller.js';
 import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import { mayDo } from '../../access/scopes.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
 import { isFinalSigningStatus, type SigningStatus, SigningBatch } from '../model/signing-request.entity.js';
 
@@ -77,7 +77,7 @@ export class SigningBatchesReader {
     const { identity } = rows[0] ?? { identity: ofThisRun };
     const isTheirs =
       batch !== null && (isOwnedBy(caller, { ownerId: batch.ownerId, identity }) || mayDo(caller.scopes, 'audit:read'));
-    if (!isTheirs) throw new Problem('missing', 'signing-batch.missing', 'There is no batch with this id among yours.');
+    if (!isTheirs) throw missing('signing-batch');
     const refused = (batch.refused ?? []).map(({ index, code, detail }) => ({
       index,
       status: 'REFUSED' as const,

@@ -1,4 +1,4 @@
-import type { X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import {
   certificateFactsOf,
@@ -153,3 +153,16 @@ const FAULTS: Record<KeyPurpose, Check> = {
       : 'it must be the certificate of an authority (cA, keyCertSign)';
   },
 };
+
+/**
+ * assertNotExpired refuses a certificate that expired after the request was accepted: people may have taken days to decide, and the signature states a time before
+ * that end.
+ *
+ * @throws Problem `certificate.expired`
+ */
+export function assertNotExpired([der]: readonly Buffer[], now = new Date()): void {
+  const end = der === undefined ? undefined : new X509Certificate(der).validToDate;
+  if (end === undefined || end > now) return;
+  const detail = `The certificate of the key expired at ${end.toISOString()}, before the request was signed.`;
+  throw new Problem('conflict', 'certificate.expired', detail);
+}

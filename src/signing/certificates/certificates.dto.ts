@@ -1,69 +1,46 @@
-import { Type } from 'class-transformer';
-import { IsInt, IsOptional, IsString, Length, Matches, Max, MaxLength, Min, ValidateNested } from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
+import { IsOptional, Matches, MaxLength } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { Int, Moment, Nested, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { Certificate } from './certificate.entity.js';
 import { writePem } from '../../formats/encoding/base64.js';
-import { ApiProperty } from '@nestjs/swagger';
-import { IsDateTime } from '../../platform/http/field-rules.js';
-import { type SigningRequest, SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
+import type { SigningRequest, SigningStatus } from '../model/signing-request.entity.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 
 export class ChainBody {
   /** PEM: the certificate and those above it, in any order. @example "-----BEGIN CERTIFICATE-----" */
-  @IsString()
-  @Length(1, 48_000)
-  chain: string;
+  @Text(1, 48_000) chain: string;
 }
+
+/**
+ * Names in certificates and requests. A request is signed without approval, so it must not be a script as well: no control characters, quotes,
+ * angle brackets, or other characters that shells and interpreters read.
+ */
+const IsNameInCertificate = () =>
+  Matches(/^[\p{L}\p{M}\p{N} '()+,./:=?@&_*!#-]+$/u, {
+    message: "must have letters, digits, spaces and '()+,./:=?@&_*!#- only",
+  });
 
 export class DistinguishedNameBody {
   /** @example "Release signing" */
-  @IsString()
-  @Length(1, 64)
-  commonName: string;
-
+  @Text(1, 64) @IsNameInCertificate() commonName: string;
   /** @example Example Ltd */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  organization?: string;
-
+  @Optional(Text(1, 64)) @IsNameInCertificate() organization?: string;
   /** @example Releases */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  organizationalUnit?: string;
-
+  @Optional(Text(1, 64)) @IsNameInCertificate() organizationalUnit?: string;
   /** @example Zurich */
-  @IsOptional()
-  @IsString()
-  @Length(1, 128)
-  locality?: string;
-
+  @Optional(Text(1, 128)) @IsNameInCertificate() locality?: string;
   /** @example Zurich */
-  @IsOptional()
-  @IsString()
-  @Length(1, 128)
-  state?: string;
-
+  @Optional(Text(1, 128)) @IsNameInCertificate() state?: string;
   /** Two letters, ISO 3166. @example GB */
-  @IsOptional()
-  @Matches(/^[A-Z]{2}$/, { message: 'must be two capital letters' })
-  @MaxLength(2)
-  country?: string;
+  @IsOptional() @Matches(/^[A-Z]{2}$/, { message: 'must be two capital letters' }) @MaxLength(2) country?: string;
 }
 
 export class CertificationRequestBody {
-  @ValidateNested()
-  @Type(() => DistinguishedNameBody)
-  subject: DistinguishedNameBody;
-
+  @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
   /** The version that asks; the newest when absent. @example 1 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(100_000)
-  version?: number;
+  @Optional(Int(1, 100_000)) version?: number;
 }
 
 export class CertificationRequestView {
@@ -97,49 +74,25 @@ export class CertificateView {
   createdAt: Date;
 
   static of(row: Certificate, now = new Date()): CertificateView {
-    const { id, subject, issuer, serialNumber, notBefore, notAfter, purposes, createdAt } = row;
-    return {
-      id,
-      subject,
-      issuer,
-      serialNumber,
+    const { notAfter } = row;
+    return viewOf(CertificateView, present(row), {
       fingerprint: row.fingerprint.toString('hex'),
-      notBefore,
-      notAfter,
       daysLeft: Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS),
-      purposes,
-      keyId: row.keyId ?? undefined,
-      keyVersion: row.keyVersion ?? undefined,
       chain: row.chain.map((der) => writePem('CERTIFICATE', der)),
-      createdAt,
-    };
+    });
   }
 }
 
-export class CertificatePage {
-  items: CertificateView[];
-  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<Certificate>): CertificatePage {
-    return { items: page.items.map((row) => CertificateView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class CertificatePage extends PageOf(CertificateView) {}
 
 export class SelfSignedCertificateBody {
-  @ValidateNested()
-  @Type(() => DistinguishedNameBody)
-  subject: DistinguishedNameBody;
-
+  @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
   /** The end of the certificate; without it the end of the key, or none (RFC 5280 section 4.1.2.5). @example 2036-01-01T00:00:00Z */
-  @IsOptional()
-  @IsDateTime()
-  notAfter?: Date;
+  @Optional(Moment()) notAfter?: Date;
 }
 
 export class SelfSignedCertificateView {
   /** That of the signing request: the certificate is there when it is SIGNED. */
-  @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
   /** See /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;

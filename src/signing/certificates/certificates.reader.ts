@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { Certificate } from './certificate.entity.js';
 
 /** Finds certificates. Their rows never change, so a row that was read once stays true. */
@@ -19,7 +19,7 @@ export class CertificatesReader {
   async get(id: string): Promise<Certificate> {
     const certificate = await this.byId.find(id);
     if (certificate !== null) return certificate;
-    throw new Problem('missing', 'certificate.missing', 'There is no certificate with this id.');
+    throw missing('certificate');
   }
 
   /** The chain to put into an answer, the certificate itself first; undefined without a certificate. */

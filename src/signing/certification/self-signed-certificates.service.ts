@@ -71,7 +71,9 @@ export class SelfSignedCertificatesService {
     const { version } = await this.keys.get(keyId);
     const key = await this.keys.version(keyId, version);
     const composed = compose(key, order, this.clock.now());
-    const request = (await this.requests.about(key, composed.digest)) ?? (await this.ask(caller, key, composed, order));
+    const { digest, algorithm } = composed;
+    const earlier = await this.requests.about(key, { digest, algorithm, scheme: schemeFor(key.type, undefined) });
+    const request = earlier ?? (await this.ask(caller, key, composed, order));
     if (request.signature === null || request.status !== 'SIGNED') return { request };
     const der = signed(composed.toBeSigned, composed.identifier, request.signature);
     return { request, certificate: await this.certificates.importOnce(caller, keyId, writePem('CERTIFICATE', der)) };

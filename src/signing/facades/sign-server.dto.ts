@@ -3,8 +3,7 @@ import { Matches } from 'class-validator';
 
 export class WorkerParam {
   /** Name of a signing key, in place of a worker. @example release-2027 */
-  @Matches(/^\w[\w.-]{0,199}$/)
-  name: string;
+  @Matches(/^\w[\w.-]{0,199}$/) name: string;
 }
 
 /** Read as texts; names that are not here are ignored. */
@@ -21,13 +20,10 @@ export class ProcessMetaData {
 export class ProcessBody {
   /** The hash value, or what is to be hashed, in the encoding that is named. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   data: string;
-
   /** BASE64; with NONE, or without it, the data is text, which no hash value is. @example BASE64 */
   encoding?: string;
-
   /** Shown to approvers, where `metaData` has no FILENAME: SignClient has it here. @example app.exe */
   filename?: string;
-
   metaData?: ProcessMetaData;
 }
 

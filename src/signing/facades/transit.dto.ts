@@ -1,19 +1,17 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsString, Length, Matches } from 'class-validator';
+import { Matches } from 'class-validator';
+import { Text } from '../../platform/http/fields/fields.js';
 import type { TransitKey } from './transit.service.js';
 import { VaultAnswer } from './vault-system.dto.js';
 
 export class TransitKeyParam {
   /** @example release-2027 */
-  @Matches(/^\w[\w.-]{0,199}$/)
-  name: string;
+  @Matches(/^\w[\w.-]{0,199}$/) name: string;
 }
 
 export class TransitHashParam extends TransitKeyParam {
   /** @example sha2-256 */
-  @Length(1, 40)
-  @IsString()
-  hash: string;
+  @Text(1, 40) hash: string;
 }
 
 export class TransitNewKeyBody {
@@ -41,10 +39,8 @@ class TransitFields extends TransitSignItem {
   /** An older name of `hash_algorithm`. @example sha2-256 */
   algorithm?: string;
   /** The padding of RSA keys; pss when absent, as in Vault. */
-  @ApiPropertyOptional({ enum: ['pss', 'pkcs1v15'], example: 'pkcs1v15' })
-  signature_algorithm?: string;
-  @ApiPropertyOptional({ enum: ['asn1', 'jws'], example: 'asn1' })
-  marshaling_algorithm?: string;
+  @ApiPropertyOptional({ enum: ['pss', 'pkcs1v15'], example: 'pkcs1v15' }) signature_algorithm?: string;
+  @ApiPropertyOptional({ enum: ['asn1', 'jws'], example: 'asn1' }) marshaling_algorithm?: string;
   /** Of PSS: auto, hash, or the length of the hash in bytes. @example auto */
   salt_length?: string;
   /** The version that is to sign, which only the newest does; 0 is whichever that is. @example 0 */
@@ -184,15 +180,12 @@ export class TransitKeyView extends VaultAnswer {
 
 export class TransitExportParam extends TransitKeyParam {
   /** Only `public-key` leaves. @example public-key */
-  @Length(1, 40)
-  @IsString()
-  type: string;
+  @Text(1, 40) type: string;
 }
 
 export class TransitExportVersionParam extends TransitExportParam {
   /** A number, or `latest`. @example latest */
-  @Matches(/^(?:latest|[1-9]\d{0,8})$/, { message: 'must be the number of a version, or latest' })
-  version: string;
+  @Matches(/^(?:latest|[1-9]\d{0,8})$/, { message: 'must be the number of a version, or latest' }) version: string;
 }
 
 export class TransitExportData {

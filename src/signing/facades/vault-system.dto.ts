@@ -11,12 +11,9 @@ export abstract class VaultAnswer {
   renewable: boolean;
   /** @example 0 */
   lease_duration: number;
-  @ApiProperty({ type: 'string', nullable: true, example: null })
-  wrap_info: null;
-  @ApiProperty({ type: 'string', nullable: true, example: null })
-  warnings: null;
-  @ApiProperty({ type: 'string', nullable: true, example: null })
-  auth: null;
+  @ApiProperty({ type: 'string', nullable: true, example: null }) wrap_info: null;
+  @ApiProperty({ type: 'string', nullable: true, example: null }) warnings: null;
+  @ApiProperty({ type: 'string', nullable: true, example: null }) auth: null;
   /** @example transit */
   mount_type: string;
 }
@@ -117,10 +114,8 @@ export class VaultTokenData {
   renewable: boolean;
   /** @example service */
   type: string;
-  @ApiProperty({ type: 'string', nullable: true, example: null })
-  meta: null;
-  @ApiProperty({ type: 'string', nullable: true, example: null })
-  expire_time: null;
+  @ApiProperty({ type: 'string', nullable: true, example: null }) meta: null;
+  @ApiProperty({ type: 'string', nullable: true, example: null }) expire_time: null;
 }
 
 export class VaultTokenView extends VaultAnswer {
@@ -144,8 +139,7 @@ export class VaultCapabilitiesView extends VaultAnswer {
 
 export class VaultMountParam {
   /** @example transit */
-  @Matches(/^\w[\w.-]{0,199}$/)
-  mount: string;
+  @Matches(/^\w[\w.-]{0,199}$/) mount: string;
 }
 
 export class VaultMountData {
@@ -155,8 +149,7 @@ export class VaultMountData {
   path: string;
   /** @example 'Signing keys' */
   description: string;
-  @ApiProperty({ type: 'string', nullable: true, example: null })
-  options: null;
+  @ApiProperty({ type: 'string', nullable: true, example: null }) options: null;
 }
 
 export class VaultMountView extends VaultAnswer {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
 import { oid, sequence, tagged } from '../../formats/asn1/der-writer.js';
 import { type DerElement, derElements } from '../../formats/asn1/der-reader.js';
+import { type FileHash, fileHashIn } from './indirect-data.js';
 import { isRsa, type SignatureFormatWriter } from './signature-format.js';
 import { attribute, contentType, messageDigest, signedAttributes, signedData } from './signed-data.js';
 
@@ -47,12 +47,10 @@ export const authenticode: SignatureFormatWriter = {
   },
 };
 
-export interface ExtractedData {
+/** ExtractedData is the Authenticode hash of a file, with the structure that is signed. */
+export interface ExtractedData extends FileHash {
   /** SpcIndirectDataContent, DER. */
   readonly content: Buffer;
-  /** The Authenticode hash of the file. */
-  readonly digest: Buffer;
-  readonly algorithm: FormatDigest;
 }
 
 /**
@@ -63,14 +61,7 @@ export function readExtractedData(bytes: Buffer): ExtractedData {
   const outer = only(bytes);
   const [first, second] = derElements(outer.contents);
   const content = first?.raw.equals(SIGNED_DATA) === true ? contentOf(second) : outer;
-  const [, digestInfo] = derElements(content.contents);
-  const [identifier, digest] = derElements(required(digestInfo).contents);
-  const [algorithmId] = derElements(required(identifier).contents);
-  const algorithm = FORMAT_DIGESTS.find((name) => algorithmId?.raw.equals(oid(DIGEST_OID[name])));
-  if (algorithm === undefined) throw new RangeError('the hash of the file is none of SHA-256, SHA-384 and SHA-512');
-  if (digest?.contents.length !== createHash(algorithm).digest().length)
-    throw new RangeError('the hash of the file has the wrong length');
-  return { content: Buffer.from(content.raw), digest: Buffer.from(digest.contents), algorithm };
+  return { content: Buffer.from(content.raw), ...fileHashIn(content) };
 }
 
 function contentOf(explicit: DerElement | undefined): DerElement {

@@ -90,7 +90,7 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
   if (callers !== undefined && !callers.some((one) => askers.includes(one)))
     throw forbidden('key-policy.caller', '/key', `the key "${key.name}" is not for this caller`);
   assertVerified(key, use);
-  if (fileNames !== undefined && !fileNames.some((pattern) => fits(use.metadata['filename'], pattern)))
+  if (fileNames !== undefined && !namesOf(use).every((name) => fileNames.some((pattern) => fits(name, pattern))))
     throw forbidden(
       'key-policy.file-name',
       '/metadata/filename',
@@ -115,6 +115,13 @@ function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse
   if (unmet === undefined) return;
   const detail = `the key "${name}" is for runs with the claim ${unmet.claim} ${list(unmet.values)} alone`;
   throw forbidden('key-policy.claim', '/key', detail);
+}
+
+/** The names of the files that are signed. A statement about several files has a name for each; one of a caller's own has the name in its metadata. */
+function namesOf({ format, metadata }: KeyUse): unknown[] {
+  const { filename, subjects } = metadata;
+  if (format !== 'attestation' || !Array.isArray(subjects)) return [filename];
+  return subjects.map((subject: unknown) => (subject as { readonly name?: unknown } | null)?.name);
 }
 
 function fits(name: unknown, pattern: string): boolean {

@@ -6,7 +6,7 @@ import { isId } from '../../platform/database/new-id.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
@@ -202,7 +202,7 @@ export class SigningKeyReader {
   async get(id: string): Promise<SigningKeyWithVersion> {
     const rows: VersionRow[] = await this.db.query(`${SELECT} WHERE v.version = k.version AND k.id = $1`, [id]);
     if (rows[0] !== undefined) return this.withKey(rows[0]);
-    throw new Problem('missing', 'signing-key.missing', 'There is no signing key with this id.');
+    throw missing('signing-key');
   }
 
   /** Every version, newest first. */

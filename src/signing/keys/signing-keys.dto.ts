@@ -1,14 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
+import { Matches } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { Int, Moment, Nested, OneOf, Optional } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
 import { Nullable } from '../../platform/http/body-shape.js';
-import { IsDateTime } from '../../platform/http/field-rules.js';
-import type { Page } from '../../platform/http/cursors.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { KeyConstraintsBody } from './key-constraints.dto.js';
-import { KEY_PURPOSES, type KeyPurpose, SIGNING_KEY_STATES, type SigningKeyState } from './signing-key.entity.js';
+import { KEY_PURPOSES, type KeyPurpose, type SigningKeyState } from './signing-key.entity.js';
 import type { KeyUsage, KeyVersion, SigningKeyWithVersion } from './signing-key.reader.js';
 
 /** The example key of RFC 7517 appendix A.1. */
@@ -20,53 +20,23 @@ export class CreateSigningKeyBody {
     message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
   })
   name: string;
-
-  @ApiProperty({ enum: KEY_TYPES, example: 'ec-p256' })
-  @IsIn(KEY_TYPES)
-  type: KeyType;
-
+  @OneOf(KEY_TYPES, { example: 'ec-p256' }) type: KeyType;
   /** What it signs: `signing` code and documents alike; `timestamping` and `certificates` keys sign nothing that callers send. It cannot be changed later. */
-  @ApiProperty({ enum: KEY_PURPOSES, required: false, default: 'signing' })
-  @IsOptional()
-  @IsIn(KEY_PURPOSES)
-  purpose?: KeyPurpose = 'signing';
-
+  @Optional(OneOf(KEY_PURPOSES, { default: 'signing' })) purpose?: KeyPurpose = 'signing';
   /** The key signs from then on. @example 2027-01-01T00:00:00Z */
-  @IsOptional()
-  @IsDateTime()
-  notBefore?: Date;
-
+  @Optional(Moment()) notBefore?: Date;
   /** The key signs until then. @example 2029-01-01T00:00:00Z */
-  @IsOptional()
-  @IsDateTime()
-  notAfter?: Date;
-
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => KeyConstraintsBody)
-  constraints?: KeyConstraintsBody;
+  @Optional(Moment()) notAfter?: Date;
+  @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
 }
 
 export class ChangeSigningKeyBody {
   /** null takes the date away. @example 2027-01-01T00:00:00Z */
-  @ApiProperty({ type: Date, nullable: true, required: false })
-  @IsOptional()
-  @Nullable()
-  @IsDateTime()
-  notBefore?: Date | null;
-
+  @Optional(Moment({ nullable: true })) @Nullable() notBefore?: Date | null;
   /** null takes the date away. @example 2029-01-01T00:00:00Z */
-  @ApiProperty({ type: Date, nullable: true, required: false })
-  @IsOptional()
-  @Nullable()
-  @IsDateTime()
-  notAfter?: Date | null;
-
+  @Optional(Moment({ nullable: true })) @Nullable() notAfter?: Date | null;
   /** Replaces all constraints; {} takes them away. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => KeyConstraintsBody)
-  constraints?: KeyConstraintsBody;
+  @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
 }
 
 export const ACTIVATIONS = ['now', 'with-certificate'] as const;
@@ -77,19 +47,12 @@ export class RotateSigningKeyBody {
    * When the new version takes over: `now`, or as soon as its certificate is imported, so that there is no gap. Absent:
    * `with-certificate` when the present version has one.
    */
-  @ApiProperty({ enum: ACTIVATIONS, required: false })
-  @IsOptional()
-  @IsIn(ACTIVATIONS)
-  activate?: Activation;
+  @Optional(OneOf(ACTIVATIONS)) activate?: Activation;
 }
 
 export class DestroySigningKeyBody {
   /** Days for which it can still be called off. @example 30 */
-  @IsOptional()
-  @IsInt()
-  @Min(7)
-  @Max(30)
-  days?: number = 30;
+  @Optional(Int(7, 30)) days?: number = 30;
 }
 
 export class KeyEvidenceView implements KeyEvidence {
@@ -119,26 +82,20 @@ export class SigningKeyView {
   id: string;
   /** @example release-2027 */
   name: string;
-  @ApiProperty({ enum: KEY_TYPES })
   type: KeyType;
-  @ApiProperty({ enum: KEY_PURPOSES })
   purpose: KeyPurpose;
   /** The version that signs. @example 1 */
   version: number;
-  @ApiProperty({ enum: SIGNING_KEY_STATES })
   state: SigningKeyState;
   notBefore?: Date;
   notAfter?: Date;
-  @ApiProperty({ type: KeyConstraintsBody })
-  constraints: KeyConstraints;
+  @ApiProperty({ type: KeyConstraintsBody }) constraints: KeyConstraints;
   /** What its quota and cap count; absent in lists and for keys without them. */
   usage?: KeyUsageView;
   /** SubjectPublicKeyInfo, PEM; absent until the key is made. */
-  @ApiProperty({ required: false, example: EXAMPLE_KEY })
-  publicKey?: string;
+  @ApiProperty({ required: false, example: EXAMPLE_KEY }) publicKey?: string;
   /** Where the private key is: in the HSM, or in the database, made in software and sealed by a key of the HSM. */
-  @ApiProperty({ enum: ['hsm', 'sealed-software'], example: 'hsm' })
-  protection: 'hsm' | 'sealed-software';
+  @ApiProperty({ enum: ['hsm', 'sealed-software'], example: 'hsm' }) protection: 'hsm' | 'sealed-software';
   /** What the token said of the private key when it was made. */
   evidence?: KeyEvidenceView;
   /** The certificate of this version, see /api/v1/certificates. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -154,40 +111,17 @@ export class SigningKeyView {
   revision: number;
 
   static of(key: SigningKeyWithVersion, usage?: KeyUsage): SigningKeyView {
-    const { keyId: id, name, type, purpose, version, state, createdAt, revision, evidence } = key;
-    return {
+    const { keyId: id, evidence, type } = key;
+    return viewOf(SigningKeyView, present(key), {
       id,
-      name,
-      type,
-      purpose,
-      version,
-      state,
-      notBefore: key.notBefore ?? undefined,
-      notAfter: key.notAfter ?? undefined,
-      constraints: key.constraints,
       usage: usage !== undefined && Object.keys(usage).length > 0 ? usage : undefined,
       publicKey: pem(key.publicKey),
       protection: (evidence?.local ?? !isMlDsa(type)) ? 'hsm' : 'sealed-software',
-      evidence: evidence ?? undefined,
-      certificateId: key.certificateId ?? undefined,
-      certificateExpiresAt: key.certificateExpiresAt ?? undefined,
-      destroyAt: key.destroyAt ?? undefined,
-      destroyedAt: key.destroyedAt ?? undefined,
-      createdAt,
-      revision,
-    };
+    });
   }
 }
 
-export class SigningKeyPage {
-  items: SigningKeyView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<SigningKeyWithVersion>): SigningKeyPage {
-    return { items: page.items.map((key) => SigningKeyView.of(key)), nextCursor: page.nextCursor };
-  }
-}
+export class SigningKeyPage extends PageOf(SigningKeyView) {}
 
 const VERSION_STATES = ['GENERATING', 'NEXT', 'CURRENT', 'PREVIOUS', 'DESTROYED', 'FAILED'] as const;
 
@@ -195,7 +129,6 @@ export class KeyVersionView {
   /** @example 2 */
   version: number;
   /** NEXT waits for its certificate; PREVIOUS signs nothing new; what PREVIOUS and DESTROYED signed still verifies. */
-  @ApiProperty({ enum: VERSION_STATES })
   state: (typeof VERSION_STATES)[number];
   /** SubjectPublicKeyInfo, PEM. @example "-----BEGIN PUBLIC KEY-----" */
   publicKey?: string;
@@ -204,14 +137,8 @@ export class KeyVersionView {
   createdAt: Date;
 
   static of(key: KeyVersion): KeyVersionView {
-    const { version, publicKey, certificateId, createdAt } = key;
-    return {
-      version,
-      state: versionState(key),
-      publicKey: pem(publicKey),
-      certificateId: certificateId ?? undefined,
-      createdAt,
-    };
+    const { publicKey } = key;
+    return viewOf(KeyVersionView, present(key), { state: versionState(key), publicKey: pem(publicKey) });
   }
 }
 

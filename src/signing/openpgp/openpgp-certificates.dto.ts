@@ -1,20 +1,9 @@
-import { ApiProperty } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsIn,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  MaxLength,
-} from 'class-validator';
+import { Matches } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { REVOCATION_REASONS, type RevocationReason } from '../../formats/openpgp/certificate.js';
-import type { Page } from '../../platform/http/cursors.js';
-import { IsDateTime } from '../../platform/http/field-rules.js';
-import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
+import type { SigningStatus } from '../model/signing-request.entity.js';
 import type { OpenPgpCertificate } from './openpgp-certificate.js';
 import type { UserIdCertificationOrder, RevocationOrder } from './openpgp-certificates.service.js';
 import type { RequestedStatement } from './openpgp-statements.repository.js';
@@ -24,19 +13,11 @@ const REASONS = Object.keys(REVOCATION_REASONS) as RevocationReason[];
 
 export class CertifyUserIdsBody {
   /** Who the key belongs to: by convention a name and an address of mail. @example ["Example Ltd releases <releases@example.org>"] */
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_USER_IDS)
-  @ArrayUnique()
-  @IsString({ each: true })
-  @Length(3, 200, { each: true })
+  @ListOf(Text(3, 200), { min: 1, max: MAX_USER_IDS, unique: true })
   @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be one line of text without control characters' })
   userIds: string[];
-
   /** The end of the key, in every user ID that is named here; without it the key does not expire. @example 2031-01-01T00:00:00Z */
-  @IsOptional()
-  @IsDateTime()
-  expiresAt?: Date;
+  @Optional(Moment()) expiresAt?: Date;
 
   toOrder(): UserIdCertificationOrder {
     const { userIds, expiresAt } = this;
@@ -48,15 +29,9 @@ export class CertifyUserIdsBody {
 
 export class RevokeOpenPgpBody {
   /** `compromised` makes all signatures of the key invalid, also earlier ones; the others those from now on. */
-  @ApiProperty({ enum: REASONS })
-  @IsIn(REASONS)
-  reason: RevocationReason;
-
+  @OneOf(REASONS) reason: RevocationReason;
   /** In your words; everybody can read it. @example 'The key was replaced by that of 2031.' */
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  text?: string;
+  @Optional(Text(0, 200)) text?: string;
 
   toOrder(): RevocationOrder {
     return { reason: this.reason, text: this.text ?? '' };
@@ -67,21 +42,15 @@ export class OpenPgpStatementView {
   /** Absent for a revocation. @example 'Example Ltd releases <releases@example.org>' */
   userId?: string;
   /** That of its signing request. */
-  @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
   /** See /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
   /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
 
-  static of({ userId, status, requestId, approvalId }: RequestedStatement): OpenPgpStatementView {
-    return {
-      userId: userId ?? undefined,
-      // Without a request it is as good as failed: the same call asks again.
-      status: status ?? 'FAILED',
-      requestId: requestId ?? undefined,
-      approvalId: approvalId ?? undefined,
-    };
+  static of(row: RequestedStatement): OpenPgpStatementView {
+    const { status } = row;
+    return viewOf(OpenPgpStatementView, present(row), { status: status ?? 'FAILED' });
   }
 }
 
@@ -120,12 +89,4 @@ export class OpenPgpCertificateView {
   }
 }
 
-export class OpenPgpCertificatePage {
-  items: OpenPgpCertificateView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<OpenPgpCertificate>): OpenPgpCertificatePage {
-    return { items: page.items.map((one) => OpenPgpCertificateView.of(one)), nextCursor: page.nextCursor };
-  }
-}
+export class OpenPgpCertificatePage extends PageOf(OpenPgpCertificateView) {}

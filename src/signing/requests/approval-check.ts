@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import { approvalHash, ApprovalsService, type GrantedApproval, textHash } from '../../approvals/approvals.service.js';
+import { ApprovalsService, type GrantedApproval } from '../../approvals/approvals.service.js';
+import { approvalHash, textHash } from '../../approvals/model/approval-text.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { SIGNING_ACTOR } from '../model/signing-jobs.js';

@@ -57,6 +57,11 @@ export class ClaimCheck {
     return rows.filter(({ id }) => !refusals.has(id));
   }
 
+  /** The revision of all policies by which claims are judged now. */
+  async policySet(tx: EntityManager): Promise<number> {
+    return (await this.approvals.judgeNow(tx, 'signing-request', [])).revision;
+  }
+
   /** Ids of the requests that a policy of this moment wants approved. */
   private async unapproved(tx: EntityManager, rows: readonly ClaimedRow[]): Promise<string[]> {
     if (rows.length === 0) return [];

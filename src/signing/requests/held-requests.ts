@@ -10,7 +10,7 @@ import {
 } from '../../approvals/subjects/approval-subject.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { useOfRequest } from './shown-request.js';
 import { SWEEP_AFTER_MS, SIGNING_ACTOR, SIGNING_QUEUE } from '../model/signing-jobs.js';
@@ -49,7 +49,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
       const request = known.get(id.toLowerCase());
       if (request !== undefined && (isOwnedBy(caller, request) || mayDo(caller.scopes, 'audit:read')))
         return [useOfRequest(request)];
-      throw new Problem('missing', 'signing-request.missing', `There is no signing request ${id} among yours.`);
+      throw missing('signing-request');
     });
   }
 

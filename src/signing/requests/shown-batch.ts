@@ -2,9 +2,9 @@ import type { ShownSubject } from '../../approvals/approvals.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { GrowingRoot, leafHash } from '../../verifier/merkle-tree.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
-import { onOneLine, shownRequest } from './shown-request.js';
+import { shownRequest } from './shown-request.js';
 import type { Envelope } from './signing-attempt.js';
-import { shorten } from '../../platform/text/truncate.js';
+import { nameInTitle } from '../../platform/text/truncate.js';
 
 /** A request that waits for the approval of its batch. */
 export interface BatchedRequest {
@@ -81,6 +81,6 @@ function rootOf(lines: readonly ManifestLine[]): string {
 }
 
 function namesOf(lines: readonly ManifestLine[]): string {
-  const named = lines.slice(0, MAX_NAMED).map(({ file, digest }) => shorten(onOneLine(file ?? digest), 60));
+  const named = lines.slice(0, MAX_NAMED).map(({ file, digest }) => nameInTitle(file ?? digest, 60));
   return `${named.join(', ')}${lines.length > MAX_NAMED ? ', …' : ''}`;
 }

@@ -13,6 +13,7 @@ it.each([
   ['a name that is longer than a title', `${'a'.repeat(100)}.exe`, `${'a'.repeat(79)}…`],
   ['characters that turn the text round', 'photo\u202egpj.exe', 'photo gpj.exe'],
   ['line separators', 'a\u2028b\nc', 'a b c'],
+  ['URLs, which mail programs would make links of', 'a: see https://evil.example/1', 'a: see https: //evil.example/1'],
 ])('the title of an approval shows %s', (_, filename, shown) => {
   expect(titled(filename)).toBe(`Sign ${shown} with the key release`);
 });

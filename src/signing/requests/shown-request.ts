@@ -3,7 +3,7 @@ import type { ShownSubject } from '../../approvals/approvals.service.js';
 import { type KeyUseToApprove, signingUse } from '../../approvals/subjects/key-use.port.js';
 import type { Envelope } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
-import { shorten } from '../../platform/text/truncate.js';
+import { nameInTitle } from '../../platform/text/truncate.js';
 
 /**
  * The document that approvers see of a request and that their approval covers: every column that decides which bytes the HSM gets, what is
@@ -50,14 +50,7 @@ const MAX_NAME_LENGTH = 80;
 function nameOf({ metadata, reference, algorithm, digest }: SigningRequest): string {
   const { filename } = metadata;
   const plain = typeof filename === 'string' && filename !== '' ? filename : reference;
-  return plain === null
-    ? `${algorithm} ${digest.toString('hex').slice(0, 16)}…`
-    : shorten(onOneLine(plain), MAX_NAME_LENGTH);
-}
-
-/** A name from outside as it stands in a title: without invisible characters, and with one space for many, by which its end would be out of sight. */
-export function onOneLine(name: string): string {
-  return name.replaceAll(/[\p{C}\s]+/gu, ' ').trim();
+  return plain === null ? `${algorithm} ${digest.toString('hex').slice(0, 16)}…` : nameInTitle(plain, MAX_NAME_LENGTH);
 }
 
 /** SHA-256, base64. */

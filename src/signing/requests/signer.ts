@@ -12,6 +12,7 @@ import { SigningKeyReader, type SigningVaultKey } from '../keys/signing-key.read
 import { backoffMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
+import { assertNotExpired } from '../certificates/certificate-chain.js';
 
 /** Makes one attempt at a request whose intent is committed: the HSM signs, and the format's container goes around the signature. */
 @Injectable()
@@ -68,6 +69,8 @@ export class Signer {
   private async orderOf(format: WrappedFormat, request: Claimed, key: SigningVaultKey): Promise<FormatOrder> {
     const { digest, algorithm, scheme, envelope } = request;
     if (!isFormatDigest(algorithm)) throw new Error(`the format ${format} was accepted with ${algorithm}`);
+    const chain = (await this.certificates.chain(request.certificateId)) ?? [];
+    if (FORMAT_WRITERS[format].needsCertificate) assertNotExpired(chain);
     return {
       digest,
       algorithm,
@@ -76,7 +79,7 @@ export class Signer {
       publicKey: key.publicKey,
       madeAt: key.madeAt,
       keyName: keyNameOf(request.keyId, request.keyVersion),
-      chain: (await this.certificates.chain(request.certificateId)) ?? [],
+      chain,
       content: envelope?.content ?? undefined,
     };
   }

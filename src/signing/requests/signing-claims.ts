@@ -152,11 +152,11 @@ export class SigningClaims {
       [WORKER_ID, leaseMs(this.config), ...parameters],
     );
     const rows = await this.checks.passed(tx, await withEnvelopes(tx, await this.approvals.cleared(tx, claimed)));
-    await this.recordIntents(tx, rows);
+    if (rows.length > 0) await this.recordIntents(tx, rows, await this.checks.policySet(tx));
     return rows;
   }
 
-  private recordIntents(tx: EntityManager, rows: Claimed[]): Promise<void> {
+  private recordIntents(tx: EntityManager, rows: Claimed[], policySet: number): Promise<void> {
     return this.audit.append(
       tx,
       rows.map(({ id, attempt, correlation }) => ({
@@ -164,7 +164,7 @@ export class SigningClaims {
         actor: SIGNING_ACTOR,
         target: { kind: 'signing-request', id },
         correlation,
-        detail: { from: 'QUEUED', to: 'PROCESSING', attempt },
+        detail: { from: 'QUEUED', to: 'PROCESSING', attempt, policySet },
       })),
     );
   }

@@ -171,7 +171,7 @@ async function refusalOf(tx: EntityManager, items: readonly NewSigningRequest[])
     : new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
 }
 
-function acceptedEntry({ row, envelope, caller, keyFacts }: NewSigningRequest): NewEntry {
+function acceptedEntry({ row, envelope, caller, keyFacts, policies }: NewSigningRequest): NewEntry {
   const { id, status, attempt, keyId, keyName, keyVersion, algorithm, scheme, format, composed, metadata } = row;
   return {
     action: 'signing.accepted',
@@ -197,6 +197,8 @@ function acceptedEntry({ row, envelope, caller, keyFacts }: NewSigningRequest): 
       ...loggedIdentity(row.identity),
       enveloped: envelope !== undefined,
       composed: composed || undefined,
+      // Revision of all policies; absent where no policy is asked.
+      policySet: policies,
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import {
   SigningEnvelope,
@@ -107,9 +107,9 @@ export class SigningRequestsReader {
   /** The request about this digest by this version of a key, whoever made it: the one that is signed, or else the newest that has not failed. */
   async about(
     { keyId, version: keyVersion }: { readonly keyId: string; readonly version: number },
-    digest: Buffer,
+    signed: Pick<SigningRequest, 'digest' | 'algorithm' | 'scheme'>,
   ): Promise<SigningRequest | undefined> {
-    const where = { digest, keyId, keyVersion, format: 'raw', status: Not<SigningStatus>('FAILED') } as const;
+    const where = { ...signed, keyId, keyVersion, format: 'raw', status: Not<SigningStatus>('FAILED') } as const;
     const found = await this.db.manager.find(SigningRequest, { where, order: { id: 'DESC' }, take: MAX_SAME });
     return found.find(({ status }) => status === 'SIGNED') ?? found[0];
   }
@@ -152,7 +152,7 @@ export class SigningRequestsReader {
   private async read(caller: Caller, id: string): Promise<SigningRequest> {
     const request = await this.db.manager.findOneBy(SigningRequest, { id });
     if (request !== null && (isOwnedBy(caller, request) || seesAll(caller))) return request;
-    throw new Problem('missing', 'signing-request.missing', 'There is no signing request with this id among yours.');
+    throw missing('signing-request');
   }
 }
 

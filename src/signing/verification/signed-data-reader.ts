@@ -15,6 +15,7 @@ import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.j
 import { type CertificateId, readSigningCertificate, SIGNING_CERTIFICATE } from '../formats/signing-certificate.js';
 import { BadSignature, type SignatureClaim, type SignatureReader } from './signature-readers.js';
 
+const DATA = oid('1.2.840.113549.1.7.1');
 const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
@@ -27,13 +28,17 @@ const CONTEXT_1 = 0xa1;
 interface TakenApart extends SignatureClaim {
   /** EncapsulatedContentInfo: the content, when it is in there. */
   readonly content: DerElement | undefined;
+  /** eContentType, DER. */
+  readonly contentType: Buffer;
   /** The messageDigest attribute. */
   readonly messageDigest: Buffer;
 }
 
 /** Detached CMS: the messageDigest attribute is the file's digest. */
 export const readCms: SignatureReader = ({ digest, algorithm, signature }) => {
-  const { content, messageDigest, ...claim } = takeApart(signature, TIMESTAMP_TOKEN);
+  const { content, contentType, messageDigest, ...claim } = takeApart(signature, TIMESTAMP_TOKEN);
+  if (!contentType.equals(DATA))
+    throw new BadSignature('its content type is not id-data: it is no signature of a file');
   if (content !== undefined) throw new BadSignature('the CMS is not detached');
   if (claim.algorithm !== algorithm || !messageDigest.equals(digest))
     throw new BadSignature('its messageDigest is that of another file');
@@ -42,7 +47,7 @@ export const readCms: SignatureReader = ({ digest, algorithm, signature }) => {
 
 /** Authenticode: the content holds the file's hash, and its own hash is the messageDigest. */
 export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature }) => {
-  const { content, messageDigest, ...claim } = takeApart(signature, RFC3161_TIMESTAMP);
+  const { content, contentType: _type, messageDigest, ...claim } = takeApart(signature, RFC3161_TIMESTAMP);
   if (content === undefined) throw new BadSignature('it has no SpcIndirectDataContent');
   const extracted = readExtractedData(content.raw);
   if (extracted.algorithm !== algorithm || !extracted.digest.equals(digest))
@@ -61,7 +66,9 @@ function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   const [signer, ...more] = derElements(required(fields.at(-1)).contents);
   if (signer === undefined || more.length > 0) throw new BadSignature('it does not have one signer');
   const content = explicitContent === undefined ? undefined : derElements(explicitContent.contents)[0];
-  return { ...readSigner(signer, { certificates, contentType: required(contentType), tokenAttribute }), content };
+  const encapsulated = required(contentType);
+  const read = readSigner(signer, { certificates, contentType: encapsulated, tokenAttribute });
+  return { ...read, content, contentType: encapsulated.raw };
 }
 
 interface SignerContext {
@@ -74,7 +81,7 @@ interface SignerContext {
 function readSigner(
   signer: DerElement,
   { certificates, contentType, tokenAttribute }: SignerContext,
-): Omit<TakenApart, 'content'> {
+): Omit<TakenApart, 'content' | 'contentType'> {
   const [, issuerAndSerial, digestId, attributes, signatureId, value, unsigned] = derElements(signer.contents);
   if (attributes?.tag !== CONTEXT_0) throw new BadSignature('it has no signed attributes');
   const algorithm = digestNamed(required(digestId));

@@ -6,6 +6,7 @@ import type { SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { schemeOfFormat } from '../formats/format-writers.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
+import { keyPurposesFor } from '../keys/signing-key.entity.js';
 import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { digestAlgorithm, digestBytes, schemeFor } from '../requests/sign-request-validator.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
@@ -46,6 +47,9 @@ export interface Subject {
   readonly file: Omit<FileToVerify, 'scheme'>;
   readonly format: SignatureFormat;
   readonly signers: readonly [CandidateSigner, ...CandidateSigner[]];
+  /** The key that the caller named, also by a request; the configured key if the service has to find the key. */
+  readonly wanted: KnownKey;
+  readonly isNamed: boolean;
   readonly timestampToken?: Buffer;
 }
 
@@ -94,7 +98,9 @@ export class VerificationSubjects {
     if (signature === undefined) throw missing('/signature', 'send the signature that is to be verified');
     const [first, ...others] = order.key === undefined ? await this.signersOf(digest, order) : [];
     const file = { digest, algorithm, signature };
-    return { file, format, signers: [first ?? (await this.named(order)), ...others], timestampToken };
+    const isNamed = order.key !== undefined;
+    const wanted = await this.keys.known(order.key);
+    return { file, format, signers: [first ?? (await this.named(order)), ...others], wanted, isNamed, timestampToken };
   }
 
   private async named({ key: nameOrId, format, scheme: asked, version }: VerificationOrder): Promise<CandidateSigner> {
@@ -103,14 +109,17 @@ export class VerificationSubjects {
     return { key, scheme, versions: await this.versionsOf([key.id], version) };
   }
 
-  /** The keys that signed this digest, as far as the service knows: a caller who verifies need not know which it was. */
-  private async signersOf(digest: Buffer, { scheme, version }: VerificationOrder): Promise<CandidateSigner[]> {
+  /**
+   * The keys that signed this digest, so that a caller who verifies need not know which it was. A key for another purpose than code and documents
+   * must be named: its signature over a digest says nothing about a file.
+   */
+  private async signersOf(digest: Buffer, { scheme, version, format }: VerificationOrder): Promise<CandidateSigner[]> {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(
       `SELECT DISTINCT k.id, k.name, k.type, r.scheme FROM (
          SELECT key_id, scheme FROM signing_request
          WHERE digest = $1 AND status = 'SIGNED' AND NOT composed AND ($2::text IS NULL OR scheme = $2) LIMIT ${MAX_REQUESTS}) r
-       JOIN signing_key k ON k.id = r.key_id ORDER BY k.id LIMIT ${MAX_SIGNERS}`,
-      [digest, scheme ?? null],
+       JOIN signing_key k ON k.id = r.key_id AND k.purpose = ANY($3) ORDER BY k.id LIMIT ${MAX_SIGNERS}`,
+      [digest, scheme ?? null, keyPurposesFor(format === 'openpgp' ? 'openpgp' : undefined)],
     );
     const versions = await this.versionsOf([...new Set(rows.map(({ id }) => id))], version);
     return rows.map(({ scheme: used, ...key }) => ({
@@ -131,6 +140,8 @@ export class VerificationSubjects {
       file: { digest, algorithm, signature, message: await this.messageOf(request) },
       format,
       signers: [signer],
+      wanted: signer.key,
+      isNamed: true,
       timestampToken: order.timestamp ?? request.timestampToken ?? undefined,
     };
   }

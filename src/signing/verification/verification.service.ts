@@ -41,6 +41,7 @@ export interface Verification {
   /** Every check is. */
   readonly valid: boolean;
   readonly checks: readonly VerificationCheck[];
+  /** The key that made the signature; if none did, the key that the caller named or the configured one. */
   readonly key: { readonly id: string; readonly name: string; readonly version?: number };
   /** The time in a timestamp that verified. */
   readonly signedBefore?: Date;
@@ -82,7 +83,7 @@ export class VerificationService {
     if (made instanceof BadSignature) return refused(subject, made.message);
     const { key, version, claim } = made;
     const checks: VerificationCheck[] = [
-      { check: 'signature', ok: true, detail: `by version ${version.version} of the key` },
+      { check: 'signature', ok: true, detail: `by version ${version.version} of the key "${key.name}"` },
     ];
     const signedBefore = await this.checkTimestamp(claim, checks);
     const at = signedBefore ?? this.clock.now();
@@ -97,7 +98,7 @@ export class VerificationService {
     };
   }
 
-  private makerOf({ file, format, signers, timestampToken }: Subject): MadeBy | BadSignature {
+  private makerOf({ file, format, signers, wanted, isNamed, timestampToken }: Subject): MadeBy | BadSignature {
     for (const { key, scheme, versions } of signers) {
       const taken = takeApart(format, { ...file, scheme });
       if (taken instanceof BadSignature) return taken;
@@ -107,9 +108,11 @@ export class VerificationService {
       if (version === undefined) continue;
       return { key, version, claim: { ...taken, timestampToken: timestampToken ?? taken.timestampToken } };
     }
-    const names = [...new Set(signers.map(({ key }) => `"${key.name}"`))];
-    const keys = names.length === 1 ? `the key ${names[0]}` : `the keys ${names.join(', ')}`;
-    return new BadSignature(`no version of ${keys} that counts here made this signature`);
+    return new BadSignature(
+      isNamed
+        ? `no version of the key "${wanted.name}" that counts here made this signature`
+        : 'no key that signs code or documents made this signature; name the key if it is for another purpose',
+    );
   }
 
   private async checkTimestamp(claim: SignatureClaim, checks: VerificationCheck[]): Promise<Date | undefined> {
@@ -139,6 +142,8 @@ function takeApart(format: SignatureFormat, file: FileToVerify): SignatureClaim 
   }
 }
 
-function refused({ signers: [{ key }] }: Subject, detail: string): Verification {
-  return { valid: false, checks: [{ check: 'signature', ok: false, detail }], key: { id: key.id, name: key.name } };
+/** refused names no key but the one that the caller named, or the configured one: only those who may see the requests learn which keys signed a digest. */
+function refused({ wanted }: Subject, detail: string): Verification {
+  const key = { id: wanted.id, name: wanted.name };
+  return { valid: false, checks: [{ check: 'signature', ok: false, detail }], key };
 }

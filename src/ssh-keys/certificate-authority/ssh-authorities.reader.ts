@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, Not } from 'typeorm';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { keyFileLine } from '../../platform/ssh/authorized-keys-file.js';
 import { publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { SshCertificate } from './ssh-certificate.entity.js';
@@ -26,7 +26,7 @@ export class SshAuthoritiesReader {
   async get(id: string): Promise<SshAuthority> {
     const authority = await this.db.manager.findOneBy(SshAuthority, { id });
     if (authority !== null) return authority;
-    throw new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
+    throw missing('ssh-ca');
   }
 
   /** Newest first. */

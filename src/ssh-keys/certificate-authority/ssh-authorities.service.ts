@@ -6,7 +6,7 @@ import type { Caller } from '../../access/caller.js';
 import { type KeyIdentity, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { SshAuthority } from './ssh-authority.entity.js';
@@ -81,7 +81,7 @@ export function entry(action: string, id: string, detail: Record<string, unknown
 
 export async function authorityRefusalOf(tx: EntityManager, id: string): Promise<Problem> {
   if (await tx.existsBy(SshAuthority, { id })) return inactive();
-  return new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
+  return missing('ssh-ca');
 }
 
 export function inactive(): Problem {

@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsOptional, Matches } from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
+import { Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { OneOf, Optional } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import type { AuthorityOrder } from './ssh-authorities.service.js';
 import {
@@ -17,17 +19,10 @@ export class CreateSshAuthorityBody {
     message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
   })
   name: string;
-
   /** What it certifies: keys of users, or of hosts. */
-  @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' })
-  @IsIn(CERTIFICATE_KINDS)
-  kind: CertificateKind;
-
+  @OneOf(CERTIFICATE_KINDS, { example: 'user' }) kind: CertificateKind;
   /** Type of its key. */
-  @ApiProperty({ enum: AUTHORITY_KEY_TYPES, required: false, default: 'ec-p256' })
-  @IsOptional()
-  @IsIn(AUTHORITY_KEY_TYPES)
-  type?: AuthorityKeyType = 'ec-p256';
+  @Optional(OneOf(AUTHORITY_KEY_TYPES, { default: 'ec-p256' })) type?: AuthorityKeyType = 'ec-p256';
 
   toOrder(): AuthorityOrder {
     return { name: this.name, kind: this.kind, type: this.type ?? 'ec-p256' };
@@ -39,10 +34,8 @@ export class SshAuthorityView {
   id: string;
   /** @example people-2027 */
   name: string;
-  @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' })
-  kind: CertificateKind;
-  @ApiProperty({ enum: AUTHORITY_STATES, example: 'ACTIVE' })
-  state: AuthorityState;
+  @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' }) kind: CertificateKind;
+  @ApiProperty({ enum: AUTHORITY_STATES, example: 'ACTIVE' }) state: AuthorityState;
   /** @example 'ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBEmKSENjQEezOmxkZMy7opKgwFB9nkt5YRrYMjNuG5N87uRgg6CLrbo5wAdT/y6v0mKV0U2w0WZ2YB/++Tpockg=' */
   publicKey: string;
   /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
@@ -50,25 +43,16 @@ export class SshAuthorityView {
   /** @example 2026-11-20T14:00:00Z */
   createdAt: Date;
 
-  static of({ id, name, kind, state, publicKey, createdAt }: SshAuthority): SshAuthorityView {
+  static of(row: SshAuthority): SshAuthorityView {
+    const { publicKey } = row;
     const key = sshPublicKeyOfSpki(publicKey);
-    return { id, name, kind, state, publicKey: publicKeyLine(key), fingerprint: sshFingerprintOf(key.blob), createdAt };
+    return viewOf(SshAuthorityView, row, { publicKey: publicKeyLine(key), fingerprint: sshFingerprintOf(key.blob) });
   }
 }
 
-export class SshAuthorityPage {
-  items: SshAuthorityView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<SshAuthority>): SshAuthorityPage {
-    return { items: page.items.map((item) => SshAuthorityView.of(item)), nextCursor: page.nextCursor };
-  }
-}
+export class SshAuthorityPage extends PageOf(SshAuthorityView) {}
 
 export class RetireSshAuthorityBody {
   /** `RETIRING`: issues nothing more and is still trusted. `RETIRED`: hosts need not trust it any more. */
-  @ApiProperty({ enum: ['RETIRING', 'RETIRED'], example: 'RETIRING' })
-  @IsIn(['RETIRING', 'RETIRED'])
-  state: 'RETIRING' | 'RETIRED';
+  @OneOf(['RETIRING', 'RETIRED'], { example: 'RETIRING' }) state: 'RETIRING' | 'RETIRED';
 }

@@ -1,21 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
-import {
-  approvalHash,
-  type ApprovalRequirement,
-  ApprovalsService,
-  type PolicyJudgement,
-} from '../../approvals/approvals.service.js';
+import { type ApprovalRequirement, ApprovalsService, type PolicyJudgement } from '../../approvals/approvals.service.js';
+import { approvalHash } from '../../approvals/model/approval-text.js';
 import { type KeyUseToApprove, usesOfCertificate } from '../../approvals/subjects/key-use.port.js';
 import type { Caller } from '../../access/caller.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { newId } from '../../platform/database/new-id.js';
 import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
-import { shorten } from '../../platform/text/truncate.js';
+import { nameInTitle, shorten } from '../../platform/text/truncate.js';
 import type { SshAuthority } from './ssh-authority.entity.js';
 import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
 
 const MAX_TITLE_LENGTH = 200;
+const MAX_NAME_LENGTH = 80;
 
 /** What decides whether a certificate needs approval: columns of its row, and its request. */
 type JudgedCertificate = Pick<SshCertificate, 'keyId' | 'principals' | 'renews'>;
@@ -57,7 +54,8 @@ export class SshCertificateApprovals {
     const id = newId();
     const { keyId, principals } = certificate;
     const order = { id, kind: 'ssh-certificate' as const, subjectId: certificate.id, demand };
-    const title = `Certify the SSH key of ${keyId} for ${principals.join(', ')}`;
+    const names = principals.map((one) => nameInTitle(one, MAX_NAME_LENGTH));
+    const title = `Certify for ${names.join(', ')} the SSH key of ${nameInTitle(keyId, MAX_NAME_LENGTH)}`;
     const shown = documentOf(authority, certificate);
     await this.approvals.request(tx, caller, { ...order, title: shorten(title, MAX_TITLE_LENGTH), shown });
     return id;

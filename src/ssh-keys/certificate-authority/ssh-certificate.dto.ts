@@ -1,20 +1,18 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
   IsArray,
-  IsIn,
   IsOptional,
-  IsString,
   Matches,
   MaxLength,
   MinDate,
   ValidateBy,
-  ValidateNested,
 } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { ListOf, Moment, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
-import { IsDateTime, OneKeyLine } from '../../platform/http/field-rules.js';
+import { OneKeyLine } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { parseNetwork } from '../../formats/addresses/address.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
@@ -38,10 +36,7 @@ const areNetworks = (text: unknown) =>
 /** What a host may do about its certificate without anybody. */
 export class SshRenewalTermsBody {
   /** No certificate by renewal lasts longer. @example 2028-01-01T00:00:00Z */
-  @IsDateTime()
-  @MinDate(new Date(0))
-  until: Date;
-
+  @Moment() @MinDate(new Date(0)) until: Date;
   /** Addresses that a renewal may come from. Absent: any. @example 192.0.2.7 */
   @IsOptional()
   @MaxLength(1000)
@@ -58,17 +53,9 @@ export class SshRenewalTermsBody {
 
 export class IssueSshCertificateBody {
   /** The key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
-  @IsString()
-  @MaxLength(20_000)
-  @OneKeyLine()
-  publicKey: string;
-
+  @Text(0, 20_000) @OneKeyLine() publicKey: string;
   /** Who it is: sshd writes it into its log. @example ann@example.org */
-  @IsString()
-  @MaxLength(255)
-  @Matches(PRINTABLE, { message: 'must be printable ASCII' })
-  keyId: string;
-
+  @Text(0, 255) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) keyId: string;
   /** Login names that it opens, or names of the host. */
   @ApiProperty({ type: [String], example: ['ann'], maxItems: 256 })
   @IsArray()
@@ -76,41 +63,20 @@ export class IssueSshCertificateBody {
   @ArrayMaxSize(256)
   @Matches(NAME, { each: true, message: 'must be names' })
   principals: string[];
-
   /** @example 2027-01-01T00:00:00Z */
-  @IsDateTime()
-  @MinDate(new Date(0))
-  validAfter: Date;
-
+  @Moment() @MinDate(new Date(0)) validAfter: Date;
   /** @example 2027-01-02T00:00:00Z */
-  @IsDateTime()
-  @MinDate(new Date(0))
-  validBefore: Date;
-
+  @Moment() @MinDate(new Date(0)) validBefore: Date;
   /** Users: addresses that it is good from. @example 192.0.2.0/24 */
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
   sourceAddress?: string;
-
   /** Users: the one command that it runs. @example /usr/bin/backup */
-  @IsOptional()
-  @MaxLength(1000)
-  @Matches(PRINTABLE, { message: 'must be printable ASCII' })
-  forceCommand?: string;
-
+  @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
   /** Users: what it may do besides logging in. Absent: a terminal. */
-  @ApiProperty({ enum: EXTENSIONS, isArray: true, required: false, example: ['permit-pty'] })
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(EXTENSIONS.length)
-  @IsIn(EXTENSIONS, { each: true })
-  extensions?: Extension[];
-
+  @Optional(ListOf(OneOf(EXTENSIONS), { max: EXTENSIONS.length, example: ['permit-pty'] })) extensions?: Extension[];
   /** Hosts: lets the host renew the certificate itself, with the same names and life. Absent: it cannot. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => SshRenewalTermsBody)
-  renewal?: SshRenewalTermsBody;
+  @Optional(Nested(SshRenewalTermsBody)) renewal?: SshRenewalTermsBody;
 
   toOrder(): SshCertificateOrder {
     const { extensions = ['permit-pty'], renewal, ...order } = this;
@@ -137,8 +103,7 @@ export class SshCertificateView {
   keyId: string;
   /** Of the certified key. @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;
-  @ApiProperty({ type: [String], example: ['ann'] })
-  principals: string[];
+  @ApiProperty({ type: [String], example: ['ann'] }) principals: string[];
   /** @example 2027-01-01T00:00:00Z */
   validAfter: Date;
   /** @example 2027-01-02T00:00:00Z */
@@ -146,8 +111,7 @@ export class SshCertificateView {
   /** Content of the `-cert.pub` file; empty until it is signed. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t ann' */
   certificate: string;
   /** `ISSUED`: signed. `READY`: is being signed. `PENDING_APPROVAL`: people are asked. `FAILED`: is never signed. */
-  @ApiProperty({ enum: SHOWN_STATUSES, example: 'ISSUED' })
-  status: ShownStatus;
+  @ApiProperty({ enum: SHOWN_STATUSES, example: 'ISSUED' }) status: ShownStatus;
   /** The approval that it needs, where a policy asks for one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   /** Of hosts: until when the host may renew it itself. @example 2028-01-01T00:00:00.000Z */
@@ -160,24 +124,14 @@ export class SshCertificateView {
   failure?: SshCertificateFailure;
 
   static of(row: SshCertificate): SshCertificateView {
-    const { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate, approvalId } = row;
-    const { failureCode: code, failureDetail: detail, renews, request } = row;
-    return {
-      id,
-      serial,
-      keyId,
-      fingerprint,
-      principals,
-      validAfter,
-      validBefore,
+    const { certificate, request, failureCode: code, failureDetail: detail } = row;
+    return viewOf(SshCertificateView, present(row), {
       certificate: certificate ?? '',
       status: certificate === null ? row.status : 'ISSUED',
-      approvalId: approvalId ?? undefined,
       renewableUntil: request?.renewal?.until,
-      renews: renews ?? undefined,
       verified: request?.identity && VerifiedIdentityView.of(request.identity),
       failure: code === null ? undefined : { code, detail: detail ?? '' },
-    };
+    });
   }
 }
 
@@ -205,20 +159,12 @@ export class SshCertificatePage {
 /** What a host shows and proves to get its next certificate. */
 export class SshHostRenewalBody {
   /** The present certificate, as in the `-cert.pub` file. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t host' */
-  @IsString()
-  @MaxLength(20_000)
-  @OneKeyLine()
-  certificate: string;
-
+  @Text(0, 20_000) @OneKeyLine() certificate: string;
   /** When the host signed; within five minutes of now. @example 2027-01-01T00:00:00.000Z */
-  @IsDateTime()
-  signedAt: Date;
-
+  @Moment() signedAt: Date;
   /**
    * Of `ssh-keygen -Y sign -n host-renewal@sealwright -f KEY` over `SHA256:… TIME`: the SHA-256 of the certificate, base64 without padding, and
    * `signedAt` as YYYY-MM-DDTHH:MM:SS.sssZ. @example '-----BEGIN SSH SIGNATURE-----…'
    */
-  @IsString()
-  @MaxLength(20_000)
-  signature: string;
+  @Text(0, 20_000) signature: string;
 }

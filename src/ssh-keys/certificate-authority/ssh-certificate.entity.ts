@@ -1,5 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Actor } from '../../access/caller.js';
+import type { Actor, Caller } from '../../access/caller.js';
 import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
 /** READY: may be signed, or is. PENDING_APPROVAL: people are asked. FAILED: is never signed. */
@@ -12,6 +12,8 @@ export interface RenewalTerms {
   readonly until: string;
   /** Addresses and CIDRs that a renewal may come from, separated by commas; null: any. */
   readonly sourceAddress: string | null;
+  /** Id of the API key or OAuth client that ordered the first certificate; absent for other callers. */
+  readonly credential?: string;
 }
 
 /** The request beyond the columns, and the requester: everything that is needed to sign later. */
@@ -21,7 +23,7 @@ export interface CertificateRequest {
   readonly sourceAddress: string | null;
   readonly forceCommand: string | null;
   readonly extensions: readonly string[];
-  readonly requestedBy: Actor & { readonly ownerId: string };
+  readonly requestedBy: Actor & Pick<Caller, 'ownerId' | 'behind'>;
   /** X-Request-Id of the call. */
   readonly correlation: string;
   /** What an issuer proved of the requester; absent for callers that are no workloads. */

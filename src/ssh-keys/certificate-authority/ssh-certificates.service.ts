@@ -119,17 +119,22 @@ export function certificateEntry(certificate: SshCertificate) {
 }
 
 function requestOf(caller: Caller, order: SshCertificateOrder): CertificateRequest {
-  const { kind, id, name, ownerId, origin } = caller;
+  const { kind, id, name, ownerId, behind = [], origin } = caller;
   return {
     publicKey: order.publicKey,
     sourceAddress: order.sourceAddress ?? null,
     forceCommand: order.forceCommand ?? null,
     extensions: [...order.extensions].sort(),
-    requestedBy: { kind, id, name, ownerId },
+    requestedBy: { kind, id, name, ownerId, ...(behind.length === 0 ? {} : { behind: [...behind] }) },
     correlation: origin.requestId,
     ...(caller.identity === undefined ? {} : { identity: caller.identity }),
-    ...(order.renewal === undefined ? {} : { renewal: order.renewal }),
+    ...(order.renewal === undefined ? {} : { renewal: { ...credentialOf(caller), ...order.renewal } }),
   };
+}
+
+/** The terms of a renewal name the credential already. */
+function credentialOf({ kind, id }: Caller): Pick<RenewalTerms, 'credential'> {
+  return kind === 'api-key' || kind === 'oauth-client' ? { credential: id } : {};
 }
 
 async function takeSerial(tx: EntityManager, id: string): Promise<string> {

@@ -1,26 +1,17 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsIn,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Matches,
-  MaxLength,
-} from 'class-validator';
+import { IsOptional, Matches, MaxLength } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { IdRef, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
-import type { Page } from '../../platform/http/cursors.js';
 import { REVOCATION_KINDS, type RevocationKind, type SshRevocation } from './ssh-authority.entity.js';
 import type { Pushed } from './revocation-push.service.js';
 
 export class SshRevocationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' })
-  kind: RevocationKind;
+  @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' }) kind: RevocationKind;
   /** Serial in decimal, key id, or public key. @example "17" */
   value: string;
   /** @example left the team */
@@ -28,50 +19,28 @@ export class SshRevocationView {
   /** @example 2027-01-01T00:00:00Z */
   createdAt: Date;
 
-  static of({ id, kind, value, reason, createdAt }: SshRevocation): SshRevocationView {
-    return { id, kind, value, reason: reason ?? undefined, createdAt };
+  static of(row: SshRevocation): SshRevocationView {
+    return viewOf(SshRevocationView, present(row));
   }
 }
 
-export class SshRevocationPage {
-  items: SshRevocationView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<SshRevocation>): SshRevocationPage {
-    return { items: page.items.map((item) => SshRevocationView.of(item)), nextCursor: page.nextCursor };
-  }
-}
+export class SshRevocationPage extends PageOf(SshRevocationView) {}
 
 export class RevokeSshCertificateBody {
   /** What is refused: a certificate by serial or key id, or a key in every form. */
-  @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' })
-  @IsIn(REVOCATION_KINDS)
-  kind: RevocationKind;
-
+  @OneOf(REVOCATION_KINDS, { example: 'serial' }) kind: RevocationKind;
   /** Serial in decimal, key id, or public key. @example "17" */
+  @Text(0, 20_000)
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? withoutLineEnd(value) : value))
-  @IsString()
-  @MaxLength(20_000)
   @Matches(/^[\x20-\x7e]+$/, { message: 'must be printable ASCII' })
   value: string;
-
   /** @example left the team */
-  @IsOptional()
-  @IsString()
-  @MaxLength(500)
-  reason?: string;
+  @Optional(Text(0, 500)) reason?: string;
 }
 
 export class PushRevocationsBody {
   /** Managed hosts. */
-  @ApiProperty({ type: [String], example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'], maxItems: 200 })
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(200)
-  @IsUUID('all', { each: true })
-  hostIds: string[];
-
+  @ListOf(IdRef(), { min: 1, max: 200, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] }) hostIds: string[];
   /** Where you expect RevokedKeys of sshd_config to point. A host whose sshd names another file is left as it is. Absent: whatever its sshd names. @example /etc/ssh/revoked_keys */
   @IsOptional()
   @MaxLength(500)

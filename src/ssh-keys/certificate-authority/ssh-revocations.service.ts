@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { publicKeyFault, readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { revocationList } from './revocation-list.js';
 import { entry } from './ssh-authorities.service.js';
@@ -38,7 +38,7 @@ export class SshRevocationsService {
         `UPDATE ssh_authority SET list_version = list_version + 1 WHERE id = $1`,
         [authorityId],
       );
-      if (found !== 1) throw missing();
+      if (found !== 1) throw missing('ssh-ca');
       await tx.query(
         `INSERT INTO ssh_revocation (id, authority_id, kind, value, reason) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
         [newId(), authorityId, kind, canonical, reason ?? null],
@@ -50,7 +50,7 @@ export class SshRevocationsService {
   /** The list as sshd reads it. sshd takes one list only, so it contains the revocations of all authorities of this kind. */
   async list(authorityId: string): Promise<Buffer> {
     const authority = await findAuthority(this.db.manager, authorityId);
-    if (authority === null) throw missing();
+    if (authority === null) throw missing('ssh-ca');
     return this.listOfKind(authority.kind);
   }
 
@@ -98,10 +98,6 @@ function lineOf(publicKey: string): string {
   const detail = publicKeyFault(publicKey);
   const errors = [{ pointer: '/value', detail }];
   throw new Problem('malformed', 'ssh-key.unreadable', `/value: ${detail}.`, { errors });
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
 }
 
 function deleted({ authorityId }: RevocationRecord): Problem {

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Page } from '../../platform/http/cursors.js';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { FINDING_RULES, type FindingRule, FINDING_SEVERITIES, type FindingSeverity } from './finding-rules.js';
 import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyLogin, type SshKeyState } from './ssh-key.entity.js';
 import type { SshKeyFinding } from './ssh-key-findings.js';
@@ -10,17 +11,15 @@ const POSSESSIONS = ['claimed', 'proven'] as const;
 type FilePossession = (typeof POSSESSIONS)[number];
 
 export class SshKeyFindingView {
-  @ApiProperty({ enum: FINDING_RULES, example: 'unrestricted' })
-  rule: FindingRule;
-  @ApiProperty({ enum: FINDING_SEVERITIES, example: 'LOW' })
-  severity: FindingSeverity;
+  @ApiProperty({ enum: FINDING_RULES, example: 'unrestricted' }) rule: FindingRule;
+  @ApiProperty({ enum: FINDING_SEVERITIES, example: 'LOW' }) severity: FindingSeverity;
   /** The line or file that it is about. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   locationId?: string;
   /** @example 'Neither from=, command= nor restrict narrows the line.' */
   detail: string;
 
-  static of({ rule, severity, locationId, detail }: SshKeyFinding): SshKeyFindingView {
-    return { rule, severity, locationId: locationId ?? undefined, detail };
+  static of(row: SshKeyFinding): SshKeyFindingView {
+    return viewOf(SshKeyFindingView, present(row));
   }
 }
 
@@ -36,8 +35,8 @@ export class SshKeyLoginView {
   /** The line of the host's log. @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og' */
   evidence: string;
 
-  static of({ hostId, account, at, source, evidence }: SshKeyLogin): SshKeyLoginView {
-    return { hostId, account, at, source, evidence };
+  static of(row: SshKeyLogin): SshKeyLoginView {
+    return viewOf(SshKeyLoginView, row);
   }
 }
 
@@ -57,10 +56,8 @@ export class SshKeyView {
   /** @example payments-team */
   owner?: string;
   /** Who holds the private half. */
-  @ApiProperty({ enum: CUSTODIES, example: 'host' })
-  custody: Custody;
-  @ApiProperty({ enum: SSH_KEY_STATES, example: 'ACTIVE' })
-  state: SshKeyState;
+  @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
+  @ApiProperty({ enum: SSH_KEY_STATES, example: 'ACTIVE' }) state: SshKeyState;
   /** The key that took its place. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
   /** The oldest sign of it: when it was seen first, or the date of a file of root. A public key carries no date of its own. @example 2024-03-01T08:00:00Z */
@@ -93,22 +90,13 @@ export class SshKeyView {
   }
 }
 
-export class SshKeyPage {
-  items: SshKeyView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<ShownSshKey>): SshKeyPage {
-    return { items: page.items.map((key) => SshKeyView.of(key)), nextCursor: page.nextCursor };
-  }
-}
+export class SshKeyPage extends PageOf(SshKeyView) {}
 
 export class SshKeyLocationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** `authorized-key`: a line that lets it in; `private-key`: a file of which its host says that it holds the private half. */
-  @ApiProperty({ enum: LOCATION_KINDS, example: 'authorized-key' })
-  kind: LocationKind;
+  @ApiProperty({ enum: LOCATION_KINDS, example: 'authorized-key' }) kind: LocationKind;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId: string;
   /** @example deploy */
@@ -124,8 +112,7 @@ export class SshKeyLocationView {
   /** Whether a passphrase protects the private key. @example true */
   passphrase?: boolean;
   /** Of a private key file: `claimed`: the host says so, and whoever owns the file can make it say so; `proven`: it was signed with, at `provenAt`. */
-  @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' })
-  possession?: FilePossession;
+  @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' }) possession?: FilePossession;
   /** @example 2026-11-20T14:00:00Z */
   provenAt?: Date;
   /** As the file says; whoever owns it can set it. @example 2026-01-05T09:30:00Z */
@@ -138,36 +125,14 @@ export class SshKeyLocationView {
   goneAt?: Date;
 
   static of(location: SshKeyLocation): SshKeyLocationView {
-    const { id, kind, hostId, account, path, firstSeen, lastSeen } = location;
-    return {
-      id,
-      kind,
-      hostId,
-      account,
-      path,
-      line: location.line ?? undefined,
-      options: location.options ?? undefined,
-      comment: location.comment ?? undefined,
-      passphrase: location.passphrase ?? undefined,
+    const { kind } = location;
+    return viewOf(SshKeyLocationView, present(location), {
       possession: kind === 'private-key' ? (location.provenAt === null ? 'claimed' : 'proven') : undefined,
-      provenAt: location.provenAt ?? undefined,
-      modifiedAt: location.modifiedAt ?? undefined,
-      firstSeen,
-      lastSeen,
-      goneAt: location.goneAt ?? undefined,
-    };
+    });
   }
 }
 
-export class SshKeyLocationPage {
-  items: SshKeyLocationView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<SshKeyLocation>): SshKeyLocationPage {
-    return { items: page.items.map((row) => SshKeyLocationView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class SshKeyLocationPage extends PageOf(SshKeyLocationView) {}
 
 export class OpenedAccountView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -191,8 +156,7 @@ export class SshKeyAccessView {
   /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;
   /** Who holds the private half, as far as people said. */
-  @ApiProperty({ enum: CUSTODIES, example: 'host' })
-  custody: Custody;
+  @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   /** @example payments-team */
   owner?: string;
   /** Files that hold the private half, or are claimed to. */

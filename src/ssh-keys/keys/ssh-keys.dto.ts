@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString, IsUUID, Matches, MaxLength, ValidateIf } from 'class-validator';
+import { IsOptional, IsString, Matches, MaxLength, ValidateIf } from 'class-validator';
+import { IdRef, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { FINDING_RULES, type FindingRule } from './finding-rules.js';
@@ -10,48 +11,22 @@ export class SshKeysQuery extends PageQuery {
   @IsOptional()
   @Matches(/^SHA256:[A-Za-z0-9+/]{43}$/, { message: 'must be SHA256: and 43 characters of base64' })
   fingerprint?: string;
-
   /** Keys that this rule speaks of. */
-  @ApiProperty({ enum: FINDING_RULES, required: false })
-  @IsOptional()
-  @IsIn(FINDING_RULES)
-  finding?: FindingRule;
-
+  @Optional(OneOf(FINDING_RULES)) finding?: FindingRule;
   /** Keys that are on this host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsUUID()
-  hostId?: string;
-
+  @Optional(IdRef()) hostId?: string;
   /** @example payments-team */
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  owner?: string;
-
-  @ApiProperty({ enum: SSH_KEY_STATES, required: false })
-  @IsOptional()
-  @IsIn(SSH_KEY_STATES)
-  state?: SshKeyState;
+  @Optional(Text(0, 200)) owner?: string;
+  @Optional(OneOf(SSH_KEY_STATES)) state?: SshKeyState;
 }
 
 export class EnterSshKeyBody {
   /** As in a .pub file. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
-  @IsString()
-  @MaxLength(20_000)
-  @OneKeyLine()
-  publicKey: string;
-
+  @Text(0, 20_000) @OneKeyLine() publicKey: string;
   /** Who answers for it. @example payments-team */
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  owner?: string;
-
+  @Optional(Text(0, 200)) owner?: string;
   /** Who holds the private half. */
-  @ApiProperty({ enum: CUSTODIES, required: false, example: 'human' })
-  @IsOptional()
-  @IsIn(CUSTODIES)
-  custody?: Custody;
+  @Optional(OneOf(CUSTODIES, { example: 'human' })) custody?: Custody;
 }
 
 export class AssignSshKeyBody {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import type { FindingRule } from './finding-rules.js';
 import { SshKeyFinding } from './ssh-key-findings.js';
 import { SshKey, SshKeyLogin, type SshKeyState } from './ssh-key.entity.js';
@@ -64,7 +64,7 @@ export class SshKeysReader {
 
   async get(id: string): Promise<ShownSshKey> {
     const [shown] = await this.shown([await this.key(id)]);
-    if (shown === undefined) throw missing();
+    if (shown === undefined) throw missing('ssh-key');
     return shown;
   }
 
@@ -99,7 +99,7 @@ export class SshKeysReader {
 
   private async key(id: string): Promise<SshKey> {
     const key = await this.db.manager.findOneBy(SshKey, { id });
-    if (key === null) throw missing();
+    if (key === null) throw missing('ssh-key');
     return key;
   }
 
@@ -127,7 +127,3 @@ export class SshKeysReader {
 
 /** Places of one key that one answer shows. */
 const MAX_PLACES = 5000;
-
-function missing(): Problem {
-  return new Problem('missing', 'ssh-key.missing', 'There is no SSH key with this id.');
-}

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { keyBitsOf, sshFingerprintOf, publicKeyFault, readPublicKeyLine } from '../../formats/ssh/public-key.js';
@@ -82,8 +82,6 @@ export class SshKeysService {
   }
 
   private async absence(id: string): Promise<Problem> {
-    return (await this.db.manager.existsBy(SshKey, { id }))
-      ? staleProblem(`/v1/keys/${id}`)
-      : new Problem('missing', 'ssh-key.missing', 'There is no SSH key with this id.');
+    return (await this.db.manager.existsBy(SshKey, { id })) ? staleProblem(`/v1/keys/${id}`) : missing('ssh-key');
   }
 }

@@ -6,7 +6,7 @@ import type { Claims } from '../../access/identity/verified-identity.js';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -69,7 +69,7 @@ export class SshLoginRulesService {
   async read(id: string, tx: EntityManager = this.db.manager): Promise<SshLoginRule> {
     const rule = await tx.findOneBy(SshLoginRule, { id });
     if (rule !== null) return rule;
-    throw new Problem('missing', 'ssh-login-rule.missing', 'There is no such rule.');
+    throw missing('ssh-login-rule');
   }
 
   /** Newest first. */

@@ -1,20 +1,12 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsObject } from 'class-validator';
-import { JsonAtMost } from '../../platform/http/field-rules.js';
+import { JsonObject, OneOf } from '../../platform/http/fields/fields.js';
 import { RULE_FAULTS, type RuleVerdict } from './login-principals.js';
 import { LOGIN_SUBJECTS, type LoginSubject } from './ssh-login-rule.entity.js';
 
 /** A caller as a rule sees one. */
 export class TriedCallerBody {
-  @ApiProperty({ enum: LOGIN_SUBJECTS })
-  @IsIn(LOGIN_SUBJECTS)
-  subject: LoginSubject;
-
+  @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
   /** The claims of a workload's token, or `email` and `sub` of a person. They are not kept. */
-  @ApiProperty({ type: 'object', additionalProperties: true, example: { email: 'ann@example.org' } })
-  @IsObject()
-  @JsonAtMost(12_288)
-  claims: Record<string, unknown>;
+  @JsonObject(12_288, { example: { email: 'ann@example.org' } }) claims: Record<string, unknown>;
 }
 
 export class TriedRuleView {
@@ -28,7 +20,6 @@ export class RuleVerdictView {
   rule: TriedRuleView;
   accepted: boolean;
   /** The first reason where it gives nothing. */
-  @ApiProperty({ enum: RULE_FAULTS, required: false })
   fault?: (typeof RULE_FAULTS)[number];
   /** The claim that does not fit. @example ref */
   claim?: string;

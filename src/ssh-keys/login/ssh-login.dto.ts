@@ -1,26 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-  ValidateBy,
-  ValidateNested,
-} from 'class-validator';
+import { IsOptional, Matches, MaxLength, ValidateBy } from 'class-validator';
+import { Flag, IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
-import type { Page } from '../../platform/http/cursors.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { EXTENSIONS } from '../certificate-authority/ssh-certificate.dto.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from '../certificate-authority/ssh-certificate.js';
@@ -34,74 +16,33 @@ const isPrincipal = (text: unknown) => typeof text === 'string' && faultOfPrinci
 
 export class SshLoginRuleBody {
   /** @example 'deploy jobs' */
-  @IsString()
-  @Length(1, 100)
-  @Matches(/^[^\p{C}]+$/u)
-  name: string;
-
+  @Text(1, 100) @Matches(/^[^\p{C}]+$/u) name: string;
   /** The authority that certifies: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsUUID()
-  authorityId: string;
-
+  @IdRef() authorityId: string;
   /** Workloads, by the claims of their token; or people, by `email` and `sub` (their id). */
-  @ApiProperty({ enum: LOGIN_SUBJECTS })
-  @IsIn(LOGIN_SUBJECTS)
-  subject: LoginSubject;
-
+  @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
   /** All must be met. */
-  @ApiProperty({ type: [ClaimConditionBody] })
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(20)
-  @ValidateNested({ each: true })
-  @Type(() => ClaimConditionBody)
-  conditions: ClaimConditionBody[];
-
+  @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
   /** Login names: as they are, or with claims in braces (`ci-{project_id}`, `{email:local}`). @example ["deploy"] */
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(20)
-  @IsString({ each: true })
-  @Length(1, 255, { each: true })
+  @ListOf(Text(1, 255), { min: 1, max: 20 })
   @ValidateBy(
     { name: 'principals', validator: { validate: isPrincipal, defaultMessage: () => 'must be names' } },
     { each: true },
   )
   principals: string[];
-
   /** Life of the certificates. @example 900 */
-  @IsInt()
-  @Min(60)
-  @Max(MAX_LIFE_SECONDS)
-  lifeSeconds: number;
-
+  @Int(60, MAX_LIFE_SECONDS) lifeSeconds: number;
   /** Addresses that the certificates are good from. @example 192.0.2.0/24 */
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
   sourceAddress?: string;
-
   /** true: good from the address that asks alone. */
-  @IsOptional()
-  @IsBoolean()
-  bindAddress?: boolean = false;
-
+  @Optional(Flag()) bindAddress?: boolean = false;
   /** The one command that they run. @example /usr/bin/deploy */
-  @IsOptional()
-  @MaxLength(1000)
-  @Matches(PRINTABLE, { message: 'must be printable ASCII' })
-  forceCommand?: string;
-
+  @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
   /** What the certificates permit besides running commands. Absent: a terminal (`permit-pty`) for people, nothing for workloads. */
-  @ApiProperty({ enum: EXTENSIONS, isArray: true, required: false, example: ['permit-pty'] })
-  @IsOptional()
-  @IsArray()
-  @ArrayUnique()
-  @IsIn(EXTENSIONS, { each: true })
-  extensions?: string[];
-
-  @IsOptional()
-  @IsBoolean()
-  enabled?: boolean = true;
+  @Optional(ListOf(OneOf(EXTENSIONS), { unique: true, example: ['permit-pty'] })) extensions?: string[];
+  @Optional(Flag()) enabled?: boolean = true;
 
   toOrder(): SshLoginRuleOrder {
     const { name, authorityId, subject, principals, lifeSeconds } = this;
@@ -120,7 +61,6 @@ export class SshLoginRuleView {
   name: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   authorityId: string;
-  @ApiProperty({ enum: LOGIN_SUBJECTS })
   subject: LoginSubject;
   conditions: ClaimConditionBody[];
   /** @example ["deploy"] */
@@ -132,8 +72,7 @@ export class SshLoginRuleView {
   bindAddress: boolean;
   /** @example /usr/bin/deploy */
   forceCommand: string | null;
-  @ApiProperty({ enum: EXTENSIONS, isArray: true })
-  extensions: string[];
+  @ApiProperty({ enum: EXTENSIONS, isArray: true }) extensions: string[];
   enabled: boolean;
   /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
   version: number;
@@ -161,32 +100,13 @@ export class SshLoginRuleView {
   }
 }
 
-export class SshLoginRulePage {
-  items: SshLoginRuleView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of({ items, nextCursor }: Page<SshLoginRule>): SshLoginRulePage {
-    return { items: items.map((rule) => SshLoginRuleView.of(rule)), nextCursor };
-  }
-}
+export class SshLoginRulePage extends PageOf(SshLoginRuleView) {}
 
 export class SshLoginBody {
   /** Your key. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
-  @IsString()
-  @MaxLength(20_000)
-  @OneKeyLine()
-  publicKey: string;
-
+  @Text(0, 20_000) @OneKeyLine() publicKey: string;
   /** Name or id of the rule, where several are about you. @example 'deploy jobs' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  rule?: string;
-
+  @Optional(Text(1, 100)) rule?: string;
   /** What the certificate is for: to log in, or to be known by as a host. */
-  @ApiProperty({ enum: CERTIFICATE_KINDS, required: false, default: 'user' })
-  @IsOptional()
-  @IsIn(CERTIFICATE_KINDS)
-  kind?: CertificateKind = 'user';
+  @Optional(OneOf(CERTIFICATE_KINDS, { default: 'user' })) kind?: CertificateKind = 'user';
 }

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { Int, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { RotationTermsBody, type WindowBody } from '../rotation/api/rotations.dto.js';
 import type { NewRotationPolicy, ShownHeldBackKey } from './rotation-policies.service.js';
@@ -9,28 +9,13 @@ const DAY = 24 * 3600;
 
 export class RotationPolicyBody extends RotationTermsBody {
   /** @example "Once a year" */
-  @IsString()
-  @Length(1, 100)
-  name: string;
-
+  @Text(1, 100) name: string;
   /** Older keys are rotated. @example 365 */
-  @IsInt()
-  @Min(1)
-  @Max(3650)
-  maxAgeDays: number;
-
+  @Int(1, 3650) maxAgeDays: number;
   /** Only keys of this owner. @example payments-team */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  keyOwner?: string;
-
+  @Optional(Text(1, 200)) keyOwner?: string;
   /** Rotations that it orders within an hour, at most; 5 by default. @example 5 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(100)
-  mostPerHour?: number;
+  @Optional(Int(1, 100)) mostPerHour?: number;
 
   static orderOf(body: RotationPolicyBody): NewRotationPolicy {
     const { name, maxAgeDays, keyOwner = null, mostPerHour = 5, window } = body;
@@ -66,8 +51,7 @@ export class RotationPolicyView {
   mostPerHour: number;
   /** @example 86400 */
   overlapSeconds: number;
-  @ApiProperty({ enum: ['halt', 'skip'], example: 'halt' })
-  onFailure: 'halt' | 'skip';
+  @ApiProperty({ enum: ['halt', 'skip'], example: 'halt' }) onFailure: 'halt' | 'skip';
   /** @example false */
   ignoreManagers: boolean;
   window?: WindowBody;

@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { HeldBackKey, RotationPolicy } from './rotation-policy.entity.js';
@@ -60,7 +60,7 @@ export class RotationPoliciesService {
   async get(id: string, tx: EntityManager = this.db.manager): Promise<RotationPolicy> {
     const policy = await tx.findOneBy(RotationPolicy, { id });
     if (policy !== null) return policy;
-    throw new Problem('missing', 'rotation-policy.missing', 'There is no rotation policy with this id.');
+    throw missing('rotation-policy');
   }
 
   /** Newest first. */

@@ -91,8 +91,8 @@ export class HostRenewalService {
 
 /** Whoever asked for the first certificate stands behind its renewals, and never approves one. */
 function hostOf({ keyId, fingerprint, request }: SshCertificate, origin: Origin): Caller {
-  const ownerId = request?.requestedBy.ownerId ?? '';
-  return { kind: 'anonymous', id: `ssh-host:${fingerprint}`, name: keyId, ownerId, scopes: new Set(), origin };
+  const { ownerId = '', behind = [] } = request?.requestedBy ?? {};
+  return { kind: 'anonymous', id: `ssh-host:${fingerprint}`, name: keyId, ownerId, behind, scopes: new Set(), origin };
 }
 
 function unreadable(): Problem {

@@ -36,9 +36,20 @@ export class RenewalReasons {
       );
     if (await this.reader.isRevoked(authority, certificate))
       throw new Problem('forbidden', 'ssh-renewal.revoked', 'The certificate, or its key, was revoked.');
-    if (await this.rights.holds(certificate.request?.requestedBy.ownerId ?? '', ['ssh-ca:issue'])) return;
+    if (await this.mayStillIssue(certificate)) return;
     await this.alert(authority, certificate);
     throw new Problem('forbidden', 'ssh-renewal.paused', PAUSED);
+  }
+
+  /** Whoever is behind the order, and the API key or client that made it: a revoked key has no rights. */
+  private async mayStillIssue({ request }: SshCertificate): Promise<boolean> {
+    if (request === null) return false;
+    const { requestedBy, renewal } = request;
+    const { kind, id, ownerId, behind = [] } = requestedBy;
+    const credential = renewal?.credential ?? (kind === 'api-key' || kind === 'oauth-client' ? id : undefined);
+    for (const giver of [ownerId, ...behind, ...(credential === undefined ? [] : [credential])])
+      if (!(await this.rights.holds(giver, ['ssh-ca:issue']))) return false;
+    return true;
   }
 
   private alert(authority: SshAuthority, { keyId, fingerprint, validBefore }: SshCertificate): Promise<void> {

@@ -1,13 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, MaxLength } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { Config } from '../../platform/config/config.js';
 import type { InstanceRow } from '../../platform/instances/instance.repository.js';
 
 export class MailTestBody {
   /** Who gets the mail. @example ada@example.com */
-  @IsEmail()
-  @MaxLength(254)
-  recipient: string;
+  @IsEmail() @MaxLength(254) recipient: string;
 }
 
 export class MailTestView {
@@ -23,8 +22,7 @@ export class SettingsView {
   /** @example http://localhost:9090 */
   publicUrl: string;
   /** Origins that browsers may call from; empty in prod. */
-  @ApiProperty({ type: String, isArray: true, example: ['http://localhost:4200'] })
-  corsOrigins: string[];
+  @ApiProperty({ type: String, isArray: true, example: ['http://localhost:4200'] }) corsOrigins: string[];
   /** @example 24 */
   jwtExpirationHours: number;
   /** Signing key for requests that name none. @example default */
@@ -39,18 +37,12 @@ export class SettingsView {
   hsmDeadlineMs: number;
 
   static of(config: Config): SettingsView {
-    return {
-      profile: config.profile,
-      role: config.role,
-      publicUrl: config.publicUrl,
+    return viewOf(SettingsView, config, {
       corsOrigins: config.isProd ? [] : config.corsOrigins,
-      jwtExpirationHours: config.jwtExpirationHours,
-      defaultKey: config.defaultKey,
-      signingMaxAgeHours: config.signingMaxAgeHours,
       tokenLabel: config.pkcs11TokenLabel,
       hsmSessions: config.pkcs11Sessions,
       hsmDeadlineMs: config.pkcs11DeadlineMs,
-    };
+    });
   }
 }
 
@@ -73,8 +65,8 @@ export class InstanceView {
   /** How far its clock is ahead of the database's, in milliseconds. @example -3 */
   clockOffsetMs: number;
 
-  static of({ id, role, host, pid, version, schema, startedAt, seenAt, clockOffsetMs }: InstanceRow): InstanceView {
-    return { id, role, host, pid, version, schema, startedAt, seenAt, clockOffsetMs };
+  static of(row: InstanceRow): InstanceView {
+    return viewOf(InstanceView, row);
   }
 }
 

@@ -3,6 +3,7 @@ import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle
 import type { ReactNode } from 'react';
 import { useI18n } from '../i18n/i18n.js';
 import { Facts } from './facts.js';
+import { visibleText } from './visible-text.js';
 
 /** What the issuer of a workload's token proved, as the API shows it and as the hash of an approval covers it. */
 export interface Verified {
@@ -41,8 +42,8 @@ export function VerifiedIdentity({ identity: { trust, claims } }: { identity: Ve
   return (
     <Facts
       facts={[
-        [t('verified.trust'), trust.name],
-        ...names.map((name): [string, ReactNode] => [name, <ClaimText key={name} value={claims[name]} />]),
+        [t('verified.trust'), visibleText(trust.name)],
+        ...names.map((name): [string, ReactNode] => [visibleText(name), <ClaimText key={name} value={claims[name]} />]),
       ]}
     />
   );
@@ -56,7 +57,7 @@ const MOMENTS = ['ref', 'ref_path', 'branch'];
 export function VerifiedLine({ identity: { claims } }: { identity: Verified }) {
   const { t } = useI18n();
   const first = (names: readonly string[]) => names.map((name) => claims[name]).find((one) => typeof one === 'string');
-  const shown = [first(SOURCES), first(MOMENTS)].filter((one) => one !== undefined).join(' ');
+  const shown = visibleText([first(SOURCES), first(MOMENTS)].filter((one) => one !== undefined).join(' '));
   return (
     <Label color="green" icon={<CheckCircleIcon />} isCompact textMaxWidth="40ch">
       {t('verified.line', { shown })}
@@ -65,5 +66,5 @@ export function VerifiedLine({ identity: { claims } }: { identity: Verified }) {
 }
 
 function ClaimText({ value }: { value: unknown }) {
-  return <span className="sw-mono">{typeof value === 'string' ? value : JSON.stringify(value)}</span>;
+  return <span className="sw-mono">{visibleText(typeof value === 'string' ? value : JSON.stringify(value))}</span>;
 }

@@ -1,5 +1,8 @@
-/** Characters that reorder, hide or break text: controls, format characters (UAX #9, zero width), private-use and unassigned code points, line separators. */
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+/**
+ * Characters that reorder, hide or break text: controls, format characters (UAX #9, zero width), private-use and unassigned code points, line separators, and
+ * letters and marks without a glyph (Hangul fillers, variation selectors, the blank Braille pattern).
+ */
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** visibleText returns a text from outside with each character that has no glyph of its own as `⟨U+202E⟩`, so that people see what a hash covers. */
 export function visibleText(text: string): string {

@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length, Matches, MaxLength } from 'class-validator';
+import { Matches } from 'class-validator';
+import { viewOf } from '../../../platform/http/fields/view-of.js';
+import { Optional, Text } from '../../../platform/http/fields/fields.js';
 import { ROLE_NAMES, type RoleName } from '../../../access/scopes.js';
 import {
   hasOurKey,
@@ -18,8 +20,7 @@ import { ClaimRuleBody } from './identity-providers.dto.js';
 export class IdentityProviderView {
   /** @example example */
   name: string;
-  @ApiProperty({ enum: ['oidc', 'saml'] })
-  kind: IdentityProviderKind;
+  @ApiProperty({ enum: ['oidc', 'saml'] }) kind: IdentityProviderKind;
   /** @example 'Sign in with Example' */
   label: string;
   enabled: boolean;
@@ -38,31 +39,18 @@ export class IdentityProviderView {
   /** Redirect address to register at an OpenID Connect provider, or the assertion consumer service of SAML. @example https://sign.example.com/api/auth/oidc/callback/example */
   redirectUri: string;
   /** `shared`: this OpenID Connect provider still uses the redirect address of earlier versions. Register its own there, then set `redirect` to `own`. */
-  @ApiProperty({ enum: ['own', 'shared'] })
-  redirect: OidcRedirect;
+  @ApiProperty({ enum: ['own', 'shared'] }) redirect: OidcRedirect;
   /** The ETag. @example 3 */
   version: number;
 
   static of(provider: IdentityProvider, publicUrl: string): IdentityProviderView {
-    const { name, kind, label, enabled, settings, rules, defaultRoles, version } = provider;
+    const { rules, kind, settings, name } = provider;
     const shown = rules.map((rule) => ({ ...rule, roles: [...rule.roles] }));
     const redirect = kind === 'oidc' ? oidcRedirectOf(settings) : 'own';
     const redirectUri =
       kind === 'oidc' ? oidcRedirectUri(publicUrl, name, redirect) : `${publicUrl}/api/auth/saml/callback`;
     const hasSecret = kind === 'oidc' && !hasOurKey(settings) && provider.secret !== null;
-    return {
-      name,
-      kind,
-      label,
-      enabled,
-      settings,
-      rules: shown,
-      defaultRoles,
-      hasSecret,
-      redirectUri,
-      redirect,
-      version,
-    };
+    return viewOf(IdentityProviderView, provider, { rules: shown, hasSecret, redirectUri, redirect });
   }
 }
 
@@ -94,25 +82,18 @@ export class IdentityProviderTestView {
 
 export class ProviderNameParam {
   /** @example example */
-  @Matches(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/)
-  name: string;
+  @Matches(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/) name: string;
 }
 
 /** Confirms a change that ends the caller's own session. */
 export class ConfirmQuery {
   /** Name of the provider. Required to disable or remove the provider through which you are signed in. @example example */
-  @IsOptional()
-  @IsString()
-  @MaxLength(40)
-  confirm?: string;
+  @Optional(Text(0, 40)) confirm?: string;
 }
 
 export class StartTestBody {
   /** Path on this site to return to. The ticket of the result is in the fragment, as `#test=`. @example /settings/sign-in */
-  @IsOptional()
-  @IsString()
-  @MaxLength(500)
-  returnTo?: string;
+  @Optional(Text(0, 500)) returnTo?: string;
 }
 
 export class TestStartedView {
@@ -122,9 +103,7 @@ export class TestStartedView {
 
 export class TestTicketBody {
   /** The ticket from the fragment. @example sw_session_0a1b */
-  @IsString()
-  @Length(1, 200)
-  ticket: string;
+  @Text(1, 200) ticket: string;
 }
 
 export class TestProblemView {
@@ -148,8 +127,7 @@ export class SignInTrialView {
   /** @example example */
   provider: string;
   /** Why the sign-in would be refused; null if it would succeed. */
-  @ApiProperty({ type: () => TestProblemView, nullable: true, example: null })
-  problem: TestProblemView | null;
+  @ApiProperty({ type: () => TestProblemView, nullable: true, example: null }) problem: TestProblemView | null;
   /** The provider's identifier of the person; null if the response was refused. @example 'ada-248289761001' */
   subject: string | null;
   /** Verified claims or attributes. */
@@ -166,8 +144,7 @@ export class SignInTrialView {
   /** The rules that match. */
   matched: ClaimRuleBody[];
   /** The roles that the person would have. */
-  @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] })
-  roles: RoleName[];
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] }) roles: RoleName[];
   /** The groups that the person would have. @example ["release"] */
   groups: string[];
   /** The account that would be used; null if there would be none. */

@@ -8,9 +8,9 @@ import { FORM } from '../../oauth/oauth-parameters.js';
 import { SsoCookie } from '../../browser/cookies.js';
 import { OidcLogout } from '../oidc/oidc-logout.js';
 import { OidcService } from '../oidc/oidc.service.js';
-import { SsoBeginnings } from '../sign-in/sso-transactions.js';
 import { ProviderNameParam } from './identity-provider-views.dto.js';
 import { SignInPageFilter } from './sign-in-page.filter.js';
+import { SsoLogin } from './sso-login.js';
 import { FrontChannelQuery, OidcKeySetView, OidcKeysQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Bytes of a logout token. */
@@ -23,7 +23,7 @@ export class OidcController {
   constructor(
     private readonly cookie: SsoCookie,
     private readonly oidc: OidcService,
-    private readonly beginnings: SsoBeginnings,
+    private readonly login: SsoLogin,
     private readonly logout: OidcLogout,
   ) {}
 
@@ -37,8 +37,7 @@ export class OidcController {
     @Query() query: SsoLoginQuery,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.beginnings.assertMayBegin(originOf(request));
-    await this.cookie.leave(reply, await this.oidc.begin(query));
+    await this.login.start(request, reply, query, this.oidc);
   }
 
   /** Receives the response of an OpenID Connect provider that still uses the redirect address of earlier versions. */

@@ -5,12 +5,12 @@ import { originOf } from '../../../platform/http/origin.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../../platform/http/bodies/raw-body.js';
 import { Public } from '../../../access/access.js';
 import { FORM } from '../../oauth/oauth-parameters.js';
-import { SsoCookie } from '../../browser/cookies.js';
 import { fromForm, fromRedirect } from '../saml/saml-logout-message.js';
 import { SamlLogout } from '../saml/saml-logout.js';
 import { SamlService } from '../saml/saml.service.js';
 import { SsoBeginnings } from '../sign-in/sso-transactions.js';
 import { SignInPageFilter } from './sign-in-page.filter.js';
+import { SsoLogin } from './sso-login.js';
 import { SamlLogoutQuery, SamlMetadataQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Bytes of a posted response; providers with hundreds of groups write long ones. */
@@ -21,7 +21,7 @@ const MAX_MESSAGE_BYTES = 256 * 1024;
 @Controller('api/auth/saml')
 export class SamlController {
   constructor(
-    private readonly cookie: SsoCookie,
+    private readonly login: SsoLogin,
     private readonly saml: SamlService,
     private readonly beginnings: SsoBeginnings,
     private readonly logout: SamlLogout,
@@ -37,8 +37,7 @@ export class SamlController {
     @Query() query: SsoLoginQuery,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.beginnings.assertMayBegin(originOf(request));
-    await this.cookie.leave(reply, await this.saml.begin(query));
+    await this.login.start(request, reply, query, this.saml);
   }
 
   /** Takes the answer of a SAML 2.0 provider: the assertion consumer service. */

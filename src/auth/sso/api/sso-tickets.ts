@@ -24,17 +24,27 @@ export class SsoTickets {
     throw new Problem('unauthenticated', 'sso.unknown', 'This is no ticket for tokens; begin again.');
   }
 
-  /** @returns the Set-Cookie header, and the path to go to */
-  async session(
+  /**
+   * Completes a sign-in in the browser that began.
+   *
+   * @returns the Set-Cookie header, if the browser asked for a session in a cookie, and the URL to go to
+   */
+  async complete(
     ticket: string,
     browser: string | undefined,
     origin: Origin,
-  ): Promise<{ cookie: string | undefined; returnTo: string }> {
-    const { person, returnTo, sessionId } = await this.signIn.personWith(ticket, browser);
+  ): Promise<{ cookie: string | undefined; url: string }> {
+    const { forBrowser, returnTo } = await this.signIn.arrived(ticket, browser);
+    if (!forBrowser) return { cookie: undefined, url: `${returnTo}#ticket=${ticket}` };
+    return { cookie: await this.session(ticket, browser, origin), url: returnTo };
+  }
+
+  private async session(ticket: string, browser: string | undefined, origin: Origin): Promise<string | undefined> {
+    const { person, sessionId } = await this.signIn.personWith(ticket, browser);
     const secret = await (sessionId === null
       ? this.browsers.open(person, origin)
       : this.steppedUp(sessionId, person, origin));
-    return { cookie: secret === undefined ? undefined : this.cookie.with(secret), returnTo };
+    return secret === undefined ? undefined : this.cookie.with(secret);
   }
 
   /** A session with tokens keeps them; a browser's gets a new secret. */

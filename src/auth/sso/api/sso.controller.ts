@@ -53,7 +53,10 @@ export class SsoController {
     return TokenView.of(tokens);
   }
 
-  /** Exchanges the ticket for a session in a cookie, and leads the browser to where it wanted to go. */
+  /**
+   * Completes a sign-in in the browser. Verifies that the browser began the sign-in, opens a session in a cookie if it asked for one, and redirects
+   * to `returnTo`; a browser that asked for a ticket gets it in the fragment.
+   */
   @Get('sso/complete')
   @Public()
   @UseFilters(SignInPageFilter)
@@ -63,10 +66,10 @@ export class SsoController {
     @Res() reply: FastifyReply,
     @Query() { ticket }: CompleteQuery,
   ): Promise<void> {
-    const { cookie, returnTo } = await this.tickets.session(ticket, this.cookie.of(request), originOf(request));
-    await reply
-      .header('set-cookie', [this.cookie.gone(), ...(cookie === undefined ? [] : [cookie])])
-      .redirect(returnTo, 303);
+    const { cookie, url } = await this.tickets.complete(ticket, this.cookie.of(request), originOf(request));
+    if (!url.includes('#')) void reply.header('set-cookie', this.cookie.gone());
+    if (cookie !== undefined) void reply.header('set-cookie', cookie);
+    await reply.redirect(url, 303);
   }
 }
 

@@ -1,47 +1,27 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { OneOf, Optional, Text } from '../../../platform/http/fields/fields.js';
 
 export class SsoLoginQuery {
   /** Name of the identity provider; not needed when there is one. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 40)
-  provider?: string;
-
+  @Optional(Text(1, 40)) provider?: string;
   /** Path on this site to go to afterwards. Behind the # stands the ticket, or for a cookie the code of what went wrong. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(500)
-  returnTo?: string;
-
+  @Optional(Text(0, 500)) returnTo?: string;
   /** ticket (the default): tokens for it at `sso/tokens`. cookie: the browser is signed in when it comes back. */
-  @IsOptional()
-  @IsIn(['ticket', 'cookie'])
-  answer?: 'ticket' | 'cookie';
+  @Optional(OneOf(['ticket', 'cookie'])) answer?: 'ticket' | 'cookie';
 }
 
 export class CompleteQuery {
-  @IsString()
-  @Length(1, 200)
-  ticket: string;
+  @Text(1, 200) ticket: string;
 }
 
 export class FrontChannelQuery {
-  @IsString()
-  @Length(1, 300)
-  iss: string;
-
-  @IsString()
-  @Length(1, 300)
-  sid: string;
+  @Text(1, 300) iss: string;
+  @Text(1, 300) sid: string;
 }
 
 export class OidcKeysQuery {
   /** Name of the identity provider; not needed when there is one. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 40)
-  provider?: string;
+  @Optional(Text(1, 40)) provider?: string;
 }
 
 export class OidcKeySetView {
@@ -61,10 +41,7 @@ export class SignOutView {
 
 export class SsoStepUpBody {
   /** Path on this site to go to afterwards; what went wrong stands there behind #error= @example /console */
-  @IsOptional()
-  @IsString()
-  @MaxLength(500)
-  returnTo?: string;
+  @Optional(Text(0, 500)) returnTo?: string;
 }
 
 export class SsoStepUpView {
@@ -73,54 +50,29 @@ export class SsoStepUpView {
 }
 
 export class SamlMetadataQuery {
-  @IsOptional()
-  @IsString()
-  @Length(1, 40)
-  provider?: string;
+  @Optional(Text(1, 40)) provider?: string;
 }
 
 /** SAML bindings, section 3.4. */
 export class SamlLogoutQuery {
   /** LogoutRequest, deflated, in base64. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(20_000)
-  SAMLRequest?: string;
-
+  @Optional(Text(0, 20_000)) SAMLRequest?: string;
   /** Or LogoutResponse. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(20_000)
-  SAMLResponse?: string;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
-  RelayState?: string;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  SigAlg?: string;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(4000)
-  Signature?: string;
+  @Optional(Text(0, 20_000)) SAMLResponse?: string;
+  @Optional(Text(0, 1000)) RelayState?: string;
+  @Optional(Text(0, 200)) SigAlg?: string;
+  @Optional(Text(0, 4000)) Signature?: string;
 }
 
 export class TicketBody {
   /** What came back behind #ticket= @example sw_session_0a1b */
-  @IsString()
-  @Length(1, 200)
-  ticket: string;
+  @Text(1, 200) ticket: string;
 }
 
 export class SsoChoiceView {
   /** @example example */
   name: string;
-  @ApiProperty({ enum: ['oidc', 'saml'] })
-  kind: 'oidc' | 'saml';
+  @ApiProperty({ enum: ['oidc', 'saml'] }) kind: 'oidc' | 'saml';
   /** What stands on the button. @example 'Sign in with Example' */
   label: string;
   /** Where the button leads. @example /api/auth/oidc/login?provider=example */

@@ -1,12 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { decodeJwt, type JWTPayload } from 'jose';
 import * as oidc from 'openid-client';
-import type { Actor } from '../../../access/caller.js';
 import { Config } from '../../../platform/config/config.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { SessionsService } from '../../sessions/sessions.service.js';
-import type { IdentityProvider } from '../../model/identity-provider.entity.js';
+import type { IdentityProvider, OidcSettings } from '../../model/identity-provider.entity.js';
+import { ProviderLogouts } from '../sign-in/provider-logouts.js';
 import { OidcProviders, oidcReasonOf } from './oidc-providers.js';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
@@ -21,7 +20,7 @@ export class OidcLogout {
   constructor(
     private readonly config: Config,
     private readonly published: OidcProviders,
-    private readonly sessions: SessionsService,
+    private readonly logouts: ProviderLogouts,
   ) {}
 
   /** URL for the browser (RP-Initiated Logout 1.0); undefined if the provider has none. */
@@ -37,28 +36,22 @@ export class OidcLogout {
     const { provider, claims } = await this.verified(token);
     const { sid, sub, iat = 0 } = claims;
     const session = typeof sid === 'string' ? sid : undefined;
-    await this.end(provider, { session, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
+    await this.logouts.end(provider, { session, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
   }
 
   /** Front-channel logout: the provider's name of the session is what authorizes it. */
   async bySession(issuer: string, session: string, origin: Origin): Promise<void> {
-    const provider = await this.published.withIssuer(issuer);
-    if (provider !== undefined) await this.end(provider, { session, before: new Date() }, origin);
-  }
-
-  private async end(
-    provider: IdentityProvider,
-    what: { session?: string | undefined; subject?: string | undefined; before: Date },
-    origin: Origin,
-  ): Promise<void> {
-    const actor: Actor & { origin: Origin } = { kind: 'anonymous', id: provider.id, name: provider.name, origin };
-    await this.sessions.endExternal(actor, { providerId: provider.id, ...what });
+    for (const provider of await this.published.withIssuer(issuer))
+      await this.logouts.end(provider, { session, before: new Date() }, origin);
   }
 
   private async verified(token = ''): Promise<{ provider: IdentityProvider; claims: JWTPayload }> {
     try {
-      const provider = await this.published.withIssuer(decodeJwt(token).iss ?? '');
-      if (provider === undefined) throw new Error('no provider has this issuer');
+      const { iss = '', aud } = decodeJwt(token);
+      const provider = (await this.published.withIssuer(iss)).find(({ settings }) =>
+        [aud].flat().includes((settings as OidcSettings).clientId),
+      );
+      if (provider === undefined) throw new Error('no provider has this issuer and is its audience');
       return { provider, claims: await this.claimsOf(provider, token) };
     } catch (error) {
       this.logger.warn(`a logout token was refused: ${oidcReasonOf(error)}`);

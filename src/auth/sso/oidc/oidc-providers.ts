@@ -16,6 +16,8 @@ import { readJsonObject } from '../../../platform/json/strict-json.js';
 const CACHE_MS = 10 * 60_000;
 /** Before their time, keys are read again at most so often: anybody can send a token that names an unknown key. */
 const KEYS_PAUSE_MS = 5000;
+/** A provider that did not answer is not called again before this time, in milliseconds. */
+const FAILURE_MS = 5000;
 const TIMEOUT_SECONDS = 10;
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
@@ -40,7 +42,7 @@ export class OidcProviders {
     private readonly outbound: OutboundClient,
   ) {}
 
-  /** The provider's configuration, cached for ten minutes; failures are not cached. */
+  /** The provider's configuration, cached for ten minutes; a failure for five seconds. */
   async configurationOf(provider: IdentityProvider): Promise<oidc.Configuration> {
     try {
       return await cached(this.discovered, cacheKeyOf(provider), () => this.discover(provider));
@@ -106,20 +108,21 @@ export class OidcProviders {
     else await this.verified(provider, idToken);
   }
 
-  /** The enabled provider with this issuer, also if its configured issuer is spelled differently. */
-  async withIssuer(issuer: string): Promise<IdentityProvider | undefined> {
-    if (!URL.canParse(issuer)) return undefined;
+  /** The enabled providers with this issuer, also if a configured issuer is spelled differently. Several have one issuer if they are several clients there. */
+  async withIssuer(issuer: string): Promise<IdentityProvider[]> {
+    if (!URL.canParse(issuer)) return [];
     const all = await this.providers.enabledOidc();
     const meant = all.filter(
       ({ settings }) => new URL((settings as OidcSettings).issuer).host === new URL(issuer).host,
     );
-    const exact = meant.find(({ settings }) => issuerKey((settings as OidcSettings).issuer) === issuerKey(issuer));
-    if (exact !== undefined) return exact;
+    const exact = meant.filter(({ settings }) => issuerKey((settings as OidcSettings).issuer) === issuerKey(issuer));
+    if (exact.length > 0) return exact;
+    const named: IdentityProvider[] = [];
     for (const provider of meant) {
       const configuration = await this.configurationOf(provider).catch(() => undefined);
-      if (configuration?.serverMetadata().issuer === issuer) return provider;
+      if (configuration?.serverMetadata().issuer === issuer) named.push(provider);
     }
-    return undefined;
+    return named;
   }
 
   private cachedKeysOf(provider: IdentityProvider, fresh: boolean): Promise<{ keys: unknown[] }> {
@@ -157,7 +160,10 @@ function cacheKeyOf({ id, updatedAt }: IdentityProvider): string {
   return `${id} ${updatedAt.getTime()}`;
 }
 
-/** Answers from the cache, with one read at a time for each key; failures are not cached. */
+/**
+ * Answers from the cache, with one read at a time for each key. A failure is cached for a few seconds, since anybody can have a provider called by a
+ * sign-in or a logout message.
+ */
 async function cached<T>(known: Map<string, Cached<T>>, place: string, read: () => Promise<T>): Promise<T> {
   const found = known.get(place);
   if (found !== undefined && found.until > Date.now()) return found.value;
@@ -166,7 +172,7 @@ async function cached<T>(known: Map<string, Cached<T>>, place: string, read: () 
   try {
     return await value;
   } catch (error) {
-    known.delete(place);
+    known.set(place, { until: Date.now() + FAILURE_MS, value });
     throw error;
   }
 }

@@ -86,7 +86,7 @@ export class OidcService {
       await this.assertOwnResponse(provider, { query, address, redirect: secrets['redirect'] });
       return this.assertionOf(row, provider, query, { ...secrets, state });
     };
-    return this.signIn.conclude({ row, provider, verify }, origin);
+    return this.signIn.conclude({ row, provider, isBound: true, verify }, origin);
   }
 
   /**
@@ -130,7 +130,7 @@ export class OidcService {
     query: string,
     secrets: Record<string, string>,
   ): Promise<Assertion> {
-    const { claims, signed, idToken } = await this.claimsOf(provider, query, secrets);
+    const { claims, signed, idToken, withheld } = await this.claimsOf(provider, query, secrets);
     // How the person authenticated is only in the ID token: userinfo describes the person.
     const { sub, sid, amr, acr, auth_time: seconds } = signed;
     if (typeof sub !== 'string' || sub.trim() === '') throw refused(new Error('sub is missing or empty'));
@@ -144,6 +144,7 @@ export class OidcService {
       externalSession: typeof sid === 'string' ? sid : null,
       logoutHint: idToken,
       authenticatedAt: typeof seconds === 'number' ? new Date(seconds * 1000) : null,
+      withheld,
     };
   }
 
@@ -167,7 +168,12 @@ export class OidcService {
     provider: IdentityProvider,
     query: string,
     { state, nonce, verifier, redirect }: Record<string, string>,
-  ): Promise<{ claims: Record<string, unknown>; signed: Record<string, unknown>; idToken: string }> {
+  ): Promise<{
+    claims: Record<string, unknown>;
+    signed: Record<string, unknown>;
+    idToken: string;
+    withheld: string[];
+  }> {
     const configuration = await this.published.configurationOf(provider);
     try {
       const redirectUri = oidcRedirectUri(this.config.publicUrl, provider.name, redirect === 'own' ? 'own' : 'shared');
@@ -182,12 +188,25 @@ export class OidcService {
       await this.published.assertSigned(provider, tokens.id_token);
       const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
       const more = hasMore ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
-      return { claims: { ...more, ...claims }, signed: claims, idToken: tokens.id_token };
+      const withheld = withheldScopes((provider.settings as OidcSettings).scopes, tokens.scope);
+      return { claims: { ...more, ...claims }, signed: claims, idToken: tokens.id_token, withheld };
     } catch (error) {
       this.logger.warn(`the answer of ${provider.name} was refused: ${oidcReasonOf(error)}`);
       throw refused(error);
     }
   }
+}
+
+/**
+ * The requested scopes that are not among the granted ones. A provider names these where they differ from the request (RFC 6749 section 5.1); Google calls
+ * `email` `https://www.googleapis.com/auth/userinfo.email`. offline_access decides about refresh tokens alone.
+ */
+function withheldScopes(requested: readonly string[], granted: string | undefined): string[] {
+  if (granted === undefined) return [];
+  const names = granted.split(' ');
+  return requested.filter(
+    (scope) => scope !== 'offline_access' && !names.some((name) => name === scope || name.endsWith(`.${scope}`)),
+  );
 }
 
 /** The refusal of a response. It quotes the provider's own words; the reason in the cause is for administrators. */

@@ -47,6 +47,8 @@ describe('a claim that is elsewhere', () => {
     [{ hasgroups: true }, 'groups'],
     [{ hasgroups: 'true' }, 'groups'],
     [{ [LINK]: 'https://graph.example/x' }, SAML_GROUPS],
+    [{ _claim_names: { realm_access: 'src1' } }, 'realm_access.roles'],
+    [{ hasgroups: true }, 'groups.name'],
   ])('is missed by a rule that needs it: %j', (claims, claim) => {
     expect(judge(claims, claim)).toThrow(`left "${claim}" out`);
   });

@@ -130,16 +130,29 @@ const ENTRA_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/gr
 
 /**
  * Providers omit the groups of a person in very many groups, and say that the claim is elsewhere (`_claim_names`, OpenID Connect core
- * section 5.6.2; `hasgroups` and the link of SAML of Microsoft Entra ID). Rules about such a claim cannot be applied then.
+ * section 5.6.2; `hasgroups` and the link of SAML of Microsoft Entra ID). Rules about such a claim cannot be applied then, nor rules about an absent claim
+ * after a scope was not granted: the request passes through the browser, where a person can remove the scope.
  *
+ * @param withheld scopes that were requested and not granted
  * @throws Problem `sso.claims-left-out`.
  */
-export function assertNothingLeftOut(claims: Claims, rules: readonly ClaimRule[]): void {
+export function assertNothingLeftOut(
+  claims: Claims,
+  rules: readonly ClaimRule[],
+  withheld: readonly string[] = [],
+): void {
   const missing = leftOut(claims);
-  const needed = rules.find(({ claim }) => claims[claim] === undefined && missing.includes(claim));
+  const absent = rules.filter(({ claim }) => valueAt(claims, claim) === undefined);
+  const needed = absent.find(({ claim }) => missing.some((name) => claim === name || claim.startsWith(`${name}.`)));
+  if (needed === undefined && absent[0] !== undefined && withheld.length > 0) throw notGranted(withheld, absent[0]);
   if (needed === undefined) return;
   const detail = `The identity provider left "${needed.claim}" out, since there are too many; have it send fewer, for example only those that are assigned to the application.`;
   throw new Problem('forbidden', 'sso.claims-left-out', detail);
+}
+
+function notGranted(withheld: readonly string[], { claim }: ClaimRule): Problem {
+  const detail = `The identity provider did not grant the scope "${withheld.join(' ')}" and sent no "${claim}", which a rule requires. Have it grant the scope, or remove the scope from the settings.`;
+  return new Problem('forbidden', 'sso.claims-left-out', detail);
 }
 
 function leftOut(claims: Claims): string[] {

@@ -11,6 +11,7 @@ import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
 import type { Caller } from '../../../access/caller.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Session } from '../../model/session.entity.js';
+import { SessionsService } from '../../sessions/sessions.service.js';
 import { administratorsWhoCanSignIn, lockAdministrators } from '../../users/administrators.js';
 import { assertMayGrant } from '../../users/user-administration.service.js';
 import type { ClaimRule } from '../../model/identity-provider.entity.js';
@@ -59,6 +60,7 @@ export class IdentityProviderChanges {
     private readonly db: DataSource,
     private readonly seal: LastingSeal,
     private readonly outbound: OutboundClient,
+    private readonly sessions: SessionsService,
     audit: AuditService,
   ) {
     this.record = audit.recorderFor('identity-provider');
@@ -87,6 +89,7 @@ export class IdentityProviderChanges {
       if (found === null) throw providerMissing();
       if (found.enabled) await assertNotOwn(tx, caller, found, conditions.confirm);
       await keepingAdministrators(tx, () => tx.delete(IdentityProvider, { id: found.id }));
+      await this.sessions.endProviderIn(tx, caller, found.id);
       await this.record(tx, caller, 'identity-provider.removed', found.id, providerFacts(found));
     });
   }
@@ -132,12 +135,24 @@ export class IdentityProviderChanges {
       version: (known?.version ?? 0) + 1,
       updatedAt: new Date(),
     };
+    await this.store(tx, caller, row, known);
+    return tx.findOneByOrFail(IdentityProvider, { id });
+  }
+
+  /** Writes the provider with its audit entry. A provider that is disabled ends what it opened. */
+  private async store(
+    tx: EntityManager,
+    caller: Caller,
+    row: Omit<IdentityProvider, 'createdAt' | 'seal'>,
+    known: IdentityProvider | null,
+  ): Promise<void> {
+    const { id } = row;
     if (known === null) await insertSealed(tx, IdentityProvider, row);
     else await keepingAdministrators(tx, () => changeSealed(tx, IdentityProvider, { id }, row));
+    if (known?.enabled === true && !row.enabled) await this.sessions.endProviderIn(tx, caller, id);
     const action = known === null ? 'identity-provider.created' : 'identity-provider.changed';
     const changed = known === null ? {} : { changed: differenceOf(known, row) };
     await this.record(tx, caller, action, id, { ...providerFacts(row), ...changed });
-    return tx.findOneByOrFail(IdentityProvider, { id });
   }
 
   /** Identifiers of people and the secret belong to this provider: with another one they would admit strangers, or be sent to strangers. */
@@ -231,11 +246,21 @@ interface Stored {
 async function settingsOf(tx: EntityManager, order: IdentityProviderOrder, { key, known }: Stored) {
   const ourCertificate = key?.certificate ?? known?.settings.ourCertificate;
   const ours = ourCertificate === undefined || !hasOurKey(order.settings) ? {} : { ourCertificate };
-  if (!('issuer' in order.settings)) return { ...order.settings, ...ours };
+  if (!('issuer' in order.settings))
+    return { ...order.settings, ...ours, ...seenFormatOf(known?.settings, order.settings) };
   const before = known === null ? 'own' : oidcRedirectOf(known.settings);
   const redirect = order.settings.redirect ?? before;
   if (redirect === 'shared' && before === 'own') await assertNobodyShares(tx, order.name);
   return { ...order.settings, redirect, ...ours };
+}
+
+/** The format of NameIDs that was seen stays expected, unless the setting about it changes: then the next sign-in shows it. */
+function seenFormatOf(
+  before: OidcSettings | SamlSettings | undefined,
+  now: SamlSettings,
+): Pick<SamlSettings, 'seenNameIdFormat'> {
+  if (before === undefined || !('entityId' in before) || before.seenNameIdFormat === undefined) return {};
+  return before.nameIdFormat === now.nameIdFormat ? { seenNameIdFormat: before.seenNameIdFormat } : {};
 }
 
 /** Two providers at one redirect address could collect each other's codes (mix-up, RFC 9700 section 4.4). */

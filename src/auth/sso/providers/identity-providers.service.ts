@@ -1,7 +1,7 @@
 import { findTrusted, trustedRows } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type FindOptionsWhere } from 'typeorm';
-import { Problem } from '../../../platform/errors/problem.js';
+import { Problem, missing } from '../../../platform/errors/problem.js';
 import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
 import {
   IdentityProvider,
@@ -87,9 +87,10 @@ export class IdentityProvidersService {
     return (await this.enabledOidc()).filter(({ settings }) => oidcRedirectOf(settings) === 'shared');
   }
 
-  async enabledWithEntityId(entityId: string): Promise<IdentityProvider | undefined> {
+  /** Several providers have one entity id if they ask for different authentication there. */
+  async enabledWithEntityId(entityId: string): Promise<IdentityProvider[]> {
     const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
-    return trustedRows(this.db.manager, IdentityProvider, all).find(
+    return trustedRows(this.db.manager, IdentityProvider, all).filter(
       ({ settings }) => (settings as SamlSettings).entityId === entityId,
     );
   }
@@ -108,5 +109,5 @@ export class IdentityProvidersService {
 }
 
 export function providerMissing(): Problem {
-  return new Problem('missing', 'identity-provider.missing', 'There is no such identity provider.');
+  return missing('identity-provider');
 }

@@ -60,8 +60,23 @@ export function attributeOf(tag: string, name: string): string {
 /** The unverified Issuers of a document, without the blanks of indentation around them. */
 export function issuersIn(xml: string): string[] {
   return Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, text = '']) =>
-    text.trim().replaceAll('&amp;', '&'),
+    withoutIndentation(text).replaceAll('&amp;', '&'),
   );
+}
+
+/** White space of XML (XML 1.0 section 2.3). */
+const XML_BLANKS = ' \t\r\n';
+
+/**
+ * withoutIndentation removes the white space around a text that was written on a line of its own. Other blanks are part of the text: at the provider
+ * "chiefs" and "chiefs" with a no-break space are two groups, and a person may have made the second.
+ */
+export function withoutIndentation(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && XML_BLANKS.includes(text.charAt(start))) start += 1;
+  while (end > start && XML_BLANKS.includes(text.charAt(end - 1))) end -= 1;
+  const isBroken = (from: number, to: number) => text.slice(from, to).includes('\n');
+  return text.slice(isBroken(0, start) ? start : 0, isBroken(end, text.length) ? end : text.length);
 }
 
 function algorithmsOf(xml: string): string[] {

@@ -2,7 +2,14 @@ import { getVerifiedXml, parseDomFromString, xpath } from '@node-saml/node-saml/
 import { createPublicKey, verify } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
 import { usableCertificates } from '../providers/saml-certificates.js';
-import { fromSamlBase64, isAllowed, issuersIn, MAX_DOCUMENT_BYTES, plainDocument } from './saml-document.js';
+import {
+  fromSamlBase64,
+  isAllowed,
+  issuersIn,
+  MAX_DOCUMENT_BYTES,
+  plainDocument,
+  withoutIndentation,
+} from './saml-document.js';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
@@ -134,7 +141,7 @@ function textOf(root: XmlElement, namespace: string, name: string): string[] {
     root,
     `./*[local-name()='${name}' and namespace-uri()='${namespace}']`,
   );
-  return found.map((element) => (element.textContent ?? '').trim());
+  return found.map((element) => withoutIndentation(element.textContent ?? ''));
 }
 
 /** The single item; empty if there are several. */

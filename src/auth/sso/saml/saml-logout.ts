@@ -1,12 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import type { Actor } from '../../../access/caller.js';
 import { Config } from '../../../platform/config/config.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { SessionsService } from '../../sessions/sessions.service.js';
 import type { IdentityProvider, SamlSettings } from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
+import { ProviderLogouts } from '../sign-in/provider-logouts.js';
 import { ourSamlAddresses } from './saml-metadata.js';
 import { type ArrivedMessage, issuerSaidBy, type LogoutMessage, verifiedMessage } from './saml-logout-message.js';
 import { SamlMessageMarks } from './saml-message-marks.js';
@@ -30,7 +29,7 @@ export class SamlLogout {
   constructor(
     private readonly config: Config,
     private readonly providers: IdentityProvidersService,
-    private readonly sessions: SessionsService,
+    private readonly logouts: ProviderLogouts,
     private readonly marks: SamlMessageMarks,
   ) {}
 
@@ -49,10 +48,10 @@ export class SamlLogout {
   async take(arrived: ArrivedMessage | undefined, origin: Origin): Promise<string> {
     try {
       if (arrived === undefined) throw new Error('it cannot be read');
-      const { provider, message } = await this.verified(arrived);
-      if (arrived.kind === 'LogoutResponse') return await this.answered(provider, message);
-      await this.end(provider, message, origin);
-      return await this.answerTo(provider, message, arrived.relayState);
+      const { providers, message } = await this.verified(arrived);
+      if (arrived.kind === 'LogoutResponse') return await this.answered(providers, message);
+      for (const provider of providers) await this.end(provider, message, origin);
+      return await this.answerTo(providers, message, arrived.relayState);
     } catch (error) {
       this.logger.warn(
         `a message about signing out was refused: ${error instanceof Error ? error.message : 'unknown'}`,
@@ -61,34 +60,42 @@ export class SamlLogout {
     }
   }
 
-  private async verified(arrived: ArrivedMessage): Promise<{ provider: IdentityProvider; message: LogoutMessage }> {
-    const provider = await this.providers.enabledWithEntityId(issuerSaidBy(arrived));
-    if (provider === undefined) throw new Error('no provider has this entity id');
-    const { entityId, certificates } = provider.settings as SamlSettings;
-    const message = await verifiedMessage(arrived, certificates);
+  /** The message, with the providers of its entity id that have the certificate of its signature. */
+  private async verified(arrived: ArrivedMessage): Promise<{ providers: IdentityProvider[]; message: LogoutMessage }> {
+    const all = await this.providers.enabledWithEntityId(issuerSaidBy(arrived));
+    const read = await Promise.allSettled(
+      all.map(async ({ settings }) => verifiedMessage(arrived, (settings as SamlSettings).certificates)),
+    );
+    const providers = all.filter((_, index) => read[index]?.status === 'fulfilled');
+    const message = read.find((one) => one.status === 'fulfilled')?.value;
+    const [first] = read;
+    const [provider] = providers;
+    if (message === undefined || provider === undefined)
+      throw first?.status === 'rejected' ? first.reason : new Error('no provider has this entity id');
+    const { entityId } = provider.settings as SamlSettings;
     const { logoutUrl } = ourSamlAddresses(this.config);
     if (message.issuer !== entityId) throw new Error('the Issuer is another one');
     if (!isSameAddress(message.destination, logoutUrl)) throw new Error('the Destination is not our address');
     if (message.id === '' || !isOfNow(message)) throw new Error('it is not of now, or has no ID');
-    return { provider, message };
+    return { providers, message };
   }
 
   /** Ends the sessions that a logout request names; a request works once. */
   private async end(provider: IdentityProvider, message: LogoutMessage, origin: Origin): Promise<void> {
     if (message.nameId === '') throw new Error('it names nobody');
     if (!(await this.marks.isFirst(provider.id, message.id))) throw new Error('it was taken already');
-    const actor: Actor & { origin: Origin } = { kind: 'anonymous', id: provider.id, name: provider.name, origin };
-    const before = new Date(message.issuedAt + SKEW_MS);
-    const what = { providerId: provider.id, subject: message.nameId, before };
-    if (message.sessions.length === 0) await this.sessions.endExternal(actor, what);
-    for (const session of message.sessions) await this.sessions.endExternal(actor, { ...what, session });
+    const what = { subject: message.nameId, before: new Date(message.issuedAt + SKEW_MS) };
+    if (message.sessions.length === 0) await this.logouts.end(provider, what, origin);
+    for (const session of message.sessions) await this.logouts.end(provider, { ...what, session }, origin);
   }
 
   private async answerTo(
-    provider: IdentityProvider,
+    providers: readonly IdentityProvider[],
     { id }: LogoutMessage,
     relayState: string | undefined,
   ): Promise<string> {
+    const provider = providers.find(({ settings }) => typeof (settings as SamlSettings).logoutUrl === 'string');
+    if (provider === undefined) return '/';
     const { logoutUrl } = provider.settings as SamlSettings;
     const privateKey = await this.providers.secretOf(provider);
     if (typeof logoutUrl !== 'string' || privateKey === undefined) return '/';
@@ -96,8 +103,13 @@ export class SamlLogout {
     return signedRedirect(logoutUrl, 'SAMLResponse', { xml, relayState, privateKey });
   }
 
-  private async answered(provider: IdentityProvider, { inResponseTo, isComplete }: LogoutMessage): Promise<string> {
-    if (!(await this.marks.isAnswer(provider.id, inResponseTo))) throw new Error('it answers nothing that was asked');
+  private async answered(
+    providers: readonly IdentityProvider[],
+    { inResponseTo, isComplete }: LogoutMessage,
+  ): Promise<string> {
+    let isAnswer = false;
+    for (const { id } of providers) isAnswer ||= await this.marks.isAnswer(id, inResponseTo);
+    if (!isAnswer) throw new Error('it answers nothing that was asked');
     if (isComplete) return '/';
     const problem = new Problem('conflict', 'sso.still-signed-in', 'You are still signed in at other services.');
     return `/#error=${problem.code}`;

@@ -2,7 +2,18 @@ import { signXml } from '@node-saml/node-saml/lib/xml.js';
 import type { Profile } from '@node-saml/passport-saml';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { assertAddressedTo, attributesOf, isSameAddress, readSamlResponse, statusNames } from './saml-response.js';
+import { withoutIndentation } from './saml-document.js';
+import { assertNameFormat, withSeenFormat } from './name-format.js';
+import {
+  assertAddressedTo,
+  assertUnderstood,
+  attributesOf,
+  authenticatedAt,
+  isSameAddress,
+  readSamlResponse,
+  sessionEndOf,
+  statusNames,
+} from './saml-response.js';
 import { profileIn } from './saml-strategy.js';
 
 it.each<[unknown, boolean]>([
@@ -87,6 +98,42 @@ describe('a response', () => {
   });
 });
 
+it.each([
+  ['chiefs', 'chiefs'],
+  ['\n      chiefs\n    ', 'chiefs'],
+  ['\r\n\tchiefs', 'chiefs'],
+  ['chiefs ', 'chiefs '],
+  ['chiefs\u00a0', 'chiefs\u00a0'],
+  ['\n  chiefs\u3000\n', 'chiefs\u3000'],
+  ['\ufeffchiefs', '\ufeffchiefs'],
+  [' \n ', ''],
+])('of %j only indentation is removed', (text, expected) => {
+  expect(withoutIndentation(text)).toBe(expected);
+});
+
+describe('the format of a NameID', () => {
+  const settings = { entityId: 'x', entryPoint: 'x', certificates: [] };
+  const [EMAIL, UNSPECIFIED] = ['emailAddress', 'unspecified'].map(
+    (name) => `urn:oasis:names:tc:SAML:1.1:nameid-format:${name}`,
+  ) as [string, string];
+
+  it('is the configured one, and no other that a person asked for', () => {
+    expect(() => assertNameFormat({ ...settings, nameIdFormat: EMAIL }, EMAIL)).not.toThrow();
+    for (const other of [UNSPECIFIED, `${EMAIL} `, ''])
+      expect(() => assertNameFormat({ ...settings, nameIdFormat: EMAIL }, other)).toThrow('the format of the NameID');
+    expect(withSeenFormat({ ...settings, nameIdFormat: EMAIL }, EMAIL)).toBeUndefined();
+  });
+
+  it.each([[undefined], [null]])('is that of the first sign-in where nameIdFormat is %j', (nameIdFormat) => {
+    const open = nameIdFormat === undefined ? settings : { ...settings, nameIdFormat };
+    expect(() => assertNameFormat(open, EMAIL)).not.toThrow();
+    const seen = withSeenFormat(open, EMAIL) ?? open;
+    expect(() => assertNameFormat(seen, EMAIL)).not.toThrow();
+    expect(() => assertNameFormat(seen, UNSPECIFIED)).toThrow('the format of the NameID');
+    expect(withSeenFormat(seen, UNSPECIFIED)).toBeUndefined();
+  });
+});
+
 it('names the codes of a status, and no other text of it', () => {
   const code = (name: string, more = '') =>
     `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${more}</samlp:StatusCode>`;
@@ -134,6 +181,30 @@ describe('a signed assertion', () => {
     );
   const attribute = (name: string, ...values: string[]) =>
     `<saml:Attribute Name="${name}">${values.map((text) => `<saml:AttributeValue>${text}</saml:AttributeValue>`).join('')}</saml:Attribute>`;
+
+  it('ends with its session at the provider, and is from the earliest authentication', async () => {
+    const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+    const statement = (instant: string, end?: string) =>
+      `<saml:AuthnStatement AuthnInstant="${instant}"${end === undefined ? '' : ` SessionNotOnOrAfter="${end}"`}/>`;
+    const [early, late] = [at(-500), at(-5)];
+    const both = await profileWith(statement(late) + statement(early, at(900)));
+    expect(authenticatedAt(both)?.toISOString()).toBe(early);
+    expect(Math.abs((sessionEndOf(both)?.getTime() ?? 0) - Date.now() - 900_000)).toBeLessThan(30_000);
+    expect(sessionEndOf(await profileWith(statement(late)))).toBeUndefined();
+    const over = await profileWith(statement(late, at(-3600)));
+    expect(() => sessionEndOf(over)).toThrow('SessionNotOnOrAfter');
+    const odd = await profileWith(statement(late, 'tomorrow'));
+    expect(() => sessionEndOf(odd)).toThrow('SessionNotOnOrAfter');
+  });
+
+  it('has no condition that is not understood', async () => {
+    const known = '<saml:Conditions><saml:OneTimeUse/></saml:Conditions>';
+    const unknown = '<saml:Conditions><saml:Condition/></saml:Conditions>';
+    const understood = await profileWith(known);
+    expect(() => assertUnderstood(understood)).not.toThrow();
+    const other = await profileWith(unknown);
+    expect(() => assertUnderstood(other)).toThrow('a condition that is not known here: Condition');
+  });
 
   it('is for its Audience, also with blanks around it, and for no other', async () => {
     const restricted = (...audiences: string[]) =>

@@ -5,6 +5,7 @@ import {
   fromSamlBase64,
   isAllowed,
   issuersIn,
+  withoutIndentation,
   MAX_DOCUMENT_BYTES,
   plainDocument,
 } from './saml-document.js';
@@ -66,7 +67,7 @@ export function assertAddressedTo(
   if (!mayBeAbsent && !isSameAddress(destination, acsUrl))
     throw new Error(`the Destination is ${destination}, not ${acsUrl}`);
   if (!profile.issuer) throw new Error('the assertion has no Issuer');
-  const other = [profile.issuer.trim(), ...issuersIn(xml)].find((issuer) => issuer !== entityId);
+  const other = [withoutIndentation(profile.issuer), ...issuersIn(xml)].find((issuer) => issuer !== entityId);
   if (other !== undefined) throw new Error(`the Issuer is ${other}, not the entity id ${entityId}`);
   const isOurs = bearersOf(profile.getAssertion?.()).some(
     (data) => isSameAddress(data['Recipient'], acsUrl) && data['InResponseTo'] === inResponseTo && isOfNow(data),
@@ -89,12 +90,53 @@ export function isSameAddress(stated: unknown, ours: string): boolean {
   return typeof stated === 'string' && URL.canParse(stated) && new URL(stated).href === new URL(ours).href;
 }
 
-/** AuthnInstant of the signed assertion: when the person authenticated at the provider; null if absent. */
+/** The earliest AuthnInstant of the signed assertion: when the person authenticated at the provider; null if a statement has none. */
 export function authenticatedAt(profile: Profile): Date | null {
-  const statement = first(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
-  const instant = (statement?.['$'] as Element | undefined)?.['AuthnInstant'];
-  const time = typeof instant === 'string' ? Date.parse(instant) : NaN;
-  return Number.isNaN(time) ? null : new Date(time);
+  const times = statementsOf(profile).map(({ AuthnInstant: instant }) => timeOf(instant));
+  return earliestOf(times);
+}
+
+/**
+ * The earliest SessionNotOnOrAfter of the signed assertion: when the provider ends the session (SAML core section 2.7.2); undefined if absent.
+ *
+ * @throws Error if it is in the past, or no time
+ */
+export function sessionEndOf(profile: Profile): Date | undefined {
+  const times = statementsOf(profile).flatMap(({ SessionNotOnOrAfter: end }) =>
+    end === undefined ? [] : [timeOf(end)],
+  );
+  if (times.length === 0) return undefined;
+  const end = earliestOf(times);
+  if (end === null || end.getTime() <= Date.now() - SKEW_MS)
+    throw new Error('the session at the provider has ended already (SessionNotOnOrAfter)');
+  return end;
+}
+
+/** The attributes of every AuthnStatement. */
+function statementsOf(profile: Profile): Element[] {
+  const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
+  return statements.map(({ $: own }) => (own ?? {}) as Element);
+}
+
+function earliestOf(times: readonly number[]): Date | null {
+  const earliest = Math.min(...times);
+  return times.length === 0 || Number.isNaN(earliest) ? null : new Date(earliest);
+}
+
+const KNOWN_CONDITIONS = new Set(['$', 'AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']);
+
+/**
+ * assertUnderstood refuses an assertion of another version than 2.0, and one with a condition that this service does not know: its sender relies on it
+ * (SAML core section 2.5.1.1).
+ */
+export function assertUnderstood(profile: Profile): void {
+  const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
+  const version = (assertion['$'] as Element | undefined)?.['Version'];
+  if (version !== '2.0') throw new Error(`the assertion is of version ${String(version)}, not 2.0`);
+  const unknown = listOf(assertion['Conditions'])
+    .flatMap((conditions) => Object.keys(conditions))
+    .find((name) => !KNOWN_CONDITIONS.has(name));
+  if (unknown !== undefined) throw new Error(`the assertion has a condition that is not known here: ${unknown}`);
 }
 
 /** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty text for a statement without one. */
@@ -126,7 +168,7 @@ export function attributesOf(profile: Profile): Record<string, unknown> {
 /** The text of an AttributeValue, which has attributes of its own or none; undefined where it holds elements. */
 function textIn(value: unknown): string | undefined {
   const text = typeof value === 'object' && value !== null ? textAlone(value as Element) : value;
-  return typeof text === 'string' ? text.trim() : undefined;
+  return typeof text === 'string' ? withoutIndentation(text) : undefined;
 }
 
 function textAlone({ $: _attributes, _: text, ...elements }: Element): unknown {

@@ -42,7 +42,9 @@ class Requests extends SAML {
     restrictions: AudienceRestrictionXML[] = [],
   ): Error | null {
     const trimmed = restrictions.map(({ Audience: audiences = [] }) => ({
-      Audience: audiences.map(({ _: text }) => ({ _: typeof text === 'string' ? text.trim() : '' })),
+      Audience: audiences.map(({ _: text }) => ({
+        _: typeof text === 'string' ? text.replaceAll(/[ \t\r\n]+/g, ' ').replaceAll(/^ | $/g, '') : '',
+      })),
     }));
     return super.checkAudienceValidityError(expected, trimmed);
   }

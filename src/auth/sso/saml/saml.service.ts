@@ -15,14 +15,18 @@ import { usableCertificates } from '../providers/saml-certificates.js';
 import type { SamlLogoutHint } from './saml-logout.js';
 import {
   assertAddressedTo,
+  assertUnderstood,
   attributesOf,
   authenticatedAt,
   contextsOf,
   readSamlResponse,
+  sessionEndOf,
   type SamlResponse,
   SKEW_MS,
   statusNames,
 } from './saml-response.js';
+import { withoutIndentation } from './saml-document.js';
+import { assertNameFormat } from './name-format.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
 import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
@@ -74,7 +78,8 @@ export class SamlService {
     const response = readSamlResponse(encoded);
     const { row } = await this.transactions.waiting(response.inResponseTo);
     const provider = await this.providers.ofAttempt(row);
-    return this.signIn.conclude({ row, provider, verify: () => this.assertionOf(row, provider, response) }, origin);
+    const verify = () => this.assertionOf(row, provider, response);
+    return this.signIn.conclude({ row, provider, isBound: false, verify }, origin);
   }
 
   private async assertionOf(
@@ -93,6 +98,8 @@ export class SamlService {
       externalSession: profile.sessionIndex ?? null,
       logoutHint: JSON.stringify(logoutHintOf(profile)),
       authenticatedAt: authenticatedAt(profile),
+      sessionEnd: sessionEndOf(profile),
+      nameFormat: profile.nameIDFormat ?? '',
     };
   }
 
@@ -114,9 +121,12 @@ export class SamlService {
         throw new Error('the assertion is encrypted, which is not supported; switch that off at the provider');
       const profile = await profileIn(await this.configFor(provider, response.inResponseTo), response.encoded);
       assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
-      const nameID = (profile.nameID || '').trim();
-      if (nameID === '' || profile.nameIDFormat === TRANSIENT)
+      assertUnderstood(profile);
+      const nameID = withoutIndentation(profile.nameID || '');
+      const { nameIDFormat: format } = profile as Partial<Profile>;
+      if (nameID.trim() === '' || format?.trim() === TRANSIENT)
         throw new Error('the NameID is transient or empty; have the provider send a persistent one');
+      assertNameFormat(provider.settings as SamlSettings, format ?? '');
       return { ...profile, nameID };
     } catch (error) {
       this.logger.warn(

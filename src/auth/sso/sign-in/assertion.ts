@@ -18,6 +18,12 @@ export interface Assertion {
   readonly logoutHint: string | null;
   /** When the person authenticated at the provider; null if it does not say. */
   readonly authenticatedAt: Date | null;
+  /** When the provider ends the session; undefined if it does not say. */
+  readonly sessionEnd?: Date | undefined;
+  /** Format of the NameID of SAML; undefined for OIDC. */
+  readonly nameFormat?: string;
+  /** Scopes that were requested and that the provider did not grant. */
+  readonly withheld?: readonly string[];
 }
 
 /** Both are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent NameID. */
@@ -27,6 +33,8 @@ const MAX_CONTEXTS = 20;
 const MAX_CONTEXT_LENGTH = 500;
 /** Maximum nesting of claims: deeper ones cannot be written as JSON. */
 const MAX_CLAIM_DEPTH = 32;
+/** A time of authentication that is later is none. */
+const MAX_SKEW_MS = 10 * 60_000;
 /** Names of RFC 8176 have 3 to 6 characters. */
 const MAX_METHOD_LENGTH = 100;
 
@@ -46,7 +54,9 @@ export function boundedAssertion(assertion: Assertion): Assertion {
   }
   if (!isShallow(assertion.claims, MAX_CLAIM_DEPTH))
     throw refused(`sent claims that are nested more than ${MAX_CLAIM_DEPTH} deep.`);
-  const isTime = authenticatedAt !== null && !Number.isNaN(authenticatedAt.getTime());
+  // NaN is neither; PostgreSQL reads a year before 1 back as another value.
+  const time = authenticatedAt?.getTime() ?? NaN;
+  const isTime = time >= 0 && time < Date.now() + MAX_SKEW_MS;
   return {
     ...assertion,
     methods: methods.filter((method) => method.length <= MAX_METHOD_LENGTH && isStorable(method)),

@@ -11,7 +11,6 @@ import { SessionsService } from '../../sessions/sessions.service.js';
 import { lockAdministrators } from '../../users/administrators.js';
 import { InvitationRights } from '../../users/invitation-rights.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
-import { SsoTransactions } from './sso-transactions.js';
 
 /** ProvidedIdentity is a person as a provider describes them at one sign-in. */
 export interface ProvidedIdentity {
@@ -31,7 +30,6 @@ export class ProvidedRights {
     private readonly sessions: SessionsService,
     private readonly apiKeys: ApiKeysService,
     private readonly invitations: InvitationRights,
-    private readonly transactions: SsoTransactions,
     audit: AuditService,
   ) {
     this.record = audit.recorderFor('user');
@@ -64,7 +62,6 @@ export class ProvidedRights {
     await this.setRoles(tx, user, identity, { roles: isLast ? ['admin'] : [], isLast, by });
     await this.sessions.endAllIn(tx, by, { userId: user.id, because: 'no-role-at-provider' });
     await this.apiKeys.revokeAllIn(tx, by, user.id, 'no-role-at-provider');
-    await this.transactions.discardOf(tx, user.id);
   }
 
   /** Drops what this process remembers of the person's credentials; to be called once the change is committed. */

@@ -65,11 +65,11 @@ export function refusedTrial(provider: string, error: unknown): SignInTrial {
 /** Applies the checks of a sign-in. @throws Problem */
 async function accountOf(
   db: EntityManager,
-  { provider, claims, contexts }: Assertion,
+  { provider, claims, contexts, withheld }: Assertion,
   known: User | null,
 ): Promise<SignInTrial['account']> {
   assertStrongEnough(provider, contexts);
-  assertNothingLeftOut(claims, provider.rules);
+  assertNothingLeftOut(claims, provider.rules, withheld);
   if (rolesOf(claims, provider.rules, provider.defaultRoles) === undefined) throw noRole();
   if (known?.disabled === true) throw accountDisabled();
   if (known !== null) return { email: known.email, isNew: false };

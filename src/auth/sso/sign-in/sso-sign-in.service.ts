@@ -1,4 +1,10 @@
-import { findGenuine, findTrusted, insertSealed } from '../../../platform/sealing/sealed-rows.js';
+import {
+  changeSealed,
+  findGenuine,
+  findTrusted,
+  insertSealed,
+  trusted,
+} from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -13,7 +19,8 @@ import { Session } from '../../model/session.entity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
 import { addressOf, assertNothingLeftOut, groupsOf, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
-import { IdentityProvider } from '../../model/identity-provider.entity.js';
+import { IdentityProvider, type SamlSettings } from '../../model/identity-provider.entity.js';
+import { assertNameFormat, withSeenFormat } from '../saml/name-format.js';
 import { type Assertion, boundedAssertion } from './assertion.js';
 import { type SsoTransaction } from './sso.entity.js';
 import { ProvidedRights } from './provided-rights.service.js';
@@ -32,6 +39,8 @@ export interface Returned {
 export interface ProviderResponse {
   readonly row: SsoTransaction;
   readonly provider: IdentityProvider;
+  /** Whether the response arrived in the browser that began. A SAML response is posted from another site, without our cookie. */
+  readonly isBound: boolean;
   /** Verifies the response. Rejects if it cannot be trusted. */
   readonly verify: () => Promise<Assertion>;
 }
@@ -47,7 +56,7 @@ export class RefusedSignIn extends Problem {
   }
 }
 
-/** Where a browser exchanges its ticket for a session in a cookie. */
+/** Where a browser shows that it began, and exchanges its ticket for a session in a cookie if it asked for one. */
 const COMPLETE_PATH = '/api/auth/sso/complete';
 
 /** The end of every single sign-on: finds or makes the account, sets its roles, and issues the ticket for the session. */
@@ -71,13 +80,14 @@ export class SsoSignInService {
    */
   async conclude(response: ProviderResponse, origin: Origin): Promise<string> {
     if (response.row.status === 'TESTING') return this.concludeTest(response);
-    const { row, provider, verify } = response;
+    const { row, provider, isBound, verify } = response;
     const { forBrowser, returnTo } = row;
     let assertion: Assertion | undefined;
     try {
       assertion = boundedAssertion(await verify());
       const ticket = await this.consume(row, assertion, origin);
-      return forBrowser ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
+      // Only the browser that began may carry a ticket to a page that the caller chose: whoever began could read it there.
+      return forBrowser || !isBound ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const { subject, contexts } = assertion ?? {};
@@ -104,10 +114,11 @@ export class SsoSignInService {
   private async consume(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
     const { provider, claims, subject } = assertion;
     assertStrongEnough(provider, assertion.contexts);
-    assertNothingLeftOut(claims, provider.rules);
+    assertNothingLeftOut(claims, provider.rules, assertion.withheld);
     const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
     const identity = { provider, subject, groups: groupsOf(claims) };
     const { ticket, userId } = await this.db.transaction(async (tx) => {
+      await assertSameProvider(tx, assertion);
       const completed = await this.transactions.complete(tx, assertion.transactionId);
       const known = await this.findUser(tx, assertion);
       if (roles === undefined) {
@@ -129,8 +140,14 @@ export class SsoSignInService {
   private async storePerson(tx: EntityManager, { id: userId }: User, assertion: Assertion): Promise<void> {
     const { methods, contexts, externalSession, subject, logoutHint } = assertion;
     const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
-    const arrived = { userId, methods, contexts, subject, externalSession, logoutHint, authenticatedAt };
+    const end = assertion.sessionEnd === undefined ? {} : { sessionEnd: assertion.sessionEnd.toISOString() };
+    const arrived = { userId, methods, contexts, subject, externalSession, logoutHint, authenticatedAt, ...end };
     await this.transactions.storePerson(tx, assertion.transactionId, arrived);
+  }
+
+  /** Returns where a ticket leads, in the browser that began. */
+  async arrived(ticket: string, browser: string | undefined): Promise<{ forBrowser: boolean; returnTo: string }> {
+    return this.transactions.arrived(ticket, browser);
   }
 
   /** Redeems a ticket in the browser that began. */
@@ -147,7 +164,9 @@ export class SsoSignInService {
     const external = { providerId, session: externalSession, logoutHint };
     const authenticatedAt = authenticationTimeOf(redeemed.authenticatedAt);
     const detail = { provider: provider.name, subject, acr: contexts };
-    return { person: { user, way: provider.kind, methods, external, authenticatedAt, detail }, returnTo, sessionId };
+    const until = redeemed.sessionEnd === undefined ? {} : { until: new Date(redeemed.sessionEnd) };
+    const person = { user, way: provider.kind, methods, external, authenticatedAt, detail, ...until };
+    return { person, returnTo, sessionId };
   }
 
   private async findUser(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
@@ -167,6 +186,35 @@ export class SsoSignInService {
     const by = { kind: 'user', id, name: user.email, origin } as const;
     await this.record(tx, by, 'user.created', id, { provider: provider.name, subject });
     return user;
+  }
+}
+
+/**
+ * assertSameProvider verifies that the provider is still enabled and has the rules by which the sign-in is judged, and locks it until the transaction
+ * ends. The provider decides how long it takes to answer, and an administrator may have changed the rules meanwhile.
+ *
+ * @throws Problem 401 `sso.provider-changed`
+ */
+async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: Assertion): Promise<void> {
+  const { id, version, settings } = provider;
+  const seen = nameFormat === undefined ? undefined : withSeenFormat(settings as SamlSettings, nameFormat);
+  const mode = seen === undefined ? 'pessimistic_read' : 'pessimistic_write';
+  const now = trusted(tx, IdentityProvider, await tx.findOne(IdentityProvider, { where: { id }, lock: { mode } }));
+  const isSame = now?.enabled === true && now.version === version;
+  // Of two first sign-ins at once the second waits for the lock, and is judged by the format of the first.
+  if (isSame && nameFormat !== undefined) assertExpectedFormat(now.settings as SamlSettings, nameFormat);
+  if (isSame && seen !== undefined) await changeSealed(tx, IdentityProvider, { id }, { settings: seen });
+  if (isSame) return;
+  const detail = 'The identity provider was changed or disabled during this sign-in. Sign in again.';
+  throw new Problem('unauthenticated', 'sso.provider-changed', detail);
+}
+
+function assertExpectedFormat(settings: SamlSettings, format: string): void {
+  try {
+    assertNameFormat(settings, format);
+  } catch (cause) {
+    const detail = 'The answer of the identity provider cannot be trusted.';
+    throw new Problem('unauthenticated', 'sso.refused', detail, { cause });
   }
 }
 

@@ -7,6 +7,7 @@ import type { JsonRow } from '../../../platform/sealing/row-text.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { Seal } from '../../../platform/sealing/seal.js';
+import type { ExternalEnd } from '../../sessions/sessions.service.js';
 import { secretHashOf, newSecret } from '../../model/secret-text.js';
 import { SsoTransaction } from './sso.entity.js';
 import { networkOf } from '../../../platform/http/origin.js';
@@ -59,6 +60,8 @@ export interface Arrived {
   readonly subject?: string;
   /** The authentication contexts that the provider reported. */
   readonly contexts?: readonly string[];
+  /** When the provider ends the session, ISO 8601; absent if it does not say. */
+  readonly sessionEnd?: string;
 }
 
 export interface RedeemedTicket extends Arrived {
@@ -155,18 +158,42 @@ export class SsoTransactions {
     await changeSealed(tx, SsoTransaction, { id }, { userId, secrets });
   }
 
-  /** Discards the tickets of a person that were not exchanged yet, in the caller's transaction. */
-  async discardOf(tx: EntityManager, userId: string): Promise<void> {
-    await tx.delete(SsoTransaction, { userId, status: 'ARRIVED' });
+  /** Discards the tickets that a logout at the provider is about and that were not exchanged yet, in the caller's transaction. */
+  async discardArrived(tx: EntityManager, { providerId, session, subject, before }: ExternalEnd): Promise<void> {
+    const arrived = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
+    for (const { id, secrets, expiresAt } of arrived) {
+      const person = this.personIn(id, secrets);
+      const isMeant =
+        (session === undefined || session === person.externalSession) &&
+        (subject === undefined || subject === person.subject) &&
+        expiresAt.getTime() - TICKET_SECONDS * 1000 < before.getTime();
+      if (isMeant) await tx.delete(SsoTransaction, { id });
+    }
+  }
+
+  /** Returns the attempt of a ticket in the browser that began, without consuming the ticket. In another browser the ticket is consumed and refused. */
+  async arrived(ticket: string, browser: string | undefined): Promise<Pick<SsoTransaction, 'forBrowser' | 'returnTo'>> {
+    const found = await this.db.manager.findOneBy(SsoTransaction, {
+      ticketHash: secretHashOf(ticket),
+      status: 'ARRIVED',
+    });
+    const row = trusted(this.db.manager, SsoTransaction, found);
+    if (row !== null && isSame(row.browserHash, browser)) return row;
+    await this.takeTicket(ticket, 'ARRIVED');
+    throw unknown();
   }
 
   /** Consumes a ticket in the browser that began. In another browser it is consumed too, and refused. */
   async redeem(ticket: string, browser: string | undefined): Promise<RedeemedTicket> {
     const row = await this.takeTicket(ticket, 'ARRIVED');
     if (row === null || !isSame(row.browserHash, browser)) throw unknown();
-    const rest = JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Omit<Arrived, 'userId'>;
     const { userId, providerId, returnTo, sessionId } = row;
-    return { userId: userId ?? '', providerId, returnTo, sessionId, ...rest };
+    return { userId: userId ?? '', providerId, returnTo, sessionId, ...this.personIn(row.id, row.secrets) };
+  }
+
+  /** The person of an attempt that arrived. */
+  private personIn(id: string, secrets: Buffer): Omit<Arrived, 'userId'> {
+    return JSON.parse(this.seal.open(SEAL, id, secrets).toString()) as Omit<Arrived, 'userId'>;
   }
 
   private async takeTicket(ticket: string, status: 'ARRIVED' | 'TESTED'): Promise<SsoTransaction | null> {
@@ -201,15 +228,38 @@ function unknown(): Problem {
   return new Problem('unauthenticated', 'sso.unknown', detail);
 }
 
-/** Normalizes a path on this site; refuses anything that leads to another site (open redirect, CWE-601). */
+/** Paths of the API: some of them redirect to other sites. */
+const API_PATH = /^\/+(?:api|oauth|v1)(?:\/|$)/i;
+
+/**
+ * Normalizes the path of a page on this site. It refuses what leads to another site (open redirect, CWE-601), judged after dot segments were
+ * removed, and the API, whose redirects would carry a ticket in the fragment to a provider.
+ *
+ * @throws Problem 400 `sso.return-to`
+ */
 export function returnPath(wanted: string | undefined, publicUrl: string): string {
   if (wanted === undefined) return '/';
-  const target = URL.canParse(wanted, publicUrl) ? new URL(wanted, publicUrl) : undefined;
-  const isPath = /^\/(?![/\\])/.test(wanted) && !/[\p{Cc}\\]/u.test(wanted);
-  if (!isPath || target?.origin !== new URL(publicUrl).origin) {
-    throw new Problem('malformed', 'sso.return-to', 'returnTo must be a path on this site.');
+  const target = isPath(wanted) && URL.canParse(wanted, publicUrl) ? new URL(wanted, publicUrl) : undefined;
+  const path = `${target?.pathname}${target?.search}`;
+  const isOwn = isPath(path) && new URL(path, publicUrl).origin === new URL(publicUrl).origin;
+  if (target === undefined || !isOwn || API_PATH.test(decoded(target.pathname))) {
+    const detail = `returnTo must be the path of a page on this site, such as "/alerts", and not "${wanted}".`;
+    throw new Problem('malformed', 'sso.return-to', detail);
   }
-  return `${target.pathname}${target.search}`;
+  return path;
+}
+
+function isPath(text: string): boolean {
+  return /^\/(?![/\\])/.test(text) && !/[\p{Cc}\\]/u.test(text);
+}
+
+/** decoded returns the path as the router reads it; a path that cannot be decoded stays as it is. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Throttles the beginning of single sign-on per network: it needs no credential, and each attempt is a row. */

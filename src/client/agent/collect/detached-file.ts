@@ -27,8 +27,9 @@ export class DetachedFile {
   /** Hashes the file, and checks that its signature can be written, before anybody is asked. */
   static async read(file: string, settings: DetachedSettings): Promise<DetachedFile> {
     const { algorithm, format, scheme, timestamp, out, progress } = settings;
-    const path = out ?? `${file}${EXTENSION[format] ?? '.sig'}`;
-    const [output, token] = [await OutputFile.reserve(path), await OutputFile.reserve(`${path}${TOKEN_EXTENSION}`)];
+    const beside = `${file}${EXTENSION[format] ?? '.sig'}`;
+    const output = await OutputFile.reserveBeside(out, beside);
+    const token = await OutputFile.reserveBeside(undefined, `${out ?? beside}${TOKEN_EXTENSION}`);
     const before = await FileState.of(file);
     const digest = base64Bytes(await fileHashOf(file, algorithm, progress));
     const facts = { digest, algorithm, format, scheme, timestamp, fileName: basename(file) };

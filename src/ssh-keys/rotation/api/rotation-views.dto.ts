@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Page } from '../../../platform/http/cursors.js';
+import { PageOf } from '../../../platform/http/fields/page-of.js';
 import type { ReleasedKey } from '../custody/key-release.js';
 import { NEW_CUSTODIES, type NewCustody } from '../model/rotation.entity.js';
 import {
@@ -27,15 +27,12 @@ export class RotationView {
   keyId: string;
   /** The key that comes. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   nextKeyId?: string;
-  @ApiProperty({ enum: NEW_CUSTODIES, example: 'service' })
-  custody: NewCustody;
+  @ApiProperty({ enum: NEW_CUSTODIES, example: 'service' }) custody: NewCustody;
   /** @example false */
   dryRun: boolean;
-  @ApiProperty({ enum: ROTATION_STATUSES, example: 'RUNNING' })
-  status: RotationStatus;
+  @ApiProperty({ enum: ROTATION_STATUSES, example: 'RUNNING' }) status: RotationStatus;
   /** How many targets stand where. */
-  @ApiProperty({ type: Object, example: { PERMANENT: 1, PLANNED: 19 } })
-  progress: Record<string, number>;
+  @ApiProperty({ type: Object, example: { PERMANENT: 1, PLANNED: 19 } }) progress: Record<string, number>;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   failure?: RotationFailureView;
@@ -72,15 +69,7 @@ export class RotationView {
   }
 }
 
-export class RotationPage {
-  items: RotationView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<ShownRotation>): RotationPage {
-    return { items: page.items.map((item) => RotationView.of(item)), nextCursor: page.nextCursor };
-  }
-}
+export class RotationPage extends PageOf(RotationView) {}
 
 export class FileDiffView {
   /** @example /home/deploy/.ssh/authorized_keys */
@@ -95,11 +84,9 @@ export class RotationStepView {
   /** @example verify */
   step: string;
   /** STARTED and nothing behind it: the worker died, and another one did it again. */
-  @ApiProperty({ enum: STEP_OUTCOMES, example: 'DONE' })
-  outcome: StepOutcome;
+  @ApiProperty({ enum: STEP_OUTCOMES, example: 'DONE' }) outcome: StepOutcome;
   /** Hashes of files before and after, and what the host said to which key. */
-  @ApiProperty({ type: Object, example: { new: 'accepted' } })
-  detail: Record<string, unknown>;
+  @ApiProperty({ type: Object, example: { new: 'accepted' } }) detail: Record<string, unknown>;
   /** @example 2026-11-20T14:00:00Z */
   startedAt: Date;
   /** @example 2026-11-20T14:00:01Z */
@@ -116,22 +103,18 @@ export class RotationTargetView {
   /** 0 goes first. @example 0 */
   wave: number;
   /** What was completed last. */
-  @ApiProperty({ enum: TARGET_STATES, example: 'OVERLAP' })
-  state: TargetState;
+  @ApiProperty({ enum: TARGET_STATES, example: 'OVERLAP' }) state: TargetState;
   /** OPEN until it has ended. */
-  @ApiProperty({ enum: TARGET_OUTCOMES, example: 'OPEN' })
-  outcome: TargetOutcome;
+  @ApiProperty({ enum: TARGET_OUTCOMES, example: 'OPEN' }) outcome: TargetOutcome;
   failure?: RotationFailureView;
   /** When sshd ends the old key by itself. @example 2026-11-21T14:00:00Z */
   oldEndsAt?: Date;
   /** When the old key was found back after it had been removed. @example 2026-12-01T02:00:00Z */
   driftedAt?: Date;
   /** `high`: sshd itself said which files it reads. */
-  @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' })
-  confidence?: 'high' | 'low';
+  @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' }) confidence?: 'high' | 'low';
   /** @example AuthorizedKeysCommand tells sshd keys too */
-  @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand tells sshd keys too'] })
-  warnings: string[];
+  @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand tells sshd keys too'] }) warnings: string[];
   diffs: FileDiffView[];
   steps: RotationStepView[];
 
@@ -161,15 +144,7 @@ export class RotationTargetView {
   }
 }
 
-export class RotationTargetPage {
-  items: RotationTargetView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<ShownTarget>): RotationTargetPage {
-    return { items: page.items.map((item) => RotationTargetView.of(item)), nextCursor: page.nextCursor };
-  }
-}
+export class RotationTargetPage extends PageOf(RotationTargetView) {}
 
 export class ReleasedKeyView {
   /** The key that is in force now; another one than was asked for if that was replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */

@@ -1,21 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsString, Matches } from 'class-validator';
+import { Flag, IdRef, Int, ListOf, Nested, OneOf, Optional, Text } from '../../../platform/http/fields/fields.js';
 import { OneKeyLine } from '../../../platform/http/field-rules.js';
 import { PageQuery } from '../../../platform/http/page.js';
 import { NEW_CUSTODIES, type NewCustody, type RotationSettings } from '../model/rotation.entity.js';
@@ -28,62 +12,35 @@ const DAY = 24 * 3600;
 
 export class PlaceBody {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsUUID()
-  hostId: string;
-
+  @IdRef() hostId: string;
   /** Login name. @example deploy */
-  @IsString()
-  @Matches(ACCOUNT, { message: 'must be a login name' })
-  account: string;
+  @IsString() @Matches(ACCOUNT, { message: 'must be a login name' }) account: string;
 }
 
 export class HolderBody extends PlaceBody {
   /** The private key file, absolute: the old private key, in a file of this account. @example /home/ci/.ssh/id_ed25519 */
-  @IsString()
-  @MaxLength(500)
+  @Text(0, 500)
   @Matches(KEY_FILE, { message: 'must be an absolute path of a file, without "." and ".." and control characters' })
   path: string;
 }
 
 export class WindowBody {
   /** First hour, UTC. @example 22 */
-  @IsInt()
-  @Min(0)
-  @Max(23)
-  from: number;
-
+  @Int(0, 23) from: number;
   /** The hour in which it ends; smaller than `from`: over midnight. @example 4 */
-  @IsInt()
-  @Min(0)
-  @Max(23)
-  to: number;
+  @Int(0, 23) to: number;
 }
 
 /** What a rotation that somebody asks for and one that a policy orders have in common. */
 export class RotationTermsBody {
   /** How long both keys work after the new one was handed over, in seconds; a day by default. @example 86400 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(90 * DAY)
-  overlapSeconds?: number;
-
+  @Optional(Int(1, 90 * DAY)) overlapSeconds?: number;
   /** A host that cannot be rotated stops everything, or keeps the old key. */
-  @ApiProperty({ enum: ['halt', 'skip'], required: false, example: 'halt' })
-  @IsOptional()
-  @IsIn(['halt', 'skip'])
-  onFailure?: 'halt' | 'skip';
-
+  @Optional(OneOf(['halt', 'skip'], { example: 'halt' })) onFailure?: 'halt' | 'skip';
   /** Changes files too of which a configuration management system says that they are its own. @example false */
-  @IsOptional()
-  @IsBoolean()
-  ignoreManagers?: boolean;
-
+  @Optional(Flag()) ignoreManagers?: boolean;
   /** Hours in which hosts may be changed. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => WindowBody)
-  window?: WindowBody;
+  @Optional(Nested(WindowBody)) window?: WindowBody;
 }
 
 export class RotateSshKeyBody extends RotationTermsBody {
@@ -91,49 +48,19 @@ export class RotateSshKeyBody extends RotationTermsBody {
    * Who holds the private half of the new key. `service`: made and sealed here, handed out by POST /v1/keys/{id}/private-key; `hsm`: made in the HSM and never
    * out of it; `human`: you send the public half; `host`: made on the host that uses it, and never off it.
    */
-  @ApiProperty({ enum: NEW_CUSTODIES, required: false, example: 'service' })
-  @IsOptional()
-  @IsIn(NEW_CUSTODIES)
-  custody?: NewCustody;
-
+  @Optional(OneOf(NEW_CUSTODIES, { example: 'service' })) custody?: NewCustody;
   /** The new key, for custody human. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
-  @IsOptional()
-  @IsString()
-  @MaxLength(20_000)
-  @OneKeyLine()
-  publicKey?: string;
-
+  @Optional(Text(0, 20_000)) @OneKeyLine() publicKey?: string;
   /** Where the private key lies, for custody host. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => HolderBody)
-  holder?: HolderBody;
-
+  @Optional(Nested(HolderBody)) holder?: HolderBody;
   /** Accounts that it opens; absent: all that are known. The first one goes ahead alone, then one in twenty, then the rest. */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(2000)
-  @ValidateNested({ each: true })
-  @Type(() => PlaceBody)
-  targets?: PlaceBody[];
-
+  @Optional(ListOf(PlaceBody, { min: 1, max: 2000 })) targets?: PlaceBody[];
   /** Known places that are not among `targets` keep the old key. @example false */
-  @IsOptional()
-  @IsBoolean()
-  leaveOthers?: boolean;
-
+  @Optional(Flag()) leaveOthers?: boolean;
   /** Shows what would be changed, line by line, and what stands in the way; changes nothing. @example false */
-  @IsOptional()
-  @IsBoolean()
-  dryRun?: boolean;
-
+  @Optional(Flag()) dryRun?: boolean;
   /** How long sshd accepts the new key before it was verified, in seconds; 3600 by default. @example 3600 */
-  @IsOptional()
-  @IsInt()
-  @Min(10)
-  @Max(DAY)
-  verifySeconds?: number;
+  @Optional(Int(10, DAY)) verifySeconds?: number;
 
   static settingsOf(body: RotateSshKeyBody): RotationSettings {
     const { verifySeconds = 3600, overlapSeconds = DAY, onFailure = 'halt', leaveOthers = false } = body;
@@ -144,12 +71,6 @@ export class RotateSshKeyBody extends RotationTermsBody {
 
 export class RotationsQuery extends PageQuery {
   /** Rotations of this key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsUUID()
-  keyId?: string;
-
-  @ApiProperty({ enum: ROTATION_STATUSES, required: false })
-  @IsOptional()
-  @IsIn(ROTATION_STATUSES)
-  status?: RotationStatus;
+  @Optional(IdRef()) keyId?: string;
+  @Optional(OneOf(ROTATION_STATUSES)) status?: RotationStatus;
 }

@@ -5,7 +5,7 @@ import { RowWatch } from '../../../platform/database/row-watch.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../../platform/http/cursors.js';
 import type { Followed } from '../../../platform/http/event-stream.js';
 import type { PageQuery } from '../../../platform/http/page.js';
-import { Problem } from '../../../platform/errors/problem.js';
+import { missing } from '../../../platform/errors/problem.js';
 import { RotationStep, RotationTarget } from '../model/rotation-target.entity.js';
 import { isOver, type RotationStatus } from '../model/rotation-state.js';
 import { Rotation } from '../model/rotation.entity.js';
@@ -43,7 +43,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
 
   async get(id: string): Promise<ShownRotation> {
     const rotation = await this.db.manager.findOneBy(Rotation, { id });
-    if (rotation === null) throw new Problem('missing', 'rotation.missing', 'There is no rotation with this id.');
+    if (rotation === null) throw missing('rotation');
     const [shown] = await this.shown([rotation]);
     return shown as ShownRotation;
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import type { Caller } from '../../../access/caller.js';
-import { Problem } from '../../../platform/errors/problem.js';
+import { missing } from '../../../platform/errors/problem.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { KeyCustody } from './key-custody.js';
 
@@ -48,6 +48,6 @@ export class KeyRelease {
     );
     const key = rows[0] === undefined ? null : await this.db.manager.findOneBy(SshKey, { id: rows[0].id });
     if (key !== null) return key;
-    throw new Problem('missing', 'ssh-key.missing', 'There is no SSH key with this id.');
+    throw missing('ssh-key');
   }
 }

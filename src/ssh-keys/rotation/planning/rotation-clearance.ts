@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { approvalHash, ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
+import { ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
+import { approvalHash } from '../../../approvals/model/approval-text.js';
 import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
 import type { EntryRow } from '../../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../../audit/log/vouched-entries.js';
 import { sshFingerprintOf } from '../../../formats/ssh/public-key.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import { canonicalJson } from '../../../platform/json/canonical-json.js';
-import { truncate } from '../../../platform/text/truncate.js';
+import { nameInTitle } from '../../../platform/text/truncate.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { Rotation } from '../model/rotation.entity.js';
 import { hasReached, rotationStatusesBefore } from '../model/rotation-state.js';
@@ -136,7 +137,8 @@ export async function readDocument(
   const targets = await tx.findBy(RotationTarget, { rotationId: rotation.id });
   const hosts = await tx.findBy(Host, { id: In([...new Set(targets.map(({ hostId }) => hostId))]) });
   const shown = documentOf({ rotation, old, next, targets, hosts });
-  return { title: truncate(`Rotate ${old.comment ?? old.fingerprint} on ${targets.length} accounts`, 200), shown };
+  const name = old.comment === null ? old.fingerprint : nameInTitle(old.comment, 80);
+  return { title: `Rotate ${name} on ${targets.length} accounts`, shown };
 }
 
 export async function usesOfTargets(

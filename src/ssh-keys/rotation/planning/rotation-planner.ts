@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Problem } from '../../../platform/errors/problem.js';
+import { Problem, missing } from '../../../platform/errors/problem.js';
 import { publicKeyFault, readPublicKeyLine } from '../../../formats/ssh/public-key.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { KeyCustody, type MadeKey } from '../custody/key-custody.js';
@@ -96,7 +96,7 @@ export class RotationPlanner {
 
   private async oldKey(id: string): Promise<SshKey> {
     const key = await this.db.manager.findOneBy(SshKey, { id });
-    if (key === null) throw new Problem('missing', 'ssh-key.missing', 'There is no SSH key with this id.');
+    if (key === null) throw missing('ssh-key');
     if (key.state === 'ACTIVE' && key.blob !== null) return key;
     throw new Problem('conflict', 'ssh-key.retired', 'The key was replaced already, or its public half is not known.');
   }

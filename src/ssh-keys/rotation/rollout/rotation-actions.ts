@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import type { Caller } from '../../../access/caller.js';
 import { writeUnique } from '../../../platform/database/database-error.js';
-import { Problem } from '../../../platform/errors/problem.js';
+import { Problem, missing } from '../../../platform/errors/problem.js';
 import { Outbox } from '../../../platform/outbox/outbox.js';
 import { RolloutController } from './rollout-controller.js';
 import { type RotationStatus, rotationStatusesBefore } from '../model/rotation-state.js';
@@ -92,7 +92,7 @@ export class RotationActions {
   ): Promise<void> {
     const work = async (tx: EntityManager) => {
       const found: unknown[] = await tx.query(`SELECT 1 FROM ssh_rotation WHERE id = $1 FOR UPDATE`, [id]);
-      if (found.length === 0) throw new Problem('missing', 'rotation.missing', 'There is no rotation with this id.');
+      if (found.length === 0) throw missing('rotation');
       await change(tx);
       await this.audit.appendBy(tx, caller, { action: `ssh-rotation.${action}`, target: { kind: 'ssh-rotation', id } });
     };

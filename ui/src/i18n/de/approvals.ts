@@ -108,6 +108,8 @@ export const approvals: Record<keyof typeof english, string> = {
     '{fact} wählt der Aufrufer: Ein Antrag mit einem anderen Wert umgeht diese Richtlinie. Entfernen Sie die Bedingung, oder beschränken Sie den Schlüssel.',
   'policies.warning.format-condition':
     'Das Format wählt der Aufrufer: Ein Antrag mit einem Format außerhalb der Bedingung umgeht diese Richtlinie. Entfernen Sie die Bedingung, oder beschränken Sie die Formate des Schlüssels.',
+  'policies.warning.issuer-exception':
+    'Jeder vertraute Aussteller kann {fact} behaupten. Ergänzen Sie eine Ausnahme für verified.iss oder trust.',
   'policies.warning.ignored-exception':
     'Die Ausnahme für {fact} gilt nie, weil der Aufrufer diesen Wert wählt. Entfernen Sie sie.',
   'policies.warning.metadata-condition':

@@ -103,6 +103,8 @@ export const approvals = {
     'Callers choose {fact}: a request with another value avoids this policy. Remove the condition, or restrict what the key may do.',
   'policies.warning.format-condition':
     'Callers choose the format: a request for a format outside the condition avoids this policy. Remove the condition, or restrict the formats of the key.',
+  'policies.warning.issuer-exception':
+    'Every trusted issuer can assert {fact}. Add an exception on verified.iss or trust.',
   'policies.warning.ignored-exception': 'The exception on {fact} never holds because callers choose it. Remove it.',
   'policies.warning.metadata-condition':
     'Callers choose {fact}: a request with another value avoids this policy. Use a verified fact, or remove the condition.',

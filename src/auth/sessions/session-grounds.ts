@@ -1,0 +1,61 @@
+import type { EntityManager, FindOptionsWhere } from 'typeorm';
+import { Problem } from '../../platform/errors/problem.js';
+import type { SealedClass, SealedEntity } from '../../platform/sealing/sealed-entity.js';
+import { trusted } from '../../platform/sealing/sealed-rows.js';
+import { IdentityProvider } from '../model/identity-provider.entity.js';
+import { OAuthClient } from '../model/oauth.entity.js';
+import { User } from '../model/user.entity.js';
+
+/** Code of the refusal of a sign-in whose grounds changed while it went on. */
+export const CHANGED_MEANWHILE = 'auth.changed-meanwhile';
+
+/** What a sign-in verified, as it was read then. */
+export interface SessionGrounds {
+  readonly userId?: string | undefined;
+  /** The hash of the password that was presented, and the second factors that were asked for. */
+  readonly password?: Pick<User, 'passwordHash' | 'factors'> | undefined;
+  readonly providerId?: string | undefined;
+  /** The client that authenticated. */
+  readonly client?: Pick<OAuthClient, 'id' | 'proofSince'> | undefined;
+}
+
+/**
+ * assertStillGranted verifies that what a sign-in rests on has not changed since it was read, and locks it until the transaction ends: a password that
+ * is changed, an account, provider or client that is disabled while a sign-in goes on must end that sign-in too.
+ *
+ * @throws Problem 401 `auth.changed-meanwhile`
+ */
+export async function assertStillGranted(
+  tx: EntityManager,
+  { userId, password, providerId, client }: SessionGrounds,
+): Promise<void> {
+  if (providerId !== undefined) {
+    const provider = await shared(tx, IdentityProvider, { id: providerId });
+    if (provider?.enabled !== true) throw changedMeanwhile('The identity provider was disabled');
+  }
+  if (client !== undefined) {
+    const now = await shared(tx, OAuthClient, { id: client.id });
+    const isSame = now?.revokedAt === null && now.proofSince?.getTime() === client.proofSince?.getTime();
+    if (!isSame) throw changedMeanwhile('The secret of the client was replaced');
+  }
+  if (userId === undefined) return;
+  const user = await shared(tx, User, { id: userId });
+  if (user?.disabled !== false) throw changedMeanwhile('The account was disabled');
+  if (password !== undefined && !isSamePassword(user, password)) throw changedMeanwhile('The password was changed');
+}
+
+function isSamePassword(now: User, then: Pick<User, 'passwordHash' | 'factors'>): boolean {
+  return now.passwordHash === then.passwordHash && now.factors?.join() === then.factors?.join();
+}
+
+async function shared<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  where: FindOptionsWhere<Row>,
+): Promise<Row | null> {
+  return trusted(tx, entity, await tx.findOne(entity, { where, lock: { mode: 'pessimistic_read' } }));
+}
+
+function changedMeanwhile(what: string): Problem {
+  return new Problem('unauthenticated', CHANGED_MEANWHILE, `${what} during this sign-in. Sign in again.`);
+}

@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Actor } from '../../../access/caller.js';
+import type { Origin } from '../../../platform/http/origin.js';
+import type { IdentityProvider } from '../../model/identity-provider.entity.js';
+import { type ExternalEnd, SessionsService } from '../../sessions/sessions.service.js';
+import { SsoTransactions } from './sso-transactions.js';
+
+/** ProviderLogouts ends what a provider signed out: sessions, device codes that were approved in them, and sign-ins that have not become a session yet. */
+@Injectable()
+export class ProviderLogouts {
+  constructor(
+    private readonly db: DataSource,
+    private readonly sessions: SessionsService,
+    private readonly transactions: SsoTransactions,
+  ) {}
+
+  async end({ id, name }: IdentityProvider, what: Omit<ExternalEnd, 'providerId'>, origin: Origin): Promise<void> {
+    const actor: Actor & { origin: Origin } = { kind: 'anonymous', id, name, origin };
+    const end = { ...what, providerId: id };
+    await this.db.transaction(async (tx) => {
+      await this.transactions.discardArrived(tx, end);
+      await this.sessions.endExternalIn(tx, actor, end);
+    });
+  }
+}

@@ -1,0 +1,129 @@
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+  ValidateNested,
+  type ValidationOptions,
+} from 'class-validator';
+import { IsDateTime, IsDay, JsonAtMost, WholeNumber } from '../field-rules.js';
+
+/** Schema is what OpenAPI says about a field in addition to its rules, for example an example or a default. */
+type Schema = Omit<ApiPropertyOptions, 'type' | 'required' | 'enumName' | 'enumSchema' | 'selfRequired'>;
+type Rule = (options?: ValidationOptions) => PropertyDecorator;
+type Class<Value extends object = object> = new () => Value;
+
+/**
+ * Field is the decorator of one property of a request body or query: it validates the value and describes it in OpenAPI. Type, description and
+ * default value come from the property itself.
+ */
+export interface Field extends PropertyDecorator {
+  readonly rules: readonly Rule[];
+  readonly schema: ApiPropertyOptions;
+}
+
+/** ListLimits bounds the number of items of a list; `unique` forbids equal items. */
+interface ListLimits {
+  min?: number;
+  max?: number;
+  unique?: boolean;
+}
+
+/** Text is a string of `min` to `max` characters. */
+export function Text(min: number, max: number, schema: Schema = {}): Field {
+  const lengths = min === 0 ? { maxLength: max } : { minLength: min, maxLength: max };
+  const length: Rule = (options) => (min === 0 ? MaxLength(max, options) : Length(min, max, options));
+  return field([IsString, length], { type: String, ...lengths, ...schema });
+}
+
+/** IdRef is the UUID of a resource. */
+export function IdRef(schema: Schema = {}): Field {
+  return field([(options) => IsUUID(undefined, options)], { type: String, format: 'uuid', ...schema });
+}
+
+/** Int is a whole number from `min` to `max`. */
+export function Int(min: number, max?: number, schema: Schema = {}): Field {
+  const rules: Rule[] = [IsInt, (options) => Min(min, options)];
+  if (max !== undefined) rules.push((options) => Max(max, options));
+  return field(rules, { type: Number, minimum: min, ...(max === undefined ? {} : { maximum: max }), ...schema });
+}
+
+/** QueryInt is Int for a query parameter: it is written in plain digits. */
+export function QueryInt(min: number, max?: number, schema: Schema = {}): Field {
+  const number = Int(min, max, schema);
+  return field([WholeNumber, ...number.rules], number.schema);
+}
+
+/** Flag is true or false. */
+export function Flag(schema: Schema = {}): Field {
+  return field([IsBoolean], { type: Boolean, ...schema });
+}
+
+/** Moment is a date and time of RFC 3339; the property holds a Date. */
+export function Moment(schema: Schema = {}): Field {
+  return field([IsDateTime], { format: 'date-time', type: String, ...schema });
+}
+
+/** Day is a calendar day, YYYY-MM-DD. */
+export function Day(schema: Schema = {}): Field {
+  return field([IsDay], { type: String, ...schema });
+}
+
+/** OneOf is one of the given values. */
+export function OneOf(values: readonly (string | number)[], schema: Schema = {}): Field {
+  return field([(options) => IsIn(values, options)], { enum: [...values], ...schema });
+}
+
+/** JsonObject is an object with any members, of at most `characters` characters of JSON. */
+export function JsonObject(characters: number, schema: Schema = {}): Field {
+  const described = { type: 'object', additionalProperties: true, ...schema };
+  return field([IsObject, (options) => JsonAtMost(characters, options)], described as ApiPropertyOptions);
+}
+
+/** Nested is an object with the fields of `type`. */
+export function Nested(type: Class, schema: Schema = {}): Field {
+  return field([ValidateNested, () => Type(() => type)], { type: () => type, ...schema });
+}
+
+/** ListOf is a list of values that each satisfy `item`, a field or a class with fields. */
+export function ListOf(item: Field | Class, { min, max, unique, ...schema }: ListLimits & Schema = {}): Field {
+  const { rules, schema: one } = isField(item) ? item : Nested(item);
+  const own: Rule[] = [IsArray];
+  if (min !== undefined) own.push((options) => ArrayMinSize(min, options));
+  if (max !== undefined) own.push((options) => ArrayMaxSize(max, options));
+  if (unique === true) own.push((options) => ArrayUnique(options));
+  const limits = { minItems: min, maxItems: max, uniqueItems: unique };
+  const described = { ...one, isArray: true, ...limits, ...schema };
+  return field([...own, ...rules.map((rule) => () => rule({ each: true }))], described);
+}
+
+/** Optional makes a field optional; null is refused unless the property is Nullable. */
+export function Optional({ rules, schema }: Field): Field {
+  return field([() => IsOptional(), ...rules], { ...schema, required: false } as ApiPropertyOptions);
+}
+
+function isField(item: Field | Class): item is Field {
+  return 'rules' in item;
+}
+
+/** The last rule is registered first, as with decorators that stand one below the other. */
+function field(rules: readonly Rule[], schema: ApiPropertyOptions): Field {
+  const decorate: PropertyDecorator = (target, name) => {
+    for (const rule of rules.toReversed()) rule()(target, name);
+    ApiProperty(schema)(target, name);
+  };
+  return Object.assign(decorate, { rules, schema });
+}

@@ -1,0 +1,37 @@
+type Data<View> = { [Key in keyof View as View[Key] extends (...args: never[]) => unknown ? never : Key]: View[Key] };
+/** The properties of View that Row does not have with the same type. */
+type Rest<View, Row> = {
+  [Key in keyof View as Key extends keyof Row ? (Row[Key] extends View[Key] ? never : Key) : Key]: View[Key];
+};
+type Given<View, Row> = Rest<Data<View>, Row> & Partial<Data<View>>;
+type Present<Row> = { [Key in keyof Row]: null extends Row[Key] ? Exclude<Row[Key], null> | undefined : Row[Key] };
+
+const names = new Map<new () => object, readonly string[]>();
+
+/**
+ * viewOf returns what a client sees of a row: the properties that the class declares, from `given`, else from the row. What the class does not
+ * declare is never shown.
+ */
+export function viewOf<View extends object, Row extends object>(
+  type: new () => View,
+  row: Row,
+  ...[given]: keyof Rest<Data<View>, Row> extends never ? [Given<View, Row>?] : [Given<View, Row>]
+): View {
+  const view = new type();
+  for (const name of namesOf(type, view)) {
+    const from = given !== undefined && name in given ? given : row;
+    (view as Record<string, unknown>)[name] = (from as Record<string, unknown>)[name];
+  }
+  return view;
+}
+
+/** present returns the row with undefined in place of null, for views whose properties are optional. */
+export function present<Row extends object>(row: Row): Present<Row> {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as Present<Row>;
+}
+
+function namesOf(type: new () => object, view: object): readonly string[] {
+  const known = names.get(type) ?? Object.keys(view);
+  names.set(type, known);
+  return known;
+}

@@ -1,0 +1,20 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { X509Certificate } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { assertNotExpired } from './certificate-chain.js';
+
+it('a certificate that expired before the attempt to sign is refused, although it was valid when the request came', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sealwright-chain-'));
+  const key = join(directory, 'key.pem');
+  const options = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-days', '1'];
+  const pem = execFileSync('openssl', ['req', '-x509', ...options, '-subj', '/CN=Release'], { stdio: 'pipe' });
+  rmSync(directory, { recursive: true });
+  const { raw, validToDate } = new X509Certificate(pem);
+  const at = (milliseconds: number) => new Date(validToDate.getTime() + milliseconds);
+  expect(() => assertNotExpired([raw], at(-1000))).not.toThrow();
+  expect(() => assertNotExpired([raw], at(0))).toThrow('The certificate of the key expired at');
+  expect(() => assertNotExpired([])).not.toThrow();
+});

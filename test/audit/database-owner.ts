@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto';
+import { type ApprovalFixture } from '../approvals/approvers.js';
+import { runToEnd } from '../support/service.js';
+
+/** An attacker who has the database, as its owner, and no setting of the service. */
+export class DatabaseOwner {
+  constructor(private readonly stage: ApprovalFixture['stage']) {}
+
+  /** Keeps rows of a table, and returns a function that puts them back as they were. */
+  async keep(table: string, where: string): Promise<() => Promise<void>> {
+    const kept = `kept_${randomUUID().replaceAll('-', '')}`;
+    await this.stage.sql(`CREATE TABLE ${kept} AS SELECT * FROM ${table} WHERE ${where}`);
+    return async () => {
+      await this.stage.sql(`DELETE FROM ${table} WHERE ${where}; INSERT INTO ${table} SELECT * FROM ${kept}`);
+    };
+  }
+
+  /** Runs a statement on the audit log, whose triggers refuse it otherwise. */
+  async unlocked(text: string): Promise<void> {
+    await this.stage.sql(
+      `ALTER TABLE audit_entry DISABLE TRIGGER USER; ${text}; ALTER TABLE audit_entry ENABLE TRIGGER USER`,
+    );
+  }
+
+  /** What the doctor prints about the deployment, as JSON. */
+  doctor(): Promise<string> {
+    return runToEnd(['doctor', '--json'], this.stage.settings).catch(
+      (error: unknown) => (error as { stdout: string }).stdout,
+    );
+  }
+}

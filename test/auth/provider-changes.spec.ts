@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { QuirkyProvider } from '../fakes/quirky-openid-provider.js';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { Browser } from './browser.js';
+import { deviceGrant, makeClient, postForm } from './oauth-calls.js';
+import { atKnownAddress, idOf, me, PEERS_HERE } from './people.js';
+import { arrive, putQuirky, RELEASE_RULE, signInAt } from './quirky-calls.js';
+
+const ADMIN_RULE = { claim: 'groups', op: 'equals', value: 'chiefs', roles: ['admin', 'approver'] };
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let provider: QuirkyProvider;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
+  provider = await QuirkyProvider.start();
+});
+afterAll(async () => {
+  await stage.close();
+  await provider.stop();
+});
+beforeEach(async () => {
+  await put('main');
+});
+
+const put = (name: string, change: object = {}) =>
+  putQuirky(service, apiKey, { name, provider, change: { rules: [RELEASE_RULE, ADMIN_RULE], ...change } });
+const authTime = () => Math.floor(Date.now() / 1000);
+const person = (sub: string, groups: string[]) =>
+  provider.is({ claims: { sub, email: `${sub}@rights.example`, groups, auth_time: authTime() } });
+
+describe('a provider that is disabled', () => {
+  it('ends what it opened, also for when it is enabled again: sessions, refresh tokens, device codes and tickets', async () => {
+    person('owned', ['chiefs']);
+    const tokens = await signInAt(service, 'main');
+    const key = tokens['access_token'] ?? '';
+    const client = await makeClient(service, apiKey, ['audit:read'], 'public');
+    const { body: device } = await postForm(service, '/oauth/device_authorization', { client_id: client.client_id });
+    await service.call('POST', `/api/auth/device/${device.user_code}/approve`, { key });
+    const browser = new Browser();
+    const arrived = await arrive(service, 'main', { browser, answer: 'cookie' });
+    await put('main', { enabled: false });
+    const ended = await stage.sql(
+      `SELECT FROM audit_entry WHERE action = 'session.ended' AND detail ->> 'because' = 'provider-disabled'`,
+    );
+    expect(ended.length).toBeGreaterThanOrEqual(1);
+    await put('main');
+    expect((await me(service, key)).status).toBe(401);
+    const refresh = { refresh_token: tokens['refresh_token'] };
+    expect((await service.call('POST', '/api/auth/refresh', { body: refresh })).status).toBe(401);
+    const denied = await postForm(service, '/oauth/token', deviceGrant(client, device.device_code));
+    expect(denied.body.error).toBe('access_denied');
+    expect((await browser.request(`${service.url}${arrived.location}`)).status).toBe(401);
+  });
+
+  it.each<[string, object]>([
+    ['whose rules were changed', { rules: [RELEASE_RULE] }],
+    ['that was disabled', { enabled: false }],
+  ])('gives nothing by an answer that it held back: one %s meanwhile', async (_, change) => {
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    provider.is({
+      held,
+      claims: {
+        sub: 'slow',
+        email: 'slow@rights.example',
+        groups: ['chiefs'],
+        auth_time: authTime(),
+      },
+    });
+    const arriving = arrive(service, 'main');
+    await expect.poll(() => provider.seen.length, { timeout: 5000 }).toBeGreaterThan(0);
+    await put('main', change);
+    answer();
+    expect(await arriving).toMatchObject({ status: 401, code: 'sso.provider-changed' });
+    await expect(idOf(stage, 'slow@rights.example')).rejects.toThrow('there is no');
+  });
+
+  it('that does not answer is called once in some seconds, however often a stranger has it called', async () => {
+    provider.is({ wellKnown: '/nowhere' });
+    const before = provider.documentsRead;
+    const query = new URLSearchParams({ iss: `${provider.origin}/other`, sid: 'x' }).toString();
+    for (let i = 0; i < 5; i += 1) await service.call('GET', `/api/auth/oidc/frontchannel-logout?${query}`);
+    const once = provider.documentsRead - before;
+    expect(once).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('scopes that a person removed from the request', () => {
+  it('give no default roles in place of what a rule would give', async () => {
+    await put('main', { defaultRoles: ['viewer'], scopes: ['openid', 'groups'] });
+    provider.is({ claims: { sub: 'scopes', email: 'scopes@rights.example' }, tokens: { scope: 'openid' } });
+    expect((await arrive(service, 'main')).code).toBe('sso.claims-left-out');
+    provider.is({ claims: { sub: 'scopes', email: 'scopes@rights.example' }, tokens: { scope: 'openid groups' } });
+    expect((await arrive(service, 'main')).status).toBe(303);
+  });
+});
