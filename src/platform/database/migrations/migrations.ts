@@ -96,6 +96,7 @@ import { RestoredDatabase1798000039400 } from './1798000039400-restored-database
 import { TurnsOfImports1798000043201 } from './1798000043201-turns-of-imports.js';
 import { ReplacedSshKeys1798000043100 } from './1798000043100-replaced-ssh-keys.js';
 import { OpenApprovalsByCaller1798000043200 } from './1798000043200-open-approvals-by-caller.js';
+import { PeopleBehindCredentials1798000046000 } from './1798000046000-people-behind-credentials.js';
 import { BackgroundJobsOfInstances1798000047000 } from './1798000047000-background-jobs-of-instances.js';
 
 /** Every migration, oldest first. */
@@ -198,5 +199,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SealedSigningKeys1798000044000,
   RightsHistory1798000044100,
   DescribersOfAssets1798000044900,
+  PeopleBehindCredentials1798000046000,
   BackgroundJobsOfInstances1798000047000,
 ];
