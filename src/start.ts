@@ -10,6 +10,7 @@ import { PRODUCT_BUILD } from './platform/instances/product-version.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
 import { ApiDocument } from './platform/http/server/api-document.js';
 import { startTracing } from './platform/tracing/tracing.js';
+import { BackgroundJobs } from './platform/work/background-jobs.js';
 import { Management } from './system/management/management.js';
 
 /** Answers HTTP and, unless the role is api, works in the background too. */
@@ -56,6 +57,7 @@ async function waitForSchema(config: Config): Promise<Management> {
 async function announce(app: INestApplicationContext, management: Management): Promise<void> {
   management.serve(app);
   await app.get(CatalogueCheck).atStart();
+  app.get(BackgroundJobs).begin();
   await app.get(InstanceHeartbeat).begin((reason) => {
     new Logger('Start').fatal(reason);
     process.kill(process.pid, 'SIGTERM');

@@ -7,7 +7,7 @@ import { PlatformWorkerModule } from '../platform/platform.module.js';
 import { AlertsController } from './alerts.controller.js';
 import { AlertsReader } from './alerts.reader.js';
 import { AlertsService } from './alerts.service.js';
-import { AlertIntake, AlertIntakeSchedule } from './intake/alert-intake.js';
+import { AlertIntake } from './intake/alert-intake.js';
 import { AlertChannels } from './notices/alert-channels.js';
 import { AlertNotifier } from './notices/alert-notifier.js';
 import { AlertRule } from './model/alert-rule.entity.js';
@@ -38,6 +38,6 @@ export class AlertsModule {}
 /** Opens alerts and notifies people, in processes that work in the background. */
 @Module({
   imports: [AlertsModule, AuditModule, HsmModule, PlatformWorkerModule],
-  providers: [AlertIntake, AlertIntakeSchedule, AlertNotifier, CertificateWatcher, DisabledWebhooks, HsmWatcher],
+  providers: [AlertIntake, AlertNotifier, CertificateWatcher, DisabledWebhooks, HsmWatcher],
 })
 export class AlertsWorkerModule {}

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { RightsModule } from '../auth/rights/rights.module.js';
-import { ApprovalsSchedule } from './approvals.schedule.js';
 import { ApprovalSubjectsService } from './subjects/approval-subject.port.js';
 import { ApprovalsService } from './approvals.service.js';
 import { ApprovalEndings } from './decisions/approval-endings.service.js';
@@ -68,6 +67,6 @@ export class ApprovalsModule {}
 /** The background work of approvals. */
 @Module({
   imports: [ApprovalsModule],
-  providers: [ApprovalNotices, ApprovalsSchedule, NoticedApprovals],
+  providers: [ApprovalNotices, NoticedApprovals],
 })
 export class ApprovalsWorkerModule {}

@@ -27,12 +27,10 @@ import { RestoreHold } from './log/restore-hold.js';
 import { LogReader } from './log/log-reader.js';
 import { LogSequencer } from './log/log-sequencer.js';
 import { LogWitness } from './log/log-witness.js';
-import { LogWitnessSchedule } from './log/log-witness.schedule.js';
-import { LogSequencerSchedule } from './log/log-sequencer.schedule.js';
+import { AuditBackground } from './audit-background.js';
 import { RowAdoption } from './rows/row-adoption.js';
 import { RowRefusals } from './rows/row-refusals.js';
 import { RightsLedger } from './history/rights-ledger.js';
-import { RightsLedgerSchedule } from './history/rights-ledger.schedule.js';
 import { RightsSnapshot } from './history/rights-snapshot.entity.js';
 import { VerifiedLeaves } from './history/verified-leaves.js';
 import { VouchedEntries } from './log/vouched-entries.js';
@@ -116,13 +114,6 @@ export class RestoreHoldModule {}
 
 /** Numbers entries, signs checkpoints and sends the log to its receivers, in every process that works in the background. */
 @Module({
-  providers: [
-    AuditStreamWorker,
-    LogSequencer,
-    LogSequencerSchedule,
-    LogWitness,
-    LogWitnessSchedule,
-    RightsLedgerSchedule,
-  ],
+  providers: [AuditBackground, AuditStreamWorker, LogSequencer, LogWitness],
 })
 export class AuditWorkerModule {}

@@ -11,7 +11,6 @@ import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './model/api-key.entity.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
-import { AuthSchedule, RenewalSchedule, SsoSchedule, UsedOnceSchedule } from './auth.schedule.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
 import { CsrfProtection, SessionCookie, SsoCookie } from './browser/cookies.js';
 import { AccessGuard } from './callers/access.guard.js';
@@ -150,7 +149,6 @@ const SSO = [
   SamlService,
   ProvidedRights,
   SsoBeginnings,
-  SsoSchedule,
   SsoSignInService,
   SsoStepUp,
   SsoTests,
@@ -178,7 +176,6 @@ const TOKENS = [
   SessionCallers,
   SessionsService,
   TokenGrants,
-  UsedOnceSchedule,
   UsedProofs,
 ];
 const PEOPLE = [
@@ -236,8 +233,6 @@ const PEOPLE = [
     { provide: UploadAuthorizer, useClass: CredentialUploadAuthorizer },
     ApiKeyRenewalService,
     ApiKeysService,
-    AuthSchedule,
-    RenewalSchedule,
     Credentials,
     ...BROWSERS,
     ...OAUTH,

@@ -3,14 +3,14 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { SigningModule } from '../signing/signing.module.js';
 import { AnalyticsController } from './analytics/analytics.controller.js';
 import { AnalyticsReader } from './analytics/analytics.reader.js';
-import { CountReconcilerSchedule, CountReconciler } from './analytics/count-reconciler.service.js';
+import { CountReconciler } from './analytics/count-reconciler.service.js';
 import {
   InventorySnapshot,
   InventoryRecount,
   InventorySourceCount,
   InventoryTally,
 } from './analytics/inventory-counts.entity.js';
-import { SnapshotSchedule, SnapshotTarget } from './analytics/snapshot.schedule.js';
+import { SnapshotTarget } from './analytics/snapshot.target.js';
 import { SnapshotTaker } from './analytics/snapshot-taker.js';
 import { SourceCounter } from './analytics/source-counter.js';
 import { AssetAnnotationsService } from './assets/asset-annotations.service.js';
@@ -155,6 +155,6 @@ export class InventoryModule {}
 /** The background work of the inventory. */
 @Module({
   imports: [InventoryModule],
-  providers: [CountReconcilerSchedule, FoundAssetsConsumer, Rereader, SearchIndexer, SnapshotSchedule, SourceCounter],
+  providers: [FoundAssetsConsumer, Rereader, SearchIndexer, SourceCounter],
 })
 export class InventoryWorkerModule {}

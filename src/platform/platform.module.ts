@@ -1,10 +1,11 @@
 import { Global, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CatalogueCheck } from './catalogue/catalogue-check.js';
 import { Config } from './config/config.js';
 import { dataSourceOptions } from './database/data-source-options.js';
 import { DatabaseSessions } from './database/database-sessions.js';
-import { OldRows } from './database/old-rows.js';
+import { OldRows } from './work/old-rows.js';
 import { EventBus } from './events/events.js';
 import { AlertEventRow, AlertEvents } from './events/alert-events.js';
 import { Inbox, InboxMessage } from './inbox/inbox.js';
@@ -38,7 +39,7 @@ import { ReplicationWatch } from './replication/replication-watch.js';
 import { ServiceCryptoAssets } from './crypto-assets/service-crypto-assets.js';
 import { ScheduleRun } from './schedules/schedule-run.entity.js';
 import { ScheduleTargets, ScheduledRuns } from './schedules/schedule-targets.js';
-import { Resealer, ResealerSchedule } from './sealing/resealer.js';
+import { Resealer, ResealerJobs } from './sealing/resealer.js';
 import { RowSealEpoch } from './sealing/row-seal-epoch.js';
 import { RowSealHealth } from './sealing/row-seal-health.js';
 import { RowSealKeeper } from './sealing/row-seal-keeper.js';
@@ -48,6 +49,9 @@ import { SealFormatRow, SealFormat } from './sealing/seal-format.js';
 import { SealedColumns, SealedColumnsHealth } from './sealing/sealed-columns.js';
 import { TracingEnd } from './tracing/tracing.js';
 import { Clock } from './time/clock.js';
+import { BackgroundDiscovery } from './work/background-discovery.js';
+import { BackgroundJobs } from './work/background-jobs.js';
+import { DueJobs } from './work/due-jobs.js';
 
 const ENTITIES = [
   AlertEventRow,
@@ -74,6 +78,7 @@ class ConfigModule {}
 
 const SHARED = [
   ArrivingBodies,
+  BackgroundJobs,
   BodyMemory,
   CatalogueCheck,
   Clock,
@@ -115,6 +120,7 @@ const SHARED = [
 @Module({
   imports: [
     ConfigModule,
+    DiscoveryModule,
     TypeOrmModule.forRootAsync({
       inject: [Config],
       useFactory: (config: Config) => ({
@@ -129,7 +135,9 @@ const SHARED = [
   ],
   providers: [
     ...SHARED,
+    BackgroundDiscovery,
     DatabaseSessions,
+    DueJobs,
     InstanceIndicators,
     MailHealth,
     OldIdempotencyKeys,
@@ -143,7 +151,7 @@ export class PlatformModule {}
 
 /** Sending mails and webhook messages, for processes that work in the background; every process may put them into their tables. */
 @Module({
-  providers: [MailSender, ResealerSchedule, WebhookDeliveryRepository, WebhookSender],
+  providers: [MailSender, ResealerJobs, WebhookDeliveryRepository, WebhookSender],
   exports: [WebhookDeliveryRepository],
 })
 export class PlatformWorkerModule {}

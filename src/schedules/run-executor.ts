@@ -1,8 +1,8 @@
-import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { JobLeases } from '../platform/jobs/job-lease.repository.js';
 import { Problem } from '../platform/errors/problem.js';
+import { BackgroundJobs } from '../platform/work/background-jobs.js';
 import {
   type RunEnd,
   type ScheduleTarget,
@@ -17,43 +17,30 @@ interface OpenRun {
 
 type ExecutableTarget = ScheduleTarget & Required<Pick<ScheduleTarget, 'carryOut'>>;
 
-/** Executes the runs of targets that do their work within the run, and finishes them before a shutdown. */
+/** RunExecutor executes the runs of targets that do their work within the run. Runs of different kinds do not wait for each other. */
 @Injectable()
-export class RunExecutor implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(RunExecutor.name);
-  private readonly busy = new Map<string, Promise<void>>();
-  private stopping = false;
-
+export class RunExecutor implements OnApplicationBootstrap {
   constructor(
     private readonly db: DataSource,
     private readonly targets: ScheduleTargets,
     private readonly runs: ScheduledRuns,
-    private readonly jobs: JobLeases,
+    private readonly leases: JobLeases,
+    private readonly jobs: BackgroundJobs,
   ) {}
 
-  /** Begins open runs, one of each kind at a time: kinds do not wait for each other. */
-  @Interval(2000)
-  look(): void {
-    if (this.stopping) return;
+  onApplicationBootstrap(): void {
     for (const kind of this.targets.kinds) {
       const target = this.targets.get(kind);
-      if (target === undefined || !isExecutable(target) || this.busy.has(kind)) continue;
-      const work = this.carryOut(kind, target)
-        .catch((error: unknown) => this.logger.warn(`a run of ${kind} was not executed: ${String(error)}`))
-        .finally(() => this.busy.delete(kind));
-      this.busy.set(kind, work);
+      if (target === undefined || !isExecutable(target)) continue;
+      const job = { name: `schedule-runs-${kind}`, scope: 'process', due: openRun(`'${kind}'`) } as const;
+      this.jobs.add(job, () => this.carryOut(kind, target));
     }
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    this.stopping = true;
-    await Promise.all(this.busy.values());
   }
 
   /** One process at a time has the lease. When it dies, the lease runs out while the run is still open, so another process begins it anew. */
   private async carryOut(kind: string, target: ExecutableTarget): Promise<void> {
     if ((await this.open(kind)) === undefined) return;
-    await this.jobs.alone(`schedule-run ${kind}`, async () => {
+    await this.leases.alone(`schedule-run ${kind}`, async () => {
       // Read again: the process that had the lease before may have ended it.
       const run = await this.open(kind);
       if (run !== undefined) await this.end(run.id, await endOf(target.carryOut(run.settings)));
@@ -61,11 +48,7 @@ export class RunExecutor implements BeforeApplicationShutdown {
   }
 
   private async open(kind: string): Promise<OpenRun | undefined> {
-    const rows: OpenRun[] = await this.db.query(
-      `SELECT r.id, s.settings FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
-       WHERE r.status = 'RUNNING' AND s.target = $1 ORDER BY r.id LIMIT 1`,
-      [kind],
-    );
+    const rows: OpenRun[] = await this.db.query(`${openRun('$1')} LIMIT 1`, [kind]);
     return rows[0];
   }
 
@@ -75,6 +58,12 @@ export class RunExecutor implements BeforeApplicationShutdown {
       await this.runs.end(tx, id, outcome);
     });
   }
+}
+
+/** Selects the open runs of a kind, oldest first. */
+function openRun(kind: string): string {
+  return `SELECT r.id, s.settings FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
+    WHERE r.status = 'RUNNING' AND s.target = ${kind} ORDER BY r.id`;
 }
 
 function isExecutable(target: ScheduleTarget): target is ExecutableTarget {

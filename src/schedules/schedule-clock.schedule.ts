@@ -1,21 +1,19 @@
-import { Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
-import { OldRows } from '../platform/database/old-rows.js';
-import { SingleFlight } from '../platform/jobs/runners.js';
-import { ScheduleStarter } from './schedule-starter.js';
-import { ScheduleTicker } from './schedule-ticker.js';
+import { Injectable } from '@nestjs/common';
+import { OldRows } from '../platform/work/old-rows.js';
+import { Background } from '../platform/work/background.js';
+import { OVERDUE_RUN, ScheduleStarter } from './schedule-starter.js';
+import { DUE_SCHEDULE, ScheduleTicker } from './schedule-ticker.js';
 
 /** Runs that are kept however old they are: a schedule may be due once a year only. */
 const KEPT_RUNS = 100;
 const NOT_AMONG_NEWEST = `t.due_at <= (SELECT n.due_at FROM schedule_run n WHERE n.schedule_id = t.schedule_id
   ORDER BY n.due_at DESC OFFSET ${KEPT_RUNS} LIMIT 1)`;
 
-/** Looks every second for what is due. */
+const DUE_RUN = { table: 'schedule_run', where: `t.status = 'DUE'`, order: 't.id' };
+
+/** ScheduleClock turns due times into runs, starts the runs that are due, and ends those that took too long. */
 @Injectable()
 export class ScheduleClock {
-  private readonly logger = new Logger(ScheduleClock.name);
-  private readonly looks = new SingleFlight((error) => this.logger.warn(`schedules wait: ${String(error)}`));
-
   constructor(
     private readonly ticker: ScheduleTicker,
     private readonly starter: ScheduleStarter,
@@ -28,18 +26,14 @@ export class ScheduleClock {
     });
   }
 
-  @Interval(1000)
-  look(): Promise<void> {
-    return this.looks.run(async () => {
-      while ((await this.ticker.tick()) > 0);
-      while (await this.starter.startOne());
-    });
+  @Background({ name: 'schedules', scope: 'process', due: [DUE_SCHEDULE, DUE_RUN] })
+  async startDue(): Promise<void> {
+    while ((await this.ticker.tick()) > 0);
+    while (await this.starter.startOne());
   }
 
-  @Interval(10_000)
-  async endOverdue(): Promise<void> {
-    await this.starter
-      .endOverdue()
-      .catch((error: unknown) => this.logger.warn(`overdue runs were not ended: ${String(error)}`));
+  @Background({ name: 'schedules-overdue', scope: 'process', due: OVERDUE_RUN })
+  endOverdue(): Promise<void> {
+    return this.starter.endOverdue();
   }
 }

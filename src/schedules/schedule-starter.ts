@@ -20,6 +20,10 @@ const DUE = {
   order: 't.id',
 };
 
+/** Selects the runs that have not ended within the time that their schedule allows. */
+export const OVERDUE_RUN = `SELECT r.id FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
+  WHERE r.status IN ('DUE', 'RUNNING') AND r.created_at < now() - make_interval(mins => s.timeout_minutes)`;
+
 /** Starts the runs that are due, each in a transaction with what its target writes down, and ends those that nobody ended. */
 @Injectable()
 export class ScheduleStarter {
@@ -80,10 +84,7 @@ export class ScheduleStarter {
 
   /** A target that died with its worker never says how a run ended; the next run must not wait for that. */
   async endOverdue(): Promise<void> {
-    const overdue: { id: string }[] = await this.db.query(
-      `SELECT r.id FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
-       WHERE r.status IN ('DUE', 'RUNNING') AND r.created_at < now() - make_interval(mins => s.timeout_minutes) LIMIT 100`,
-    );
+    const overdue: { id: string }[] = await this.db.query(`${OVERDUE_RUN} LIMIT 100`);
     for (const { id } of overdue) {
       const detail = 'It did not end in the time that the schedule gives it.';
       await this.db.transaction((tx) => this.runs.end(tx, id, { ok: false, detail }));

@@ -7,7 +7,8 @@ import { dueSpan, nextDue } from './due-times.js';
 import { Schedule } from './schedule.entity.js';
 
 const BATCH_SIZE = 50;
-const DUE = { table: 'schedule', where: 'enabled AND next_due_at <= now()', order: 'next_due_at' };
+/** Schedules whose next due time has come. */
+export const DUE_SCHEDULE = { table: 'schedule', where: 'enabled AND next_due_at <= now()', order: 'next_due_at' };
 /** A run that is later than this was missed: the worker was away, not just busy. */
 const ON_TIME_MS = 60_000;
 
@@ -21,9 +22,9 @@ export class ScheduleTicker {
 
   /** Answers how many schedules were due. */
   async tick(): Promise<number> {
-    const ticked = await whenDue(this.db, DUE, async (tx) => {
+    const ticked = await whenDue(this.db, DUE_SCHEDULE, async (tx) => {
       const due = await lockDue<{ id: string; now: Date }>(tx, {
-        ...DUE,
+        ...DUE_SCHEDULE,
         columns: 't.id, now() AS now',
         limit: BATCH_SIZE,
       });

@@ -1,17 +1,14 @@
-import { Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { OldRows } from '../platform/database/old-rows.js';
+import { OldRows } from '../platform/work/old-rows.js';
 import { AlertEvents } from '../platform/events/alert-events.js';
+import { Background } from '../platform/work/background.js';
 
-/** Half of the shortest heartbeat interval, so that a silent sensor is reported within two intervals. */
-const EVERY_MS = 4000;
+const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'`;
 
 /** Reports sensors that became silent, and removes old commands. */
 @Injectable()
 export class SensorSilence {
-  private readonly logger = new Logger(SensorSilence.name);
-
   constructor(
     private readonly db: DataSource,
     private readonly alertEvents: AlertEvents,
@@ -20,19 +17,13 @@ export class SensorSilence {
     old.forget({ table: 'sensor_command', where: 't.ended_at IS NOT NULL', since: 'ended_at' });
   }
 
-  @Interval(EVERY_MS)
-  async look(): Promise<void> {
-    await this.reportSilent().catch((error: unknown) =>
-      this.logger.warn(`silent sensors were not reported: ${String(error)}`),
-    );
-  }
-
   /** Raises an alert for each sensor without a heartbeat for one and a half of its intervals. */
-  private async reportSilent(): Promise<void> {
+  @Background({ name: 'silent-sensors', scope: 'process', due: `SELECT FROM sensor WHERE ${SILENT}` })
+  async reportSilent(): Promise<void> {
     await this.db.transaction(async (tx) => {
       const [silent]: [{ id: string; name: string; last: Date; seconds: number }[], number] = await tx.query(
         `UPDATE sensor SET silent_since = now()
-         WHERE enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'
+         WHERE ${SILENT}
          RETURNING id, name, last_heartbeat_at AS last, heartbeat_seconds AS seconds`,
       );
       await this.alertEvents.record(

@@ -12,7 +12,6 @@ import { SigningBatchesReader } from './batches/signing-batches.reader.js';
 import { ApprovalCheck } from './requests/approval-check.js';
 import { ClaimCheck } from './requests/claim-check.js';
 import { ApprovalRenewal } from './requests/approval-renewal.js';
-import { HeldRequestsSchedule } from './requests/held-requests.schedule.js';
 import { StoppedKeyRequests } from './requests/stopped-key-requests.js';
 import { HeldBatches } from './batches/held-batches.js';
 import { HeldRequests } from './requests/held-requests.js';
@@ -41,7 +40,7 @@ import { OpenPgpCertificatesController } from './openpgp/openpgp-certificates.co
 import { OpenPgpCertificatesService } from './openpgp/openpgp-certificates.service.js';
 import { OpenPgpStatement } from './openpgp/openpgp-statement.entity.js';
 import { OpenPgpStatementsRepository } from './openpgp/openpgp-statements.repository.js';
-import { SigningKeyDestroyer, SigningKeyDestructionSchedule } from './keys/signing-key-destroyer.js';
+import { SigningKeyDestroyer } from './keys/signing-key-destroyer.js';
 import { SigningKeyDestructionController, SigningKeysController } from './keys/signing-keys.controller.js';
 import { SigningKeyDestruction, SigningKeyUsage, SigningKey } from './keys/signing-key.entity.js';
 import { SigningKeyDestructionService } from './keys/signing-key-destruction.service.js';
@@ -61,7 +60,7 @@ import { SigningRequestRepository } from './requests/signing-request.repository.
 import { SigningRelay, SigningProcessor } from './requests/signing.processor.js';
 import { SigningController } from './api/signing.controller.js';
 import { SIGNING_QUEUE } from './model/signing-jobs.js';
-import { SigningSchedule } from './requests/signing.schedule.js';
+import { SigningRecovery, SigningUpkeep } from './requests/signing-background.js';
 import { SigningService } from './requests/signing.service.js';
 import { BuildAttestationsController } from './attestations/build-attestations.controller.js';
 import { BuildAttestationsService } from './attestations/build-attestations.service.js';
@@ -191,13 +190,6 @@ export class SigningModule {}
 /** The background half: signs the requests of job signals, and finds those that were left behind. */
 @Module({
   imports: [ApprovalsModule, SigningModule],
-  providers: [
-    CertificateEndings,
-    HeldRequestsSchedule,
-    SigningKeyDestructionSchedule,
-    SigningProcessor,
-    SigningSchedule,
-    StoppedKeyRequests,
-  ],
+  providers: [CertificateEndings, SigningProcessor, SigningRecovery, SigningUpkeep, StoppedKeyRequests],
 })
 export class SigningWorkerModule {}

@@ -11,7 +11,7 @@ import { SshAuthoritiesReader } from './certificate-authority/ssh-authorities.re
 import { SshAuthoritiesService } from './certificate-authority/ssh-authorities.service.js';
 import { SshCaController } from './certificate-authority/ssh-ca.controller.js';
 import { SshCertificateApprovals } from './certificate-authority/ssh-certificate-approvals.js';
-import { SshCertificateSigner, SshCertificatesSchedule } from './certificate-authority/ssh-certificate-signer.js';
+import { SshCertificateSigner } from './certificate-authority/ssh-certificate-signer.js';
 import { SshCertificateSubject } from './certificate-authority/ssh-certificate-subject.js';
 import { SshCertificate } from './certificate-authority/ssh-certificate.entity.js';
 import { SshCertificatesService } from './certificate-authority/ssh-certificates.service.js';
@@ -19,7 +19,7 @@ import { SshAuthority, SshRevocation } from './certificate-authority/ssh-authori
 import { RevocationRecords } from './certificate-authority/revocation-records.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
 import { FoundKeysConsumer, RotationDrift } from './inbox/found-keys.consumer.js';
-import { FindingReconciler, FindingReconcilerSchedule } from './keys/finding-reconciler.service.js';
+import { FindingReconciler } from './keys/finding-reconciler.service.js';
 import { SshKey, SshKeyLogin, SshKeySecret } from './keys/ssh-key.entity.js';
 import { SshKeyFinding, SshKeyFindings } from './keys/ssh-key-findings.js';
 import { SshKeyLocation } from './keys/ssh-key-location.entity.js';
@@ -64,7 +64,7 @@ import { RotationPlanner } from './rotation/planning/rotation-planner.js';
 import { RotationStep, RotationTarget } from './rotation/model/rotation-target.entity.js';
 import { RotationSteps } from './rotation/steps/rotation-steps.js';
 import { Rotation, ROTATION_QUEUE } from './rotation/model/rotation.entity.js';
-import { RotationProcessor, RotationRelay, RotationSchedule } from './rotation/rotation-signals.js';
+import { RotationProcessor, RotationRelay } from './rotation/rotation-signals.js';
 import { RotationsReader } from './rotation/api/rotations.reader.js';
 
 @Module({
@@ -158,7 +158,6 @@ export class SshKeysModule {}
     AccountFiles,
     AccountSurvey,
     AgedKeys,
-    FindingReconcilerSchedule,
     FoundKeysConsumer,
     HeldBackKeys,
     HostResidentKey,
@@ -172,9 +171,7 @@ export class SshKeysModule {}
     RotationPrecheck,
     RotationProcessor,
     RotationRunner,
-    RotationSchedule,
     RotationSteps,
-    SshCertificatesSchedule,
     SshKeySightings,
   ],
 })

@@ -70,13 +70,6 @@ describe('without an allow-list', () => {
   });
 });
 
-it('an answer that switches protocols ends the call with an error, not with silence', async () => {
-  good.reacts((response) =>
-    response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
-  );
-  await expect(post(`http://${GOOD}:${good.port}/`)).rejects.toThrow('without an answer');
-});
-
 describe('a name', () => {
   it('that resolves to what is allowed is called there', async () => {
     names.says(() => [GOOD]);
@@ -151,7 +144,7 @@ describe('an answer', () => {
     good.reacts((response) => response.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end());
     await expect(post(`http://${GOOD}:${good.port}/`)).rejects.toThrow('101 Switching Protocols');
     good.reacts((response) => response.socket?.destroy());
-    await expect(post(`http://${GOOD}:${good.port}/`)).rejects.toThrow();
+    await expect(post(`http://${GOOD}:${good.port}/`)).rejects.toThrow(/hang up|without an answer/);
   });
 
   it('with headers without end is refused', async () => {

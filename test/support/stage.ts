@@ -64,6 +64,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
     SVC_REDIS_URL: redis.url,
     SVC_PORT: '0',
     SVC_HOST: '127.0.0.1',
+    SVC_CLOCK_SPEED: '4',
     SVC_PKCS11_LIBRARY: shim?.library ?? softhsm,
     ...shim?.environment,
   });

@@ -1,15 +1,14 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AlertEventRow } from '../../platform/events/alert-events.js';
 import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 import { end, raise } from './alert-writer.js';
 import { countFor, type Hit, hitOf, mergedHit } from './rule-match.js';
-import { Interval } from '@nestjs/schedule';
-import { SingleFlight } from '../../platform/jobs/runners.js';
-import { AlertNotifier } from '../notices/alert-notifier.js';
+import { Background } from '../../platform/work/background.js';
 
 const BATCH_SIZE = 1000;
+const WAITING = { table: 'happening', where: 'true', order: 'id' };
 /** Key of the transaction-level lock: events are taken in their order, so one process at a time takes them. */
 const LOCK = 0x616c_7274;
 
@@ -18,19 +17,20 @@ const LOCK = 0x616c_7274;
 export class AlertIntake {
   constructor(private readonly db: DataSource) {}
 
-  /** Takes a batch of events. @returns how many; 0 also while another process takes them */
-  async take(): Promise<number> {
+  /** Takes a batch of events. @returns whether there were any; false also while another process takes them */
+  @Background({ name: 'alert-events', scope: 'process', due: WAITING })
+  async take(): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const [lock]: { mine: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [LOCK]);
-      if (lock?.mine !== true) return 0;
+      if (lock?.mine !== true) return false;
       const events = await tx.find(AlertEventRow, { order: { id: 'ASC' }, take: BATCH_SIZE });
-      if (events.length === 0) return 0;
+      if (events.length === 0) return false;
       const enabled = await tx.findBy(AlertRule, [{ enabled: true }, { active: true }]);
       // A rule of a later version may have a condition that this version does not know.
       const rules = enabled.filter(({ condition }) => condition in ALERT_CONDITION_RULES);
       await settle(tx, rules, events);
       await tx.query(`DELETE FROM happening WHERE id = ANY($1::uuid[])`, [events.map(({ id }) => id)]);
-      return events.length;
+      return true;
     });
   }
 }
@@ -54,24 +54,4 @@ async function settle(tx: EntityManager, rules: readonly AlertRule[], events: re
     }
   }
   await raise(tx, [...hits.values()]);
-}
-
-/** Takes alert events and sends due notifications every second. */
-@Injectable()
-export class AlertIntakeSchedule {
-  private readonly logger = new Logger(AlertIntakeSchedule.name);
-  private readonly looks = new SingleFlight((error) => this.logger.warn(`alert events wait: ${String(error)}`));
-
-  constructor(
-    private readonly intake: AlertIntake,
-    private readonly notifier: AlertNotifier,
-  ) {}
-
-  @Interval(1000)
-  run(): Promise<void> {
-    return this.looks.run(async () => {
-      while ((await this.intake.take()) > 0);
-      while ((await this.notifier.notify()) > 0);
-    });
-  }
 }

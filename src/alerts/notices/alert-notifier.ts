@@ -3,6 +3,7 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { Alert, type NotificationReason } from '../model/alert.entity.js';
 import { lockDue, whenDue } from '../../platform/jobs/claim.js';
+import { Background } from '../../platform/work/background.js';
 import { AlertRule, isActive } from '../model/alert-rule.entity.js';
 import { AlertChannels } from './alert-channels.js';
 import { alertMessage } from './alert-message.js';
@@ -19,23 +20,24 @@ export class AlertNotifier {
     private readonly channels: AlertChannels,
   ) {}
 
-  /** Answers how many alerts were due. */
-  async notify(): Promise<number> {
+  /** Sends a batch of due notifications. @returns whether any were due */
+  @Background({ name: 'alert-notifications', scope: 'process', due: DUE })
+  async notify(): Promise<boolean> {
     const notified = await whenDue(this.db, DUE, async (tx) => {
       const due = await lockDue<Pick<Alert, 'id'>>(tx, {
         ...DUE,
         limit: BATCH_SIZE,
       });
-      if (due.length === 0) return 0;
+      if (due.length === 0) return false;
       const alerts = await tx.findBy(Alert, { id: In(due.map(({ id }) => id)) });
       const rules = await tx.findBy(AlertRule, { id: In(alerts.map(({ ruleId }) => ruleId)) });
       for (const alert of alerts) {
         const rule = rules.find(({ id }) => id === alert.ruleId);
         await this.settle(tx, alert, rule);
       }
-      return due.length;
+      return true;
     });
-    return notified ?? 0;
+    return notified ?? false;
   }
 
   private async settle(tx: EntityManager, alert: Alert, rule: AlertRule | undefined): Promise<void> {

@@ -1,7 +1,7 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { uuidOf } from '../../platform/database/new-id.js';
+import { Background } from '../../platform/work/background.js';
 import { DEFAULT_DAYS } from '../model/alert-condition.js';
 import { raise } from '../intake/alert-writer.js';
 import type { Hit } from '../intake/rule-match.js';
@@ -21,24 +21,13 @@ interface ExpiringCertificate {
 
 /** Finds certificates of the inventory that expire soon, by the index on that date. */
 @Injectable()
-export class CertificateWatcher implements OnApplicationBootstrap {
-  private readonly logger = new Logger(CertificateWatcher.name);
-
+export class CertificateWatcher {
   constructor(private readonly db: DataSource) {}
 
-  /** Runs at start as well, for what expired meanwhile. */
-  async onApplicationBootstrap(): Promise<void> {
-    await this.check();
-  }
-
-  @Interval(EVERY_MS)
+  @Background({ name: 'expiring-certificates', scope: 'process', every: EVERY_MS, first: 0 })
   async check(): Promise<void> {
-    try {
-      const rules = await this.db.manager.findBy(AlertRule, { condition: 'certificate-expiring', enabled: true });
-      for (const rule of rules) await this.checkRule(rule);
-    } catch (error) {
-      this.logger.warn(`certificates were not checked for expiry: ${String(error)}`);
-    }
+    const rules = await this.db.manager.findBy(AlertRule, { condition: 'certificate-expiring', enabled: true });
+    for (const rule of rules) await this.checkRule(rule);
   }
 
   private async checkRule(rule: AlertRule): Promise<void> {

@@ -1,8 +1,8 @@
-import { Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
+import { Background } from '../../platform/work/background.js';
 
 const EVERY_MS = 2000;
 /** A key process that is replaced is back within fewer checks. */
@@ -11,7 +11,6 @@ const CHECKS_BEFORE_DOWN = 5;
 /** Records an alert event if this process has not reached the HSM for ten seconds, and when it reaches it again. */
 @Injectable()
 export class HsmWatcher {
-  private readonly logger = new Logger(HsmWatcher.name);
   private missed = 0;
   /** The state that was last recorded; undefined at start, since an earlier process may have recorded `down`. */
   private reported: 'up' | 'down' | undefined;
@@ -22,19 +21,15 @@ export class HsmWatcher {
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  @Interval(EVERY_MS)
+  @Background({ name: 'hsm-watch', scope: 'process', every: EVERY_MS })
   async check(): Promise<void> {
     const { up, detail } = this.vault.health();
     this.missed = up ? 0 : this.missed + 1;
     const state = up ? 'up' : this.missed >= CHECKS_BEFORE_DOWN ? 'down' : this.reported;
     if (state === undefined || state === this.reported) return;
-    try {
-      await this.alertEvents.record(this.db.manager, [
-        { type: 'hsm.down', subject: { kind: 'hsm', id: 'hsm', name: 'HSM' }, facts: { why: detail }, over: up },
-      ]);
-      this.reported = state;
-    } catch (error) {
-      this.logger.warn(`the state of the HSM was not recorded: ${String(error)}`);
-    }
+    await this.alertEvents.record(this.db.manager, [
+      { type: 'hsm.down', subject: { kind: 'hsm', id: 'hsm', name: 'HSM' }, facts: { why: detail }, over: up },
+    ]);
+    this.reported = state;
   }
 }

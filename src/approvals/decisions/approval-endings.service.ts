@@ -1,13 +1,15 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { DataSource, LessThanOrEqual, Raw } from 'typeorm';
+import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
+import { Background, isWorker } from '../../platform/work/background.js';
 import { type ApprovalEnding, ApprovalMoves } from './approval-moves.js';
 import { APPROVALS_ACTOR } from './approval-entries.js';
-import { isDecided, Approval } from '../model/approval.entity.js';
+import { isDecided } from '../model/approval.entity.js';
 import { lock } from './voting.service.js';
 
 const BATCH_SIZE = 200;
+const EXPIRED = { table: 'approval', where: `status = 'PENDING' AND expires_at <= now()`, order: 'expires_at' };
 
 /** ApprovalEndings ends approvals without a vote: the requester withdrew, the time ran out, or the subject cannot be carried out. */
 @Injectable()
@@ -36,14 +38,11 @@ export class ApprovalEndings {
   }
 
   /** Ends the approvals that were not decided in time. One that cannot be ended does not stop the others. */
+  @Background({ name: 'approval-expiry', scope: 'process', due: EXPIRED, when: isWorker })
   async expire(): Promise<void> {
-    const late = await this.db.manager.find(Approval, {
-      select: { id: true },
-      // Written out, as the index on those that wait has it: a parameter could be any status.
-      where: { status: Raw((status) => `${status} = 'PENDING'`), expiresAt: LessThanOrEqual(await this.now()) },
-      order: { expiresAt: 'ASC' },
-      take: BATCH_SIZE,
-    });
+    const late: { id: string }[] = await this.db.query(
+      `SELECT id FROM ${EXPIRED.table} WHERE ${EXPIRED.where} ORDER BY ${EXPIRED.order} LIMIT ${BATCH_SIZE}`,
+    );
     for (const { id } of late) {
       await this.expireOne(id).catch((error: unknown) =>
         this.logger.error(`the approval ${id} cannot be ended: ${String(error)}`),
@@ -70,10 +69,5 @@ export class ApprovalEndings {
       return found;
     });
     if (approval !== undefined) this.moves.committed(approval);
-  }
-
-  private async now(): Promise<Date> {
-    const [{ now } = { now: new Date(0) }]: { now: Date }[] = await this.db.query(`SELECT now()`);
-    return now;
   }
 }

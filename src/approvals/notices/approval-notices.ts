@@ -5,6 +5,7 @@ import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events
 import { claimDue, whenDue } from '../../platform/jobs/claim.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
+import { Background } from '../../platform/work/background.js';
 import { Approval, isDecided, isRequester, type NoticeKind, putNotice } from '../model/approval.entity.js';
 import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/membership.js';
 import { NoticedApprovals } from './noticed-approvals.js';
@@ -57,11 +58,13 @@ export class ApprovalNotices {
   ) {}
 
   /** Works through what waits. */
+  @Background({ name: 'approval-notices', scope: 'process', due: UNSENT })
   async send(): Promise<void> {
     while ((await whenDue(this.db, UNSENT, (tx) => this.sendSome(tx))) === BATCH_SIZE);
   }
 
   /** Puts a reminder in line for approvals of which half the time is over, once; whoever waits for alerts hears of it too. */
+  @Background({ name: 'approval-reminders', scope: 'process', due: HALF_OVER })
   async remind(): Promise<void> {
     await whenDue(this.db, HALF_OVER, async (tx) => {
       const due = await claimDue<Asked>(tx, {

@@ -1,5 +1,4 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import type { FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
@@ -7,6 +6,7 @@ import { GroupCommit } from '../../platform/database/group-commit.js';
 import type { Problem } from '../../platform/errors/problem.js';
 import { Refusals } from '../../platform/http/server/problem.filter.js';
 import { networkOf } from '../../platform/http/origin.js';
+import { Background } from '../../platform/work/background.js';
 import { AuditService, type NewEntry } from './audit.service.js';
 import type { Actor } from '../../access/caller.js';
 
@@ -92,7 +92,7 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
   }
 
   /** Adds one entry with the sum for each network or caller that exceeded the limit. */
-  @Interval(60_000)
+  @Background({ name: 'audit-refusals', scope: 'process', every: 60_000 })
   async recordSums(): Promise<void> {
     const entries = this.counts.takeSums().map(([{ actor, source }, more]): NewEntry => {
       const target = { kind: 'operation', id: '*' };
@@ -107,13 +107,13 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
         detail,
       };
     });
-    await Promise.all(entries.map((entry) => this.group.add(entry))).catch((error: unknown) =>
-      this.logger.error(`refused calls were not audited: ${String(error)}`),
-    );
+    await Promise.all(entries.map((entry) => this.group.add(entry)));
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.recordSums();
+    await this.recordSums().catch((error: unknown) =>
+      this.logger.error(`refused calls were not audited: ${String(error)}`),
+    );
     await this.group.drained();
   }
 }

@@ -1,11 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
-import { SingleFlight } from '../../platform/jobs/runners.js';
+import { Background } from '../../platform/work/background.js';
 
-const EVERY_MS = 5000;
-/** Entries per run: some ten milliseconds of the database. */
-const BATCH_SIZE = 5000;
+const EVERY_MS = 10_000;
+/** Entries per run: some twenty milliseconds of the database. */
+const BATCH_SIZE = 10_000;
 const MAX_NAMED = 10;
 
 /**
@@ -31,7 +30,6 @@ export class LogGaps {
   private before: string | null = null;
   private ofPass = new Set<string>();
   private found: readonly string[] = [];
-  private readonly looks = new SingleFlight((error) => this.logger.warn(`entries were not checked: ${String(error)}`));
 
   constructor(private readonly db: DataSource) {}
 
@@ -40,12 +38,8 @@ export class LogGaps {
     return this.found;
   }
 
-  @Interval(EVERY_MS)
-  run(): Promise<void> {
-    return this.looks.run(() => this.step());
-  }
-
-  private async step(): Promise<void> {
+  @Background({ name: 'audit-log-gaps', scope: 'process', every: EVERY_MS })
+  async step(): Promise<void> {
     const [step]: Step[] = await this.db.query(
       `WITH part AS MATERIALIZED (
          SELECT id FROM audit_entry WHERE $1::uuid IS NULL OR id < $1 ORDER BY id DESC LIMIT ${BATCH_SIZE})

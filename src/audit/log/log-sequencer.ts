@@ -29,6 +29,12 @@ interface Leaf {
   readonly hash: Buffer;
 }
 
+/** Entries that have no number yet, and a log whose newest checkpoint is not of its size. */
+export const WAITING_FOR_LOG = [
+  { table: 'log_waiting', where: 'true', order: 'entry_id' },
+  `SELECT FROM log_head h WHERE h.size <> coalesce((SELECT size FROM log_checkpoint ORDER BY size DESC LIMIT 1), 0)`,
+];
+
 /** Appends committed audit entries to the Merkle tree (RFC 6962) and signs checkpoints. */
 @Injectable()
 export class LogSequencer {

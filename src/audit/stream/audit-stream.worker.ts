@@ -1,5 +1,4 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../../platform/config/config.js';
 import type { StreamDestination } from '../../platform/config/stream-destinations.js';
@@ -7,6 +6,7 @@ import { backOff, jittered, underLease } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { oneLine } from '../../platform/text/truncate.js';
+import { Background } from '../../platform/work/background.js';
 import { LeafRowsReader } from '../log/log-leaf.js';
 import { LogKeys } from '../log/log-keys.js';
 import { AuditStreamRepository, type StreamClaim, StreamLost } from './audit-stream.repository.js';
@@ -49,13 +49,18 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
       max: this.destinations.size,
       claim: (capacity) => this.claim(capacity),
       run: (claim) => this.run(claim),
-      failed: (error) => this.logger.warn(`streams of the audit log wait: ${String(error)}`),
+      failed: (error, { id }) => this.logger.warn(`the stream ${id} waits: ${String(error)}`),
     });
   }
 
-  @Interval(LOOK_EVERY_MS)
-  async look(): Promise<void> {
-    if (this.destinations.size > 0) await this.pool.fill();
+  @Background({
+    name: 'audit-streams',
+    scope: 'process',
+    every: LOOK_EVERY_MS,
+    when: ({ auditStreams }) => auditStreams.length > 0,
+  })
+  fill(): Promise<void> {
+    return this.pool.fill();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -5,6 +5,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId, uuidOf } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
+import { Background } from '../../platform/work/background.js';
 import type { Caller } from '../../access/caller.js';
 import { limitsBy } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
@@ -23,6 +24,12 @@ export interface ApiKeyRotationOrder {
 
 /** Days before the expiry of a key at which its owner gets a mail. */
 const WARNINGS = [14, 3] as const;
+
+/** Condition on api_key k: the key expires within this number of days, and the owner has not been warned. */
+const isToBeWarned = (days: number) => `k.revoked_at IS NULL AND k.replaced_by IS NULL AND k.expiry > now()
+  AND k.expiry <= now() + interval '${days} days' AND (k.warned_days IS NULL OR k.warned_days > ${days})
+  AND k.created_at < k.expiry - interval '${days} days'`;
+const endingWithin = (days: number) => `SELECT FROM api_key k WHERE ${isToBeWarned(days)}`;
 
 interface Due {
   readonly id: string;
@@ -78,6 +85,7 @@ export class ApiKeyRenewalService {
   }
 
   /** Queues a mail for every key that expires soon and was not replaced. Each warning is sent once, also with several processes. */
+  @Background({ name: 'api-key-warnings', scope: 'process', due: WARNINGS.map(endingWithin) })
   async warn(): Promise<void> {
     for (const days of WARNINGS) await this.db.transaction((tx) => this.warnAt(tx, days));
   }
@@ -86,9 +94,7 @@ export class ApiKeyRenewalService {
     const [due]: [Due[], number] = await tx.query(
       `UPDATE api_key k SET warned_days = $1
        FROM api_key before LEFT JOIN user_account u ON u.id = ${uuidOf('before.owner_id')} AND NOT u.disabled
-       WHERE before.id = k.id AND k.revoked_at IS NULL AND k.replaced_by IS NULL AND k.expiry > now()
-         AND k.expiry <= now() + make_interval(days => $1) AND (k.warned_days IS NULL OR k.warned_days > $1)
-         AND k.created_at < k.expiry - make_interval(days => $1)
+       WHERE before.id = k.id AND ${isToBeWarned(days)}
        RETURNING k.id, k.name, k.expiry, u.email`,
       [days],
     );

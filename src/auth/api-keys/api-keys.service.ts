@@ -14,6 +14,7 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { insertSealed } from '../../platform/sealing/sealed-rows.js';
+import { Background } from '../../platform/work/background.js';
 import {
   effectiveRights,
   limitsBy,
@@ -198,6 +199,7 @@ export class ApiKeysService implements OnApplicationShutdown {
    * Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. The key of a sensor, which is
    * used every few minutes for ever, is written with its first use in each hour; its heartbeat says when the sensor was last seen.
    */
+  @Background({ name: 'api-key-use', scope: 'process', every: 10_000 })
   async storeLastUse(): Promise<void> {
     if (this.used.size === 0) return;
     const used = [...this.used].map(([id, use]) => ({ id, ...use }));

@@ -7,6 +7,7 @@ import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type Origin, networkOf } from '../../platform/http/origin.js';
+import { Background } from '../../platform/work/background.js';
 import type { Caller } from '../../access/caller.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { secretHashOf, newSecret } from '../model/secret-text.js';
@@ -124,6 +125,7 @@ export class DeviceFlowService {
     return this.waitFor(found);
   }
 
+  @Background({ name: 'expired-device-authorizations', scope: 'cluster', every: 15 * 60_000 })
   async expire(): Promise<void> {
     await this.db.manager.delete(DeviceAuthorization, { expiresAt: LessThan(new Date(Date.now() - 3600 * 1000)) });
   }

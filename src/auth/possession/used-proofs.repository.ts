@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { Column, DataSource, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Background } from '../../platform/work/background.js';
 
 /** A proof of possession that was accepted: a client assertion or a DPoP proof. It is not accepted again. */
 @Entity('used_proof')
@@ -53,6 +54,7 @@ export class UsedProofs {
   }
 
   /** Removes the records of proofs that are refused for their age. */
+  @Background({ name: 'expired-proofs', scope: 'cluster', every: 15 * 60_000 })
   async expire(): Promise<void> {
     await this.db.query(`DELETE FROM used_proof WHERE expires_at < now()`);
   }

@@ -9,6 +9,7 @@ import { Clock } from '../../platform/time/clock.js';
 import type { Caller, CallerSession } from '../../access/caller.js';
 import { type RowSeals, sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { Background } from '../../platform/work/background.js';
 import { secretHashOf } from '../model/secret-text.js';
 import { bindingOf, Session } from '../model/session.entity.js';
 import { OAuthClient } from '../model/oauth.entity.js';
@@ -103,6 +104,7 @@ export class SessionCallers implements OnApplicationShutdown {
   }
 
   /** Stores when sessions were last used: one statement for all of them every few seconds. */
+  @Background({ name: 'session-use', scope: 'process', every: 10_000 })
   async storeLastUse(): Promise<void> {
     if (this.used.size === 0) return;
     const used = [...this.used];

@@ -8,6 +8,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
 import { Clock } from '../../platform/time/clock.js';
+import { Background } from '../../platform/work/background.js';
 import type { Caller } from '../../access/caller.js';
 import type { Scope } from '../../access/scopes.js';
 import { assertStillGranted, type SessionGrounds } from './session-grounds.js';
@@ -267,6 +268,7 @@ export class SessionsService {
   }
 
   /** Removes sessions that ended or expired a month ago, with their refresh tokens. */
+  @Background({ name: 'expired-sessions', scope: 'cluster', every: 15 * 60_000 })
   async expire(): Promise<void> {
     await this.db.query(
       `WITH gone AS (DELETE FROM auth_session WHERE expires_at < now() - interval '30 days'

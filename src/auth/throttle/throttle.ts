@@ -4,6 +4,7 @@ import { Column, DataSource, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
+import { Background } from '../../platform/work/background.js';
 
 /** Recent attempts of one kind, under a keyed hash: the text that people typed is not stored. */
 @Entity('attempt_count')
@@ -93,6 +94,7 @@ export class Throttle {
   }
 
   /** Removes expired counts. */
+  @Background({ name: 'expired-attempt-counts', scope: 'cluster', every: 15 * 60_000 })
   async expire(): Promise<void> {
     await this.db.query(
       `DELETE FROM attempt_count WHERE updated_at < now() - make_interval(secs => $1) AND blocked_until < now()`,

@@ -8,6 +8,7 @@ import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 import { Clock } from '../../platform/time/clock.js';
+import { Background } from '../../platform/work/background.js';
 import { workloadName } from '../model/workload-name.js';
 import { bindingFor } from '../possession/token-binding.js';
 import { SessionsService } from '../sessions/sessions.service.js';
@@ -87,6 +88,7 @@ export class WorkloadExchangeService {
   }
 
   /** Removes the records of tokens that have expired, which are refused for that. */
+  @Background({ name: 'expired-token-uses', scope: 'cluster', every: 15 * 60_000 })
   expire(): Promise<void> {
     return expireTokenUses(this.db.manager);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ServiceInstance } from '../../platform/instances/instance.repository.js';
+import type { InstanceRow } from '../../platform/instances/instance.repository.js';
 import {
   examineBackup,
   examineInstances,
@@ -10,7 +10,7 @@ import {
 } from './examinations.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');
-const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
+const process = (given: Partial<InstanceRow>): InstanceRow => ({
   id: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11',
   role: 'api',
   host: 'one',
@@ -22,7 +22,7 @@ const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
   clockOffsetMs: 0,
   ...given,
 });
-const states = (...instances: ServiceInstance[]) =>
+const states = (...instances: InstanceRow[]) =>
   Object.fromEntries(examineInstances(instances, NOW).map(({ what, state }) => [what, state]));
 
 describe('the backup', () => {

@@ -14,7 +14,11 @@ import { operatorsWords } from '../../platform/database/database-error.js';
 import { missingSearchIndexes } from '../../platform/database/search-indexes.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
-import { InstanceRepository, type ServiceInstance } from '../../platform/instances/instance.repository.js';
+import {
+  type InstanceJobs,
+  InstanceRepository,
+  type InstanceRow,
+} from '../../platform/instances/instance.repository.js';
 import { BACKUP_JOB, type JobState } from '../../platform/jobs/job-lease.repository.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { ReplicationWatch } from '../../platform/replication/replication-watch.js';
@@ -27,6 +31,7 @@ import { detailOf } from '../../platform/sealing/row-seal-health.js';
 import { RowSealKeeper } from '../../platform/sealing/row-seal-keeper.js';
 import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { SealedColumns } from '../../platform/sealing/sealed-columns.js';
+import { isFailing } from '../../platform/work/background-job.js';
 import { WebhookEndpoint } from '../../platform/outbound/webhook-endpoint.entity.js';
 import { withoutEffect } from '../../platform/outbound/webhook-events.js';
 import { OperationsService } from '../../system/operations/operations.service.js';
@@ -117,6 +122,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   instances: async (app) => examineInstances(await app.get(InstanceRepository).list(), new Date()),
   queues: examineQueues,
   jobs: examineJobs,
+  'background jobs': async (app) => examineBackground(await app.get(InstanceRepository).jobs()),
   backup: async (app) => [examineBackup((await app.get(OperationsService).read()).jobs, app.get(Config).profile)],
   streams: async (app) => examineStreams((await app.get(OperationsService).read()).streams),
   secrets: async (app) => {
@@ -216,11 +222,11 @@ export function examineReplication(replication: Replication, wanted: Config['dat
 }
 
 /** `now` by the clock of this machine, which is only used to tell which processes are gone. */
-export function examineInstances(instances: readonly ServiceInstance[], now: Date): readonly Finding[] {
+export function examineInstances(instances: readonly InstanceRow[], now: Date): readonly Finding[] {
   const present = instances.filter(({ seenAt }) => now.getTime() - seenAt.getTime() <= MISSED_AFTER_MS);
   const missed = instances.filter((one) => !present.includes(one));
   const versions = [...new Set(present.map(({ version }) => version))];
-  const names = (some: readonly ServiceInstance[]) =>
+  const names = (some: readonly InstanceRow[]) =>
     some.map(({ role, host, pid }) => `${role} ${host}:${pid}`).join(', ');
   const wrong = present.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_CLOCK_OFFSET_MS);
   const [first] = wrong;
@@ -278,6 +284,24 @@ async function examineJobs(app: INestApplicationContext): Promise<readonly Findi
       if (lastError !== null) return bad(what, `${detail}; the last run failed: ${lastError}`, 'runbook: jobs');
       return (ageSeconds ?? 0) > LATE_JOB_SECONDS ? warn(what, detail, 'runbook: jobs') : ok(what, detail);
     });
+}
+
+/** examineBackground reports each job that every process runs: the first process in which it fails, else the last success in any. Jobs of the cluster are in "jobs". */
+export function examineBackground(instances: readonly InstanceJobs[]): readonly Finding[] {
+  const present = instances.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
+  const all = present.flatMap(({ role, host, pid, jobs }) =>
+    jobs.filter(({ scope }) => scope === 'process').map((job) => ({ ...job, process: `${role} ${host}:${pid}` })),
+  );
+  return [...Map.groupBy(all, ({ name }) => name)].map(([name, jobs]): Finding => {
+    const what = `background job ${name}`;
+    const failing = jobs.find(isFailing);
+    if (failing !== undefined) {
+      const { process, consecutiveFailures, lastError } = failing;
+      return bad(what, `failed ${consecutiveFailures} times in a row in ${process}: ${lastError}`, 'runbook: jobs');
+    }
+    const successes = jobs.flatMap(({ lastSuccessAt }) => lastSuccessAt ?? []).toSorted();
+    return ok(what, successes.length === 0 ? 'has not been due yet' : `succeeded at ${successes.at(-1)}`);
+  });
 }
 
 /** examineBackup reports the age of the last good backup. A trial installation needs none. */

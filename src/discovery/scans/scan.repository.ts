@@ -22,6 +22,14 @@ export interface ScanOrigin {
 }
 
 const LEASE = `interval '30 seconds'`;
+/** Scans that wait, or whose worker has not renewed its lease. */
+export const DUE_SCAN = {
+  table: 'scan',
+  where: `status IN (${scanStatusesBefore('RUNNING')
+    .map((status) => `'${status}'`)
+    .join(', ')}) AND (status = 'QUEUED' OR sweep_at <= now())`,
+  order: 'id',
+};
 const SYSTEM = { kind: 'system', id: 'discovery', name: 'discovery' } as const;
 
 /** Reads and writes scans. Each write of a worker names its attempt: one that lost the scan to another worker, or to a cancellation, writes nothing. */
@@ -57,19 +65,17 @@ export class ScanRepository {
     return scopeId === null ? null : this.db.manager.findOneBy(ScanScope, { id: scopeId });
   }
 
-  /** Takes scans that wait, or whose worker has not been heard of for the length of its lease. */
+  /** Claims due scans. */
   async claim(max: number): Promise<Scan[]> {
     const rows = await claimDue<Pick<Scan, 'id'>>(
       this.db,
       {
-        table: 'scan',
-        where: `status = ANY($2) AND (status = 'QUEUED' OR sweep_at <= now())`,
-        order: 'id',
+        ...DUE_SCAN,
         limit: max,
         set: `status = 'RUNNING', attempt = attempt + 1, worker = $1, sweep_at = now() + ${LEASE}, started_at = coalesce(started_at, now())`,
         returning: 't.id',
       },
-      [WORKER_ID, scanStatusesBefore('RUNNING')],
+      [WORKER_ID],
     );
     const scans = await Promise.all(rows.map(({ id }) => this.db.manager.findOneByOrFail(Scan, { id })));
     return scans.filter(({ worker }) => worker === WORKER_ID);

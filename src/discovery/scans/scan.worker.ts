@@ -1,15 +1,15 @@
 import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import type { Queue } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../../platform/config/config.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { QueueConsumer, JOB_SIGNAL_OPTIONS } from '../../platform/queue/queue-consumer.js';
+import { Background } from '../../platform/work/background.js';
 import type { ScanResult } from '../model/scan-result.entity.js';
 import { DISCOVERY_QUEUE, type Scan, type ScanScope } from '../model/scan.entity.js';
 import { ScanSweep } from './scan-sweep.js';
-import { ScanRepository } from './scan.repository.js';
+import { DUE_SCAN, ScanRepository } from './scan.repository.js';
 import { TargetProber } from './target-prober.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 
@@ -38,10 +38,7 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
     claim: (capacity) => this.repository.claim(capacity),
     run: (scan) => this.run(scan),
     // The lease runs out, and another attempt resumes at the cursor.
-    failed: (error, scan) =>
-      this.logger.warn(
-        `${scan === undefined ? 'no scan could be claimed' : `scan ${scan.id} stopped`}: ${String(error)}`,
-      ),
+    failed: (error, { id }) => this.logger.warn(`scan ${id} stopped: ${String(error)}`),
   });
 
   constructor(
@@ -55,7 +52,7 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
   }
 
   /** Also finds scans whose signal was lost and scans of dead workers. */
-  @Interval(2000)
+  @Background({ name: 'scans', scope: 'process', due: DUE_SCAN })
   protected override answer(): Promise<void> {
     return this.scans.fill();
   }

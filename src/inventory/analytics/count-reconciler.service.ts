@@ -9,11 +9,10 @@ import { Metrics } from '../../platform/metrics/metrics.js';
 import { ASSET_KINDS } from '../model/asset-kind.js';
 import { tallied } from '../model/tally.js';
 import { repairStates } from './asset-states.repository.js';
-import { Interval } from '@nestjs/schedule';
-import { SingleFlight } from '../../platform/jobs/runners.js';
+import { Background, isWorker } from '../../platform/work/background.js';
 
 const JOB = 'reconcile-counts';
-const DAY_SECONDS = 24 * 3600;
+const DAY_MS = 24 * 3_600_000;
 /** Every asset is read: at 100 million that is some minutes. Neither the database nor the driver stops it before this. */
 const MAX_MS = 3_600_000;
 /** Sources of one statement. */
@@ -59,17 +58,14 @@ export class CountReconciler {
     });
   }
 
-  /** Once a day, in one process, and after every migration. Answers whether it was due. */
-  look(): Promise<boolean> {
-    return this.jobs.onceEvery(DAY_SECONDS, JOB, () => this.reconcile());
-  }
-
-  /** Now. Undefined while another process does it. */
+  /** Reconciles now; undefined while another process does. */
   async now(): Promise<Reconciled | undefined> {
     return (await this.jobs.alone(JOB, () => this.reconcile()))?.result;
   }
 
-  private async reconcile(): Promise<Reconciled> {
+  /** Reconciles once a day, and after every migration. */
+  @Background({ name: JOB, scope: 'cluster', every: DAY_MS, when: isWorker, drain: false, quotesErrors: false })
+  async reconcile(): Promise<Reconciled> {
     // States first: the counts are of them.
     const states = await repairStates(this.db);
     const tally = await this.reconcileTally();
@@ -160,19 +156,3 @@ const RECOUNT_WRONG_SOURCES = `
       AND NOT EXISTS (SELECT FROM inventory_recount r WHERE r.source_id = p.id)),
   asked AS (INSERT INTO inventory_recount (source_id) SELECT id FROM wrong)
   SELECT (SELECT id FROM page ORDER BY id DESC OFFSET ${PAGE - 1} LIMIT 1) AS last, (SELECT count(*)::int FROM wrong) AS wrong`;
-
-const LOOK_EVERY_MS = 60_000;
-
-/** Looks whether the counts are to be compared with the assets again. */
-@Injectable()
-export class CountReconcilerSchedule {
-  private readonly logger = new Logger(CountReconcilerSchedule.name);
-  private readonly looks = new SingleFlight((error) => this.logger.warn(`counts were not compared: ${String(error)}`));
-
-  constructor(private readonly reconciler: CountReconciler) {}
-
-  @Interval(LOOK_EVERY_MS)
-  look(): Promise<void> {
-    return this.looks.run(() => this.reconciler.look());
-  }
-}

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
+import { Background, isWorker } from '../../platform/work/background.js';
 import { type Count, countsOf, type TallyRow } from '../model/tally.js';
 import type { InventorySummary } from './inventory-counts.entity.js';
 import { summaryOf } from './summary.js';
@@ -18,6 +19,14 @@ export class SnapshotTaker {
   ) {}
 
   /** Takes the snapshot of yesterday. @returns the day, and whether it had none yet. */
+  @Background({
+    name: 'inventory-snapshot',
+    scope: 'process',
+    every: 60_000,
+    first: 0,
+    when: isWorker,
+    quotesErrors: false,
+  })
   async takeLast(): Promise<{ readonly day: string; readonly taken: boolean }> {
     const day = new Date(this.clock.now().getTime() - DAY_MS).toISOString().slice(0, 10);
     return { day, taken: await this.take(day) };

@@ -1,27 +1,21 @@
-import { Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { causeOf } from '../../platform/database/database-error.js';
 import { keepSourceCount } from '../model/tally.js';
-import { SingleFlight } from '../../platform/jobs/runners.js';
+import { Background } from '../../platform/work/background.js';
 
-const EVERY_MS = 2000;
 const BATCH = 200;
+const WAITING = { table: 'inventory_recount', where: 'true', order: 'id' };
 const JOB_LOCK = `hashtextextended('inventory.recount', 0)`;
 
 /** Keeps the counts of assets by source, beside the ingest, which does not wait for it. */
 @Injectable()
 export class SourceCounter {
-  private readonly logger = new Logger(SourceCounter.name);
-  private readonly runs = new SingleFlight((error) => this.logger.warn(`sources were not counted: ${causeOf(error)}`));
-
   constructor(private readonly db: DataSource) {}
 
-  @Interval(EVERY_MS)
-  look(): Promise<void> {
-    return this.runs.run(async () => {
-      while (await this.db.transaction((tx) => countBatch(tx)));
-    });
+  /** Counts one batch. @returns whether there was anything to count */
+  @Background({ name: 'inventory-recounts', scope: 'process', due: WAITING, quotesErrors: false })
+  countBatch(): Promise<boolean> {
+    return this.db.transaction((tx) => countBatch(tx));
   }
 }
 

@@ -1,4 +1,4 @@
-import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { causeOf } from '../../platform/database/database-error.js';
 import { claimDue, backOff, underLease } from '../../platform/jobs/claim.js';
@@ -7,11 +7,14 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
 import type { IngestOutcome } from '../model/document.js';
 import { transferable } from '../../platform/memory/external-memory.js';
+import { Background } from '../../platform/work/background.js';
+import { BackgroundJobs } from '../../platform/work/background-jobs.js';
 import { IngestThreads } from './ingest-threads.js';
 import { ImportBodies } from './import-bodies.js';
 import type { InventoryImport } from './inventory-import.entity.js';
 
-const LOOK_EVERY_MS = 2000;
+const JOB = 'inventory-imports';
+const DUE = { table: 'inventory_import', where: 'ended_at IS NULL AND lease_until <= now()', order: 'turn, id' };
 const LEASE_SECONDS = 10;
 const RENEW_EVERY_MS = 1000;
 const FIRST_PAUSE_SECONDS = 5;
@@ -31,45 +34,45 @@ type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number }
  * committed is known by its idempotency key.
  */
 @Injectable()
-export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class ImportRunner implements BeforeApplicationShutdown {
   private readonly logger = new Logger(ImportRunner.name);
-  private timer: NodeJS.Timeout | undefined;
   /** Id of the caller of each import that runs here. */
   private readonly callers = new Set<string>();
   private readonly imports = new WorkPool<Claimed>({
     max: 2,
     claim: () => this.claim(),
     run: async (claimed) => this.finish(claimed, await this.runAlone(claimed)),
-    failed: (error) => this.logger.warn(`imports wait: ${causeOf(error)}`),
+    failed: (error, { id }) => this.logger.warn(`import ${id} waits: ${causeOf(error)}`),
   });
 
   constructor(
     private readonly db: DataSource,
     private readonly bodies: ImportBodies,
     private readonly threads: IngestThreads,
+    private readonly jobs: BackgroundJobs,
   ) {}
 
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.wake(), LOOK_EVERY_MS);
-  }
-
   beforeApplicationShutdown(): void {
-    clearInterval(this.timer);
     // What runs is left to its lease.
     void this.imports.stop();
   }
 
+  /** Starts an import soon after it was committed. */
   wake(): void {
-    void this.imports.fill();
+    this.jobs.wake(JOB);
+  }
+
+  @Background({ name: JOB, scope: 'process', due: DUE, quotesErrors: false })
+  fill(): Promise<void> {
+    return this.imports.fill();
   }
 
   private claim(): Promise<Claimed[]> {
     const callers = [...this.callers];
     const beside = `AND bytes <= ${SMALL_BYTES} AND "order" -> 'caller' ->> 'id' <> ALL($1)`;
     const claim = {
-      table: 'inventory_import',
-      where: `ended_at IS NULL AND lease_until <= now() ${callers.length === 0 ? '' : beside}`,
-      order: 'turn, id',
+      ...DUE,
+      where: `${DUE.where} ${callers.length === 0 ? '' : beside}`,
       limit: 1,
       set: `status = 'RUNNING', attempts = attempts + 1, phase = 'READING', done = 0, total = 0,
         started_at = coalesce(started_at, now()), lease_until = now() + interval '${LEASE_SECONDS} seconds'`,

@@ -15,13 +15,8 @@ const IS_CURRENT = `s.reading = $1 AND s.read_merge IS NOT DISTINCT FROM s.merge
 /** What a newer version has read is none of this one's business. */
 const IS_OUTDATED = `(s.reading IS NULL OR s.reading <= $1) AND (${IS_CURRENT} AND s.read_after IS NULL) IS NOT TRUE`;
 
-/** Whether a source waits to be read again. */
-export async function hasOutdated(tx: EntityManager): Promise<boolean> {
-  const rows = (await tx.query(`SELECT 1 FROM inventory_source s WHERE ${IS_OUTDATED} LIMIT 1`, [
-    READING_EDITION,
-  ])) as unknown[];
-  return rows.length > 0;
-}
+/** Selects the sources that wait to be read again. */
+export const OUTDATED_SOURCE = `SELECT 1 FROM inventory_source s WHERE ${IS_OUTDATED.replaceAll('$1', String(READING_EDITION))}`;
 
 /** The next source that an older edition read, or a version that keeps none; one that was begun goes on. Undefined when there is none. */
 export async function nextOutdated(tx: EntityManager): Promise<SourceInWork | undefined> {

@@ -1,12 +1,11 @@
-import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
-import { causeOf } from '../../platform/database/database-error.js';
 import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
 import { MIGRATION_NAMES, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
-import { SingleFlight } from '../../platform/jobs/runners.js';
+import { Background } from '../../platform/work/background.js';
 import { recordAssetEvents } from '../ingest/asset-alert-events.js';
 import { storedContent } from '../ingest/asset-rows.js';
 import { Judge, type VerdictRow } from '../ingest/judge.js';
@@ -16,10 +15,9 @@ import { NewAssets } from '../ingest/new-assets.js';
 import { createStagingTables } from '../ingest/staging.js';
 import { editionOf } from '../risk-rules/reclassifier.js';
 import { lockVerdictsShared, RuleBook } from '../risk/rule-book.js';
-import { hasOutdated, nextOutdated, noteProgress, type SourceInWork } from './reading-progress.repository.js';
+import { OUTDATED_SOURCE, nextOutdated, noteProgress, type SourceInWork } from './reading-progress.repository.js';
 import { storedAssets, type StoredAsset } from './stored-assets.reader.js';
 
-const LOOK_EVERY_MS = 10_000;
 const PAGE = 500;
 const JOB = 'read-again';
 const WHY = 'A new version reads more of what documents say.';
@@ -38,50 +36,37 @@ interface Differing {
  * verdict is another one, and reported only if its level is.
  */
 @Injectable()
-export class Rereader implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class Rereader {
   private readonly logger = new Logger(Rereader.name);
-  private timer: NodeJS.Timeout | undefined;
-  private readonly looks = new SingleFlight((error) => this.logger.warn(`reading again waits: ${causeOf(error)}`));
 
   constructor(
     private readonly db: DataSource,
     private readonly book: RuleBook,
-    private readonly jobs: JobLeases,
+    private readonly leases: JobLeases,
     private readonly heartbeat: InstanceHeartbeat,
   ) {}
 
-  onApplicationBootstrap(): void {
-    const look = () => void this.looks.run(() => this.look());
-    this.timer = setInterval(look, LOOK_EVERY_MS);
-    look();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
-    await this.looks.stop();
-  }
-
-  private async look(): Promise<void> {
-    // A process of the version before would store what it reads over what is read here.
+  @Background({ name: JOB, scope: 'process', due: OUTDATED_SOURCE, quotesErrors: false })
+  async readOutdated(isStopping: () => boolean): Promise<void> {
+    // A process of the previous version would store what it reads over what is read here.
     const seen = this.heartbeat.seen();
-    if (seen.length === 0 || seen.some(isOlder) || !(await hasOutdated(this.db.manager))) return;
-    await this.jobs.alone(JOB, () => this.readAll());
+    if (seen.length > 0 && !seen.some(isOlder)) await this.leases.alone(JOB, () => this.readAll(isStopping));
   }
 
-  private async readAll(): Promise<void> {
-    for (let sources = 0, changed = 0; !this.looks.isStopping; sources += 1) {
+  private async readAll(isStopping: () => boolean): Promise<void> {
+    for (let sources = 0, changed = 0; !isStopping(); sources += 1) {
       const source = await nextOutdated(this.db.manager);
       if (source === undefined) {
         if (sources > 0) this.logger.log(`${sources} sources were read again; ${changed} assets have another verdict`);
         return;
       }
-      changed += await this.readSource(source);
+      changed += await this.readSource(source, isStopping);
     }
   }
 
-  private async readSource(source: SourceInWork): Promise<number> {
+  private async readSource(source: SourceInWork, isStopping: () => boolean): Promise<number> {
     let changed = 0;
-    for (let at = source; !this.looks.isStopping; await turn()) {
+    for (let at = source; !isStopping(); await turn()) {
       const { last, page, all } = await storedAssets(this.db.manager, {
         sourceId: at.id,
         after: at.after,

@@ -1,11 +1,11 @@
-import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
-import { causeOf } from '../../platform/database/database-error.js';
 import { NIL_ID } from '../../platform/database/new-id.js';
-import { CoalescingRunner } from '../../platform/jobs/runners.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
+import { Background, isWorker } from '../../platform/work/background.js';
+import { BackgroundJobs } from '../../platform/work/background-jobs.js';
 import { addToTally, tallied } from '../model/tally.js';
 import { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../model/risk-subject.js';
@@ -13,12 +13,14 @@ import { deadlineByIn, levelNumber, type RiskVerdict, FACTS, verdictFactsIn } fr
 import { RuleBook, lockVerdicts } from '../risk/rule-book.js';
 import { differs } from './rule-trial.js';
 
-const LOOK_EVERY_MS = 10_000;
+const JUDGING_JOB = 'risk-judgement';
+const JUDGING = `SELECT 1 FROM risk_rule_set WHERE status = 'JUDGING'`;
+const OUTDATED_EVERY_MS = 10_000;
 const PAGE = 200;
 const RECOUNT_ALL = 'INSERT INTO inventory_recount (source_id) SELECT id FROM inventory_source';
 const JOB = 'reclassify';
 const COMPARE_JOB = 'reconcile-verdicts';
-const DAY_SECONDS = 24 * 3600;
+const DAY_MS = 24 * 3_600_000;
 
 interface Rules {
   readonly edition: string;
@@ -47,34 +49,21 @@ interface Stored {
  * (docs/decisions/0068). It may stop anywhere: a verdict says by which version it was made.
  */
 @Injectable()
-export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class Reclassifier {
   private readonly logger = new Logger(Reclassifier.name);
-  private timer: NodeJS.Timeout | undefined;
-  private readonly rounds = new CoalescingRunner(
-    () => this.look(),
-    (error) => this.logger.warn(`judging anew waits: ${causeOf(error)}`),
-  );
   private isUpToDate = false;
 
   constructor(
     private readonly db: DataSource,
     private readonly book: RuleBook,
     private readonly alertEvents: AlertEvents,
-    private readonly jobs: JobLeases,
+    private readonly leases: JobLeases,
+    private readonly jobs: BackgroundJobs,
   ) {}
 
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.wake(), LOOK_EVERY_MS);
-    this.wake();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
-    await this.rounds.stop();
-  }
-
+  /** Starts judging soon, after a change of the rules was committed. */
   wake(): void {
-    this.rounds.wake();
+    this.jobs.wake(JUDGING_JOB);
   }
 
   /**
@@ -86,22 +75,19 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     return this.alone((tx) => this.judgeEach(tx, 'Everything was judged anew.'));
   }
 
-  /** Answers false: what is left waits for the next look. */
-  private async look(): Promise<boolean> {
-    const [waiting] = (await this.db.query(
-      `SELECT 1 FROM risk_rule_set WHERE status = 'JUDGING' LIMIT 1`,
-    )) as unknown[];
-    if (waiting !== undefined) await this.alone((tx) => this.judgeAll(tx));
-    else if (!this.isUpToDate) await this.judgeOutdated();
-    else await this.jobs.onceEvery(DAY_SECONDS, COMPARE_JOB, () => this.compare());
-    return false;
+  /** Judges everything by rules that were changed. */
+  @Background({ name: JUDGING_JOB, scope: 'process', first: 0, due: JUDGING, quotesErrors: false })
+  async judgeByChangedRules(): Promise<void> {
+    const waiting = (await this.db.query(`${JUDGING} LIMIT 1`)) as unknown[];
+    if (waiting.length > 0) await this.alone((tx) => this.judgeAll(tx));
   }
 
   /**
    * Verdicts follow from the facts and the rules. One that does not was changed by something else, or by a fault of ours. Those of another edition are left
    * alone: while an upgrade goes on, processes of two versions compare.
    */
-  private async compare(): Promise<void> {
+  @Background({ name: COMPARE_JOB, scope: 'cluster', every: DAY_MS, when: isWorker, quotesErrors: false })
+  async compare(): Promise<void> {
     const found = await this.alone((tx) => this.judgeEach(tx, 'A verdict was not that of the rules.', 'this edition'));
     if (found === undefined || found.repaired === 0) return;
     const { repaired, changedAssets } = found;
@@ -110,8 +96,10 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     );
   }
 
-  /** At the start: a new release may come with other rules than those by which it was judged. */
-  private async judgeOutdated(): Promise<void> {
+  /** Judges by the rules of this release once after a start: they may differ from those of the release before. */
+  @Background({ name: 'risk-edition', scope: 'process', every: OUTDATED_EVERY_MS, first: 0, quotesErrors: false })
+  async judgeOutdated(): Promise<void> {
+    if (this.isUpToDate) return;
     const { version, ruleSet } = await this.book.read(this.db.manager);
     const [outdated] = (await this.db.query('SELECT 1 FROM risk_verdict WHERE rules <> $1 LIMIT 1', [
       editionOf(ruleSet.edition, version),
@@ -122,7 +110,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** Undefined while another process judges. */
   private async alone<Result>(work: (tx: EntityManager) => Promise<Result>): Promise<Result | undefined> {
-    return (await this.jobs.alone(JOB, () => work(this.db.manager)))?.result;
+    return (await this.leases.alone(JOB, () => work(this.db.manager)))?.result;
   }
 
   private async judgeEach(tx: EntityManager, why: string, which: 'all' | 'this edition' = 'all'): Promise<JudgedAnew> {
@@ -150,7 +138,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private assertRunning(): void {
-    if (this.rounds.isStopping) throw new Error('the process stops');
+    if (this.jobs.isStopping) throw new Error('the process stops');
   }
 
   private async rulesNow(tx: EntityManager, why: string): Promise<Rules & { readonly engine: RiskEngine }> {
@@ -175,7 +163,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
         'UPDATE risk_rule_set SET judged = judged + $2, changed_assets = changed_assets + $3 WHERE version = $1',
         [version, rows.length, changed],
       );
-      if (this.rounds.isStopping) return;
+      if (this.jobs.isStopping) return;
       if (rows.length < PAGE) break;
       await turn();
     }

@@ -132,6 +132,8 @@ export class Config extends SettingReader {
   /** Paths without leading and trailing slash. */
   readonly transitMounts = this.mounts('SVC_TRANSIT_MOUNTS');
   readonly dnsServers = this.places('SVC_DNS_SERVERS', true);
+  /** Factor by which the clock of background jobs runs faster. */
+  readonly clockSpeed = this.whole('SVC_CLOCK_SPEED', 1, 20);
   readonly allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
 
   private readonly knownAddresses = new Map<DatabaseSetting, KnownAddress>();
@@ -333,6 +335,7 @@ export class Config extends SettingReader {
   /** Refuses settings that are for trials only. */
   private refuseTrials(): void {
     if (this.isProd && this.allowLoopback) this.faults.push('SVC_ALLOW_LOOPBACK must be no in the profile prod');
+    if (this.isProd && this.clockSpeed !== 1) this.faults.push('SVC_CLOCK_SPEED must be 1 in the profile prod');
   }
 
   /** A misspelt setting would silently do nothing. */

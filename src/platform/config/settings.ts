@@ -208,6 +208,10 @@ export const SETTINGS = {
     'no',
     'yes lets hosts and scans be on 127.0.0.0/8 and ::1, to try things out; prod refuses it',
   ),
+  SVC_CLOCK_SPEED: setting(
+    '1',
+    'Factor by which background jobs run more often, for tests; leases and due times keep their length; prod refuses any value but 1',
+  ),
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;

@@ -104,6 +104,11 @@ export function operatorsWords(error: unknown): string {
 
 /** What is logged of an error where documents of others are read: of the database its words, of anything else only the name, since its message may quote a document. */
 export function causeOf(error: unknown): string {
-  if (sqlState(error) !== undefined || isDatabaseTrouble(error)) return operatorsWords(error);
+  if (isDatabaseError(error)) return operatorsWords(error);
   return error instanceof Error ? error.name : 'unknown';
+}
+
+/** isDatabaseError returns whether an error came from PostgreSQL or from the connection to it. */
+export function isDatabaseError(error: unknown): boolean {
+  return sqlState(error) !== undefined || isDatabaseTrouble(error);
 }

@@ -6,6 +6,8 @@ export interface Indication {
   readonly status: 'UP' | 'DOWN' | 'UNKNOWN';
   /** One line for the operator; no secret. */
   readonly detail: string;
+  /** Further facts, for the details of the component in `GET /actuator/health`. */
+  readonly facts?: Readonly<Record<string, unknown>>;
 }
 
 const PATIENCE_MS = 1000;

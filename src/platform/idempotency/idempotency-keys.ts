@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { columns, confirmRead } from '../database/statements.js';
-import { OldRows } from '../database/old-rows.js';
+import { OldRows } from '../work/old-rows.js';
 import { Problem } from '../errors/problem.js';
 import { markReplay, rememberCall } from './replays.js';
 

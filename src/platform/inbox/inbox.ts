@@ -1,9 +1,9 @@
-import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { Column, Entity, Index, PrimaryColumn, DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../database/new-id.js';
-import { claimDue, backOff, topicsWaiting } from '../jobs/claim.js';
-import { TopicRunners } from '../jobs/runners.js';
+import { claimDue, backOff } from '../jobs/claim.js';
 import { resumed, traceParent } from '../tracing/tracing.js';
+import { BackgroundJobs } from '../work/background-jobs.js';
 import type { InboxMessages, InboxTopic } from './inbox-messages.js';
 
 /** A message from one module to another that has not been taken yet. */
@@ -41,7 +41,6 @@ interface ClaimedMessage<Topic extends InboxTopic> {
   readonly traceParent: string | null;
 }
 
-const LOOK_EVERY_MS = 2000;
 const LEASE_SECONDS = 600;
 const FIRST_PAUSE_SECONDS = 2;
 const MAX_PAUSE_SECONDS = 3600;
@@ -53,13 +52,13 @@ const MAX_PAUSE_SECONDS = 3600;
  * safe to repeat.
  */
 @Injectable()
-export class Inbox implements BeforeApplicationShutdown {
+export class Inbox {
   private readonly logger = new Logger(Inbox.name);
-  private readonly topics = new TopicRunners<InboxTopic>(LOOK_EVERY_MS, (topics) =>
-    topicsWaiting(this.db, { table: 'handover', where: 'due_at <= now()', order: 'due_at, id' }, topics),
-  );
 
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly jobs: BackgroundJobs,
+  ) {}
 
   /** In the transaction of what made the fact. */
   async add<Topic extends InboxTopic>(tx: EntityManager, topic: Topic, body: InboxMessages[Topic]): Promise<void> {
@@ -73,21 +72,13 @@ export class Inbox implements BeforeApplicationShutdown {
 
   /** To be called after COMMIT: who takes in this process need not wait for its next look. */
   committed(topic: InboxTopic): void {
-    this.topics.wake(topic);
+    this.jobs.wake(jobOf(topic));
   }
 
   /** Takes the messages of a topic from now on. When `take` rejects, the same message comes again after a pause. */
   serve<Topic extends InboxTopic>(topic: Topic, take: (body: InboxMessages[Topic]) => Promise<void>): void {
-    this.topics.serve(
-      topic,
-      () => this.next(topic, take),
-      (error) => this.logger.warn(`${topic} waits: ${String(error)}`),
-    );
-  }
-
-  /** Messages that were not taken stay in the table for another process or the next start. */
-  beforeApplicationShutdown(): Promise<void> {
-    return this.topics.stop();
+    const due = { table: 'handover', where: `topic = '${topic}' AND due_at <= now()`, order: 'due_at, id' };
+    this.jobs.add({ name: jobOf(topic), scope: 'process', due }, () => this.next(topic, take));
   }
 
   private async next<Topic extends InboxTopic>(
@@ -122,4 +113,8 @@ export class Inbox implements BeforeApplicationShutdown {
       [topic],
     );
   }
+}
+
+function jobOf(topic: InboxTopic): string {
+  return `inbox-${topic}`;
 }

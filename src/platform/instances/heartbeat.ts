@@ -1,18 +1,23 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EntityManager } from 'typeorm';
 import { Config } from '../config/config.js';
 import { operatorsWords } from '../database/database-error.js';
-import { OldRows } from '../database/old-rows.js';
+import { OldRows } from '../work/old-rows.js';
 import { WORKER_ID } from '../jobs/claim.js';
 import { SingleFlight } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
+import { type BackgroundState, isFailing } from '../work/background-job.js';
+import { BackgroundJobs } from '../work/background-jobs.js';
 import { type DatabaseLook, InstanceRepository, type InstanceRow } from './instance.repository.js';
 import { PRODUCT_BUILD, epochFault, NEWEST_MIGRATION, unappliedFault } from './product-version.js';
 
 const BEAT_EVERY_MS = 2000;
 /** A database that could not be written to is tried more often, so that its return is noticed at once. */
 const RETRY_EVERY_MS = 500;
+/** The state of the jobs is larger than the rest of the row, and less urgent. */
+const JOBS_EVERY_MS = 10_000;
 /** A commit that is older than this proves nothing. */
 const MAX_AGE_MS = 5000;
 /** How long a caller waits for the beat that is under way. */
@@ -38,12 +43,16 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   private known: readonly InstanceRow[] = [];
   private lookedAt = -Infinity;
   private databaseTime = 0;
+  private jobsWrittenAt = -Infinity;
+  /** Names of the jobs that failed at the last beat. */
+  private failing = '';
   private outOfService: (reason: string) => void = () => undefined;
 
   constructor(
     { role }: Config,
     private readonly instances: InstanceRepository,
     private readonly metrics: Metrics,
+    private readonly jobs: BackgroundJobs,
     old: OldRows,
   ) {
     this.row = {
@@ -147,25 +156,45 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
 
   private async once(): Promise<string | undefined> {
     try {
-      return await this.instances.onOneConnection(async (on) => {
-        const asked = performance.now();
-        const look = await this.instances.look(on);
-        this.compareClocks(look, performance.now() - asked);
-        this.compareSchema(look);
-        if (look.standby) return 'it is a standby (in recovery), which takes no writes';
-        await this.instances.assertRoom(on);
-        const began = performance.now();
-        await this.instances.write(on, this.row);
-        this.committedAt = performance.now();
-        this.confirmed = look.now;
-        this.metrics.databaseCommit.observe((this.committedAt - began) / 1000);
-        this.known = await this.instances.list(on);
-        this.lookedAt = performance.now();
-        return undefined;
-      });
+      return await this.instances.onOneConnection((on) => this.beatOn(on));
     } catch (error) {
       return operatorsWords(error);
     }
+  }
+
+  /** One transaction: an idle installation commits little else. */
+  private async beatOn(on: EntityManager): Promise<string | undefined> {
+    let began = 0;
+    const jobs = this.jobsToWrite();
+    const beat = await on.transaction(async (tx) => {
+      const asked = performance.now();
+      const look = await this.instances.look(tx);
+      this.compareClocks(look, performance.now() - asked);
+      this.compareSchema(look);
+      if (look.standby) return undefined;
+      await this.instances.assertRoom(tx);
+      began = performance.now();
+      return { look, known: await this.instances.write(tx, this.row, jobs) };
+    });
+    if (beat === undefined) return 'it is a standby (in recovery), which takes no writes';
+    this.committedAt = performance.now();
+    if (jobs !== undefined) this.jobsWrittenAt = this.committedAt;
+    this.confirmed = beat.look.now;
+    this.metrics.databaseCommit.observe((this.committedAt - began) / 1000);
+    this.known = beat.known;
+    return undefined;
+  }
+
+  /** The state of the background jobs, if it is time to write it: every ten seconds, and when a job begins or ceases to fail. */
+  private jobsToWrite(): readonly BackgroundState[] | undefined {
+    const states = this.jobs.states();
+    const failing = states
+      .filter(isFailing)
+      .map(({ name }) => name)
+      .join();
+    const isDue = failing !== this.failing || performance.now() - this.jobsWrittenAt > JOBS_EVERY_MS;
+    this.failing = failing;
+    return isDue ? states : undefined;
   }
 
   /** The database read its clock about half way between question and answer. */

@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
+import { isFailing } from '../work/background-job.js';
+import { BackgroundJobs } from '../work/background-jobs.js';
 import { InstanceHeartbeat } from './heartbeat.js';
+import { type InstanceJobs, InstanceRepository } from './instance.repository.js';
 
 /** A process that was not seen for so long has stopped without a word, or cannot write. */
 export const MISSED_AFTER_MS = 15_000;
@@ -17,9 +20,15 @@ type Seen = ReturnType<InstanceHeartbeat['seen']>[number];
 export class InstanceIndicators {
   constructor(
     private readonly heartbeat: InstanceHeartbeat,
+    instances: InstanceRepository,
+    jobs: BackgroundJobs,
     indicators: HealthIndicators,
   ) {
     indicators.add('workers', async () => workersAmong(this.heartbeat.seen()));
+    indicators.add('background', async () => ({
+      ...backgroundAmong(await instances.jobs()),
+      facts: { jobs: jobs.states() },
+    }));
     indicators.add('clock', async () => clocksOf(this.heartbeat.seen()));
     indicators.add('schema', async () => schemaOf(this.heartbeat.migrationTrouble));
   }
@@ -37,6 +46,19 @@ export function workersAmong(seen: readonly Seen[]): Indication {
     status: 'DOWN',
     detail: `no process works in the background (SVC_ROLE worker or all): what is asynchronous or scheduled waits${tail}`,
   };
+}
+
+/** DOWN when background jobs of a process fail repeatedly; the detail names them with their last error. */
+export function backgroundAmong(instances: readonly InstanceJobs[]): Indication {
+  const present = instances.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
+  const failing = present.flatMap((one) =>
+    one.jobs.filter(isFailing).map(({ name, consecutiveFailures, lastError }) => {
+      return `${name} of ${nameOf(one)} failed ${consecutiveFailures} times in a row: ${lastError}`;
+    }),
+  );
+  if (failing.length > 0) return { status: 'DOWN', detail: failing.slice(0, MAX_NAMED).join('; ') };
+  const count = present.reduce((sum, { jobs }) => sum + jobs.length, 0);
+  return { status: 'UP', detail: `no job fails (${count} in ${present.length} processes)` };
 }
 
 /** DOWN when the database lost migrations under the running process. The process goes on: the tables may still be there. */
@@ -60,6 +82,6 @@ function offset(ms: number): string {
   return `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms > 0 ? 'ahead of' : 'behind'}`;
 }
 
-function nameOf({ role, host, pid }: Seen): string {
+function nameOf({ role, host, pid }: Pick<Seen, 'role' | 'host' | 'pid'>): string {
   return `${role} ${host}:${pid}`;
 }

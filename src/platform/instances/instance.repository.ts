@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, Column, Entity, PrimaryColumn } from 'typeorm';
+import type { BackgroundState } from '../work/background-job.js';
 import { type Epoch, MIGRATION_NAMES } from './product-version.js';
 
 /** A process of the service. It writes its own row every two seconds, so `seenAt` is the time of its last commit. */
@@ -35,9 +36,21 @@ export class ServiceInstance {
   /** How far the clock of the process is ahead of the database's, in milliseconds; negative when it is behind. */
   @Column('int')
   clockOffsetMs: number;
+
+  /** State of the background jobs, written less often than the rest; null for the previous version. */
+  @Column('jsonb', { nullable: true })
+  background: BackgroundState[] | null;
 }
 
-export type InstanceRow = Pick<ServiceInstance, keyof ServiceInstance>;
+export type InstanceRow = Omit<ServiceInstance, 'background'>;
+
+/** The background jobs of a process. */
+export interface InstanceJobs extends Pick<ServiceInstance, 'role' | 'host' | 'pid'> {
+  readonly agoMs: number;
+  readonly jobs: readonly BackgroundState[];
+}
+
+const COLUMNS = `id, role, host, pid, version, schema, started_at AS "startedAt", seen_at AS "seenAt", clock_offset_ms AS "clockOffsetMs"`;
 
 /** Rows that are read, at most: more processes than anybody runs. */
 const MAX_INSTANCES = 500;
@@ -93,22 +106,53 @@ export class InstanceRepository {
     await on.query('SELECT pg_export_snapshot()');
   }
 
-  /** Commits that the process is alive now. */
-  async write(on: EntityManager, row: Omit<InstanceRow, 'seenAt'>): Promise<void> {
-    await on.query(
-      `INSERT INTO service_instance (id, role, host, pid, version, schema, started_at, seen_at, clock_offset_ms)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp(), $8)
-       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_offset_ms = excluded.clock_offset_ms`,
-      [row.id, row.role, row.host, row.pid, row.version, row.schema, row.startedAt, row.clockOffsetMs],
-    );
+  /**
+   * Writes that the process is alive now, and returns all processes, itself first.
+   *
+   * @param jobs state of its background jobs; undefined leaves what was written before
+   */
+  async write(
+    on: EntityManager,
+    row: Omit<InstanceRow, 'seenAt'>,
+    jobs?: readonly BackgroundState[],
+  ): Promise<InstanceRow[]> {
+    const { id, role, host, pid, version, schema, startedAt, clockOffsetMs } = row;
+    return (await on.query(
+      `WITH written AS (
+         INSERT INTO service_instance AS i (id, role, host, pid, version, schema, started_at, seen_at, clock_offset_ms, background)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp(), $8, $9)
+         ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_offset_ms = excluded.clock_offset_ms,
+           background = coalesce(excluded.background, i.background)
+         RETURNING i.*)
+       (SELECT ${COLUMNS} FROM written)
+       UNION ALL (SELECT ${COLUMNS} FROM service_instance WHERE id <> $1 ORDER BY seen_at DESC LIMIT ${MAX_INSTANCES})`,
+      [
+        id,
+        role,
+        host,
+        pid,
+        version,
+        schema,
+        startedAt,
+        clockOffsetMs,
+        jobs === undefined ? null : JSON.stringify(jobs),
+      ],
+    )) as InstanceRow[];
   }
 
   /** The processes that were seen within the last day, the newest sign of life first; a day after its last, a row is deleted. */
-  async list(on: EntityManager = this.db.manager): Promise<InstanceRow[]> {
-    return (await on.query(
-      `SELECT id, role, host, pid, version, schema, started_at AS "startedAt", seen_at AS "seenAt", clock_offset_ms AS "clockOffsetMs"
-       FROM service_instance ORDER BY seen_at DESC LIMIT ${MAX_INSTANCES}`,
+  async list(): Promise<InstanceRow[]> {
+    return (await this.db.query(
+      `SELECT ${COLUMNS} FROM service_instance ORDER BY seen_at DESC LIMIT ${MAX_INSTANCES}`,
     )) as InstanceRow[];
+  }
+
+  /** The background jobs of the processes that were seen within the last day. */
+  async jobs(): Promise<InstanceJobs[]> {
+    return (await this.db.query(
+      `SELECT role, host, pid, coalesce(background, '[]') AS jobs, extract(epoch FROM clock_timestamp() - seen_at)::float8 * 1000 AS "agoMs"
+       FROM service_instance ORDER BY seen_at DESC LIMIT ${MAX_INSTANCES}`,
+    )) as InstanceJobs[];
   }
 
   /** A process that ends in order takes its row with it; what is left belongs to one that died. */

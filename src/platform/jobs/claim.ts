@@ -32,7 +32,8 @@ export function dueRows({ table, join, columns = 't.id', where, order, limit, lo
   return `SELECT ${columns} FROM ${fromOf({ table, join })} WHERE ${where} ORDER BY ${order} LIMIT ${Math.trunc(limit)} FOR UPDATE OF ${locks} SKIP LOCKED`;
 }
 
-function fromOf({ table, join }: Pick<DueRows, 'table' | 'join'>): string {
+/** Returns the FROM clause of a table, called `t`, and its joins. */
+export function fromOf({ table, join }: Pick<DueRows, 'table' | 'join'>): string {
   return join === undefined ? `${table} t` : `${table} t ${join}`;
 }
 
@@ -53,20 +54,6 @@ export async function whenDue<T>(
     parameters,
   );
   return rows.length === 0 ? undefined : db.transaction(work);
-}
-
-/** Of these topics those of which rows are due in a table with a column `topic`: for each the first row in their order is looked for. */
-export async function topicsWaiting<Topic extends string>(
-  db: Queries,
-  { table, where, order }: Pick<DueRows, 'table' | 'where' | 'order'>,
-  topics: readonly Topic[],
-): Promise<Topic[]> {
-  const rows = await db.query<{ topic: Topic }[]>(
-    `SELECT one.topic FROM unnest($1::text[]) AS one (topic)
-     CROSS JOIN LATERAL (SELECT FROM ${table} t WHERE t.topic = one.topic AND ${where} ORDER BY ${order} LIMIT 1) AS waiting`,
-    [topics],
-  );
-  return rows.map(({ topic }) => topic);
 }
 
 /** Locks due rows in the transaction that does their work, or that changes them by a statement of its own. */

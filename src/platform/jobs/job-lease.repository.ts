@@ -74,7 +74,7 @@ export class JobLeases {
       `INSERT INTO job_lease AS j (name, owner, lease_until) VALUES ($1, $2, clock_timestamp() + interval '${LEASE_SECONDS} seconds')
        ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, lease_until = excluded.lease_until
          WHERE (j.owner IS NULL OR j.lease_until < clock_timestamp())
-           AND (j.last_success_at IS NULL OR $3 = 0 OR j.last_success_at <= clock_timestamp() - make_interval(secs => $3))
+           AND (j.last_success_at IS NULL OR $3::float8 = 0 OR j.last_success_at <= clock_timestamp() - make_interval(secs => $3::float8))
        RETURNING name`,
       [name, WORKER_ID, seconds],
     )) as unknown[];

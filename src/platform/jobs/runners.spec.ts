@@ -1,6 +1,6 @@
-import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { CoalescingRunner, SingleFlight, TopicRunners } from './runners.js';
+import { SingleFlight } from './runners.js';
 
 /** Work that ends when the test says so. */
 function heldWork() {
@@ -45,86 +45,5 @@ describe('a single flight', () => {
     await stopped;
     await flight.run(work);
     expect(ends).toHaveLength(1);
-  });
-});
-
-describe('a coalescing runner', () => {
-  it('adds one round to that under way, however often it is woken meanwhile', async () => {
-    const { ends, work } = heldWork();
-    const runner = new CoalescingRunner(work, () => undefined);
-    for (let i = 0; i < 3; i += 1) runner.wake();
-    expect(ends).toHaveLength(1);
-    ends[0]?.();
-    await nextTick();
-    expect(ends).toHaveLength(2);
-    ends[1]?.();
-    await nextTick();
-    expect(ends).toHaveLength(2);
-  });
-
-  it('goes on at once while a round says that there is more', async () => {
-    let left = 3;
-    const runner = new CoalescingRunner(
-      async () => (left -= 1) > 0,
-      () => undefined,
-    );
-    runner.wake();
-    await nextTick();
-    expect(left).toBe(0);
-  });
-
-  it('waits for the next wake-up after a failure', async () => {
-    const failures: unknown[] = [];
-    let rounds = 0;
-    const runner = new CoalescingRunner(
-      async () => {
-        rounds += 1;
-        throw new Error('broken');
-      },
-      (error) => failures.push(error),
-    );
-    runner.wake();
-    await nextTick();
-    runner.wake();
-    await nextTick();
-    expect([rounds, failures.length]).toEqual([2, 2]);
-  });
-});
-
-describe('runners of topics', () => {
-  it('wake only the topic that is named, and by time each of which something waits', async () => {
-    const rounds: string[] = [];
-    const waiting = new Set<'a' | 'b'>();
-    const topics = new TopicRunners<'a' | 'b'>(5, (all) => Promise.resolve(all.filter((one) => waiting.has(one))));
-    const round = (name: string) => async () => {
-      rounds.push(name);
-      return false;
-    };
-    topics.serve('a', round('a'), () => undefined);
-    topics.serve('b', round('b'), () => undefined);
-    topics.wake('b');
-    expect(rounds).toEqual(['b']);
-    await sleep(30);
-    expect(rounds).toEqual(['b']);
-    waiting.add('a');
-    while (!rounds.includes('a')) await nextTick();
-    await topics.stop();
-    expect(rounds.filter((name) => name === 'b')).toHaveLength(1);
-    const atEnd = rounds.length;
-    topics.wake('a');
-    expect(rounds).toHaveLength(atEnd);
-  });
-
-  it('wake all of them when it cannot be seen of which something waits', async () => {
-    const rounds = new Set<string>();
-    const topics = new TopicRunners<'a' | 'b'>(5, () => Promise.reject(new Error('the database is away')));
-    const round = (name: string) => async () => {
-      rounds.add(name);
-      return false;
-    };
-    topics.serve('a', round('a'), () => undefined);
-    topics.serve('b', round('b'), () => undefined);
-    while (rounds.size < 2) await nextTick();
-    await topics.stop();
   });
 });

@@ -7,27 +7,28 @@ export interface ClaimedWork<Work> {
   /** Claims at most `capacity` of what is due; nothing when nothing is. */
   claim(capacity: number): Promise<readonly Work[]>;
   run(work: Work): Promise<void>;
-  /** Gets the error that ended this work, or that kept any from being claimed. The row stays, and is claimed again. */
-  failed(error: unknown, work?: Work): void;
+  /** Gets the error that ended this work. The row stays, and is claimed again. */
+  failed(error: unknown, work: Work): void;
 }
 
 /** Runs work of one kind, a bounded number at once. Claims what is due when `fill` is called and whenever something ends. */
 export class WorkPool<Work> {
   private readonly running = new Set<Promise<void>>();
-  private readonly filling: SingleFlight;
+  private readonly filling = new SingleFlight((error) => (this.claimFault = error));
+  private claimFault: unknown;
 
-  constructor(private readonly kind: ClaimedWork<Work>) {
-    this.filling = new SingleFlight((error) => this.kind.failed(error));
-  }
+  constructor(private readonly kind: ClaimedWork<Work>) {}
 
   /** True after `stop`: work should end where it can be continued later. */
   get isStopping(): boolean {
     return this.filling.isStopping;
   }
 
-  /** Starts what is due, as far as there is capacity. Never rejects. */
-  fill(): Promise<void> {
-    return this.filling.run(() => this.take());
+  /** Starts what is due, as far as there is capacity. Rejects when nothing can be claimed. */
+  async fill(): Promise<void> {
+    this.claimFault = undefined;
+    await this.filling.run(() => this.take());
+    if (this.claimFault !== undefined) throw this.claimFault;
   }
 
   /** Claims nothing more and waits for what runs. */
@@ -54,7 +55,8 @@ export class WorkPool<Work> {
       .catch((error: unknown) => this.kind.failed(error, work))
       .finally(() => {
         this.running.delete(run);
-        void this.fill();
+        // The background job that fills the pool reports a failure.
+        this.fill().catch(() => undefined);
       });
     this.running.add(run);
   }

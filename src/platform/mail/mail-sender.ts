@@ -1,15 +1,15 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
-import { OldRows } from '../database/old-rows.js';
+import { OldRows } from '../work/old-rows.js';
 import { claimDue, backOff, underLease } from '../jobs/claim.js';
 import { WorkPool } from '../jobs/work-pool.js';
 import { Seal } from '../sealing/seal.js';
 import { isRecipientUnknown, newMailTransport } from './mail-transport.js';
 import { MAX_SUBJECT, openMail } from './mailbox.js';
 import { oneLine } from '../text/truncate.js';
+import { Background } from '../work/background.js';
 
 interface Claimed {
   readonly id: string;
@@ -21,6 +21,8 @@ interface Claimed {
   readonly html: Buffer | null;
 }
 
+const WAITING = 'sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now()';
+const DUE = { table: 'mail_message', where: WAITING, order: 'next_try_at' };
 const LEASE_SECONDS = 30;
 /** How long a process that ends waits for the mail under way; after that its lease ends, and another process sends it. */
 const STOP_MS = 10_000;
@@ -46,7 +48,7 @@ export class MailSender implements BeforeApplicationShutdown {
         () => this.renew(mail),
         () => this.send(mail),
       ),
-    failed: (error) => this.logger.warn(`mails wait: ${String(error)}`),
+    failed: (error, { id }) => this.logger.warn(`mail ${id} waits: ${String(error)}`),
   });
 
   constructor(
@@ -59,10 +61,9 @@ export class MailSender implements BeforeApplicationShutdown {
     old.forget({ table: 'mail_message', where, since: 'created_at' });
   }
 
-  @Interval(1000)
-  async look(): Promise<void> {
-    if (!this.config.sendsMail) return;
-    await this.mails.fill();
+  @Background({ name: 'mail', scope: 'process', due: DUE, when: ({ sendsMail }) => sendsMail })
+  fill(): Promise<void> {
+    return this.mails.fill();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -72,12 +73,11 @@ export class MailSender implements BeforeApplicationShutdown {
   private async claim(): Promise<Claimed[]> {
     await this.db.query(
       `UPDATE mail_message SET given_up_at = now(), body = NULL, html = NULL
-       WHERE sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now() AND expires_at <= now()`,
+       WHERE ${WAITING} AND expires_at <= now()`,
     );
     return claimDue(this.db, {
-      table: 'mail_message',
-      where: 'sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now() AND expires_at > now()',
-      order: 'next_try_at',
+      ...DUE,
+      where: `${WAITING} AND expires_at > now()`,
       limit: 1,
       set: `attempts = attempts + 1, next_try_at = now() + interval '${LEASE_SECONDS} seconds'`,
       returning: 't.id, t.attempts, t.recipient, t.subject, t.body, t.html',

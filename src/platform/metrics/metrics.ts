@@ -29,6 +29,14 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly backgroundRuns = new Histogram({
+    name: 'sealwright_background_run_seconds',
+    help: 'Duration of the runs of background jobs of this process, by outcome',
+    labelNames: ['job', 'outcome'],
+    buckets: [0.01, 0.1, 1, 10, 100],
+    registers: [this.registry],
+  });
+
   readonly queueReachable = new Gauge({
     name: 'sealwright_queue_reachable',
     help: '1 while Redis answers; at 0 the workers poll PostgreSQL',

@@ -60,10 +60,7 @@ export class OutboundClient {
   private readonly guard: OutboundAddressGuard;
   private readonly lookup: NameLookup;
 
-  constructor(
-    config: Config,
-    lookup: NameLookup = systemLookup,
-  ) {
+  constructor(config: Config, lookup: NameLookup = systemLookup) {
     this.lookup = sharedLookup(lookup);
     this.guard = new OutboundAddressGuard(config.outboundAllow);
   }
@@ -153,7 +150,8 @@ export class OutboundClient {
       isAnswered = true;
       void readAnswer(response).then(resolve, reject);
     });
-    // Node closes the connection of an answer 101 (Switching Protocols), and reports no error.
+    // Node reports no error when a target answers 101, or closes the connection.
+    request.once('upgrade', () => reject(new Error('the target answers 101 Switching Protocols')));
     request.once('close', () => {
       if (!isAnswered) reject(new Error('the target closed the connection without an answer'));
     });

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { OldRows } from '../database/old-rows.js';
+import { OldRows } from '../work/old-rows.js';
 import { dueRows } from '../jobs/claim.js';
 import type { WebhookAttempt } from './webhook-delivery.entity.js';
 import type { WebhookOutcome } from './webhook-outcome.js';
@@ -28,6 +28,10 @@ const DUE_OF_ENDPOINT = dueRows({
   order: 't.next_try_at',
   limit: MAX_PER_ENDPOINT,
 });
+
+/** Selects the endpoints that a delivery is due for. */
+export const DUE_DELIVERY = `SELECT FROM webhook_endpoint e CROSS JOIN LATERAL (${DUE_OF_ENDPOINT.replace(/FOR UPDATE.*/, '')}) waiting
+  WHERE e.enabled`;
 
 /** Hears of an endpoint in the transaction that disables it. */
 export type WhenDisabled = (tx: EntityManager, endpoint: string, reason: string) => Promise<void>;

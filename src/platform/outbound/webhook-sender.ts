@@ -1,12 +1,13 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
-import { SingleFlight } from '../jobs/runners.js';
 import { OutboundClient, type OutboundAnswer } from './outbound-client.js';
 import { afterAttempt } from './webhook-outcome.js';
-import { type ClaimedDelivery, WebhookDeliveryRepository } from './webhook-delivery.repository.js';
+import { type ClaimedDelivery, DUE_DELIVERY, WebhookDeliveryRepository } from './webhook-delivery.repository.js';
 import { WebhookSecrets, webhookHeaders } from './webhook-secrets.js';
 import { oneLine } from '../text/truncate.js';
+import { Background } from '../work/background.js';
+import { BackgroundJobs } from '../work/background-jobs.js';
 
+const JOB = 'webhooks';
 const TIMEOUT_MS = 15_000;
 
 /**
@@ -18,25 +19,20 @@ export class WebhookSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(WebhookSender.name);
   /** Batches under way, by endpoint. */
   private readonly busy = new Map<string, Promise<void>>();
-  private readonly looks = new SingleFlight((error) => this.logger.warn(`webhooks wait: ${String(error)}`));
 
   constructor(
     private readonly repository: WebhookDeliveryRepository,
     private readonly client: OutboundClient,
     private readonly secrets: WebhookSecrets,
+    private readonly jobs: BackgroundJobs,
   ) {}
 
-  @Interval(1000)
-  look(): Promise<void> {
-    return this.looks.run(() => this.startBatches());
-  }
-
   async beforeApplicationShutdown(): Promise<void> {
-    await this.looks.stop();
     await Promise.all(this.busy.values());
   }
 
-  private async startBatches(): Promise<void> {
+  @Background({ name: JOB, scope: 'process', due: DUE_DELIVERY })
+  async startBatches(): Promise<void> {
     const claimed = await this.repository.claim([...this.busy.keys()]);
     for (const [endpoint, batch] of Map.groupBy(claimed, ({ endpointId }) => endpointId)) {
       const all = Promise.all(batch.map((delivery) => this.deliver(delivery)));
@@ -48,7 +44,7 @@ export class WebhookSender implements BeforeApplicationShutdown {
         endpoint,
         done.finally(() => {
           this.busy.delete(endpoint);
-          void this.look();
+          this.jobs.wake(JOB);
         }),
       );
     }

@@ -1,9 +1,9 @@
-import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { columns } from '../database/statements.js';
 import { newId } from '../database/new-id.js';
-import { lockDue, topicsWaiting } from '../jobs/claim.js';
-import { TopicRunners } from '../jobs/runners.js';
+import { lockDue } from '../jobs/claim.js';
+import { BackgroundJobs } from '../work/background-jobs.js';
 
 /** A hint that must follow a change: written in the change's transaction, deleted when the queue has it. */
 @Entity('outbox_message')
@@ -32,7 +32,6 @@ export interface OutboxItem {
 
 type Deliver = (subjects: string[]) => Promise<void>;
 
-const LOOK_EVERY_MS = 500;
 const BATCH_SIZE = 500;
 
 /**
@@ -40,14 +39,11 @@ const BATCH_SIZE = 500;
  * this process, else at the next look. Nothing is lost when Redis is, since the rows themselves say what waits.
  */
 @Injectable()
-export class Outbox implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(Outbox.name);
-  private readonly relays = new TopicRunners<string>(LOOK_EVERY_MS, (topics) =>
-    topicsWaiting(this.db, { table: 'outbox_message', where: 'true', order: 'id' }, topics),
-  );
-  private readonly failing = new Set<string>();
-
-  constructor(private readonly db: DataSource) {}
+export class Outbox {
+  constructor(
+    private readonly db: DataSource,
+    private readonly jobs: BackgroundJobs,
+  ) {}
 
   async add(tx: EntityManager, topic: string, subjects: readonly string[]): Promise<void> {
     if (subjects.length === 0) return;
@@ -58,7 +54,7 @@ export class Outbox implements BeforeApplicationShutdown {
 
   /** To be called after COMMIT: the relay of this process need not wait for its next look. */
   committed(topic: string): void {
-    this.relays.wake(topic);
+    this.jobs.wake(jobOf(topic));
   }
 
   /**
@@ -66,27 +62,14 @@ export class Outbox implements BeforeApplicationShutdown {
    * second or two, because the rows stay locked while it runs; when it rejects, the same comes again.
    */
   serve(topic: string, deliver: Deliver): void {
-    this.relays.serve(
-      topic,
-      () => this.carry(topic, deliver),
-      (error) => {
-        if (!this.failing.has(topic)) this.logger.warn(`messages for ${topic} wait: ${String(error)}`);
-        this.failing.add(topic);
-      },
-    );
+    const due = { table: 'outbox_message', where: `topic = '${topic}'`, order: 'id' };
+    const carry = async () => (await this.db.transaction((tx) => relay(tx, topic, deliver))) === BATCH_SIZE;
+    this.jobs.add({ name: jobOf(topic), scope: 'process', due }, carry);
   }
+}
 
-  /** Undelivered messages stay in the table for another process or the next start. */
-  beforeApplicationShutdown(): Promise<void> {
-    return this.relays.stop();
-  }
-
-  private async carry(topic: string, deliver: Deliver): Promise<boolean> {
-    const sent = await this.db.transaction((tx) => relay(tx, topic, deliver));
-    // An empty table says nothing about the queue.
-    if (sent > 0 && this.failing.delete(topic)) this.logger.log(`messages for ${topic} are carried again`);
-    return sent === BATCH_SIZE;
-  }
+function jobOf(topic: string): string {
+  return `outbox-${topic}`;
 }
 
 /** Delivers messages and deletes them. Any number of relays share the table. Answers how many were delivered. */

@@ -7,8 +7,8 @@ import { readDatabaseClient } from '../database/database-client.js';
 import { operatorsWords } from '../database/database-error.js';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
 import { InstanceHeartbeat } from '../instances/heartbeat.js';
-import { RepeatedLook } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
+import { Background } from '../work/background.js';
 
 const LOOK_EVERY_MS = 1000;
 const POOL_SIZE = 12;
@@ -27,11 +27,6 @@ export interface ReadSource {
 @Injectable()
 export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(ReadReplica.name);
-  private readonly looks = new RepeatedLook(
-    LOOK_EVERY_MS,
-    () => this.look(),
-    (error) => this.failed(error),
-  );
   private readonly chosen = new AsyncLocalStorage<ReadSource>();
   readonly primary: ReadSource;
   private readonly standby: ReadSource | undefined;
@@ -47,19 +42,17 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
     indicators: HealthIndicators,
   ) {
     this.primary = { db, options: dataSourceOptions(config) };
-    if (config.readDatabase === undefined || !config.answers) return;
+    if (!isReading(config)) return;
     const options = standbyOptions(config);
     this.standby = { db: new DataSource({ ...options, poolSize: POOL_SIZE }), options };
     indicators.add('reads', async () => this.indication());
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    if (this.standby === undefined) return;
-    await this.looks.begin();
+    if (this.standby !== undefined) await this.watch();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.looks.stop();
     if (this.standby?.db.isInitialized === true) await this.standby.db.destroy();
   }
 
@@ -95,6 +88,11 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
     return Math.max(0, (this.heartbeat.databaseNow() - this.stateOf) / 1000);
   }
 
+  @Background({ name: 'read-replica', scope: 'process', every: LOOK_EVERY_MS, when: isReading })
+  async watch(): Promise<void> {
+    await this.look().catch((error: unknown) => this.failed(error));
+  }
+
   private async look(): Promise<void> {
     const { db } = this.standby as ReadSource;
     if (!db.isInitialized) await db.initialize();
@@ -123,6 +121,11 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
       return { status: 'DOWN', detail: `${this.fault}; everything is read from the primary` };
     return { status: 'UP', detail: `the standby is at most ${Math.ceil(this.age())} s behind` };
   }
+}
+
+/** Whether this process reads from standbys. */
+function isReading({ readDatabase, answers }: Config): boolean {
+  return readDatabase !== undefined && answers;
 }
 
 function standbyOptions(config: Config): PostgresOptions {

@@ -1,27 +1,24 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
-import { RepeatedLook } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
+import { Background } from '../work/background.js';
 import { readReplication, asynchronousFault, type Replication, synchronousDetail } from './replication.reader.js';
 
 const LOOK_EVERY_MS = 5000;
+const LOOKS_PER_IDLE_LOOK = 6;
 
 /**
  * Says whether a fail-over of the database can lose what was acknowledged: in the log when that changes, in health and in the metric
  * `sealwright_db_replication_fault`. With SVC_DATABASE_REPLICATION=required a process does not start either while it can (schema-gate.ts).
  */
 @Injectable()
-export class ReplicationWatch implements OnApplicationBootstrap, OnApplicationShutdown {
+export class ReplicationWatch implements OnApplicationBootstrap {
   private readonly logger = new Logger(ReplicationWatch.name);
-  private readonly looks = new RepeatedLook(
-    LOOK_EVERY_MS,
-    () => this.look(),
-    () => undefined,
-  );
   private last: Replication | undefined;
   private said: string | undefined;
+  private looks = 0;
 
   constructor(
     private readonly db: DataSource,
@@ -33,11 +30,7 @@ export class ReplicationWatch implements OnApplicationBootstrap, OnApplicationSh
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.looks.begin();
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.looks.stop();
+    await this.look().catch(() => undefined);
   }
 
   /** How it was at the last look; reads it when there was none. */
@@ -45,7 +38,11 @@ export class ReplicationWatch implements OnApplicationBootstrap, OnApplicationSh
     return this.last ?? readReplication((text) => this.db.query(text));
   }
 
-  private async look(): Promise<void> {
+  @Background({ name: 'replication-watch', scope: 'process', every: LOOK_EVERY_MS })
+  async look(): Promise<void> {
+    this.looks += 1;
+    // Without a standby and without a demand for one, a look now and then finds the first standby.
+    if (this.last !== undefined && this.isExpected(this.last) && this.looks % LOOKS_PER_IDLE_LOOK !== 0) return;
     this.last = await readReplication((text) => this.db.query(text));
     const fault = asynchronousFault(this.last);
     this.metrics.replicationFault.set(this.indication().status === 'DOWN' ? 1 : 0);

@@ -1,13 +1,12 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NIL_ID } from '../database/new-id.js';
 import { reasonNotToOpen, type SealedColumn, SealedColumns, type SealedRow } from './sealed-columns.js';
 import { SealFormat } from './seal-format.js';
 import { RowSealHealth } from './row-seal-health.js';
 import { RowSealKeeper } from './row-seal-keeper.js';
-import { Interval, Timeout } from '@nestjs/schedule';
 import { JobLeases } from '../jobs/job-lease.repository.js';
-import { SingleFlight } from '../jobs/runners.js';
+import { Background } from '../work/background.js';
 
 const BATCH = 100;
 
@@ -75,23 +74,11 @@ export class Resealer {
   }
 }
 
-const FIRST_LOOK_MS = 10_000;
-const LOOK_EVERY_MS = 60_000;
-/** Seconds between two walks over all sealed rows. */
-const WALK_EVERY_SECONDS = 600;
+const MINUTE_MS = 60_000;
 
-/** Reseals in the background, in one of the processes that work there. */
+/** ResealerJobs reseals and verifies sealed rows in the background. */
 @Injectable()
-export class ResealerSchedule implements OnModuleDestroy {
-  private readonly logger = new Logger(ResealerSchedule.name);
-  private readonly looks = new SingleFlight((error) =>
-    this.logger.warn(`secrets were not sealed anew: ${String(error)}`),
-  );
-  private readonly walks = new SingleFlight((error) =>
-    this.logger.warn(`sealed rows were not verified: ${String(error)}`),
-  );
-  private stopping = false;
-
+export class ResealerJobs {
   constructor(
     private readonly resealer: Resealer,
     private readonly leases: JobLeases,
@@ -99,21 +86,15 @@ export class ResealerSchedule implements OnModuleDestroy {
     private readonly health: RowSealHealth,
   ) {}
 
-  /** Two methods, because of two scheduling decorators on one method the framework registers one alone. */
-  @Timeout(FIRST_LOOK_MS)
-  lookFirst(): Promise<void> {
-    return this.look();
+  /** Every process does so after its start, since its secret may be a new one; one process at a time. */
+  @Background({ name: 'reseal', scope: 'process', every: 10 * MINUTE_MS, first: 10_000 })
+  async reseal(isStopping: () => boolean): Promise<void> {
+    await this.leases.alone('reseal', () => this.resealer.run(isStopping));
   }
 
-  @Interval(LOOK_EVERY_MS)
-  async look(): Promise<void> {
-    await this.looks.run(() => this.leases.alone('reseal', () => this.resealer.run(() => this.stopping)));
-    await this.walks.run(() =>
-      this.leases.onceEvery(WALK_EVERY_SECONDS, 'row-seals', async () => this.health.set(await this.rows.forged())),
-    );
-  }
-
-  onModuleDestroy(): void {
-    this.stopping = true;
+  /** Verifies every sealed row. */
+  @Background({ name: 'row-seals', scope: 'cluster', every: 10 * MINUTE_MS, first: 10_000, drain: false })
+  async verifyRows(): Promise<void> {
+    this.health.set(await this.rows.forged());
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
+import { Background } from '../work/background.js';
 import { RowSeals } from './row-seals.js';
 import { SEAL_GENERATIONS, type SealGeneration } from './sealed-entity.js';
 
@@ -56,7 +56,7 @@ export class RowSealEpoch implements OnModuleInit {
     await this.look();
   }
 
-  @Interval(LOOK_EVERY_MS)
+  @Background({ name: 'row-seal-epoch', scope: 'process', every: LOOK_EVERY_MS })
   async look(): Promise<void> {
     for (const generation of this.unsettled()) {
       try {

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Background } from '../work/background.js';
 import { DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /** One row: since when secrets are sealed in a form that names the key. */
@@ -47,7 +47,7 @@ export class SealFormat implements OnModuleInit {
   }
 
   /** There is no way back: what names its key stays so. */
-  @Interval(LOOK_EVERY_MS)
+  @Background({ name: 'seal-format', scope: 'process', every: LOOK_EVERY_MS })
   async look(): Promise<void> {
     if (this.named) return;
     try {

@@ -1,7 +1,7 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
+import { Background } from '../../platform/work/background.js';
 
 const CHECK_EVERY_MS = 600_000;
 /** Alert rules look no further ahead. */
@@ -20,27 +20,15 @@ interface Ending {
 
 /** Records an alert event for each onboarded certificate that ends. Recording it again changes nothing while the certificate is the same. */
 @Injectable()
-export class CertificateEndings implements OnApplicationBootstrap {
-  private readonly logger = new Logger(CertificateEndings.name);
-
+export class CertificateEndings {
   constructor(
     private readonly db: DataSource,
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  /** Also at the start, for certificates that came near their end while no worker ran. */
-  async onApplicationBootstrap(): Promise<void> {
-    await this.check();
-  }
-
-  @Interval(CHECK_EVERY_MS)
-  async check(): Promise<void> {
-    await this.recordEvents().catch((error: unknown) =>
-      this.logger.warn(`certificates of signing keys were not checked: ${String(error)}`),
-    );
-  }
-
-  private async recordEvents(): Promise<void> {
+  /** Records the events at the start of a process as well, for certificates that came near their end while no worker ran. */
+  @Background({ name: 'signing-certificates', scope: 'process', every: CHECK_EVERY_MS, first: 0 })
+  async recordEvents(): Promise<void> {
     await this.db.transaction(async (tx) => {
       const ending: Ending[] = await tx.query(
         `SELECT c.id, c.subject, c.not_after AS "notAfter", k.name AS key,

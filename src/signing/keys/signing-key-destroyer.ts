@@ -1,4 +1,4 @@
-import { Injectable, type BeforeApplicationShutdown, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { mayDo } from '../../access/scopes.js';
@@ -13,8 +13,6 @@ import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { changeKey } from './change-key.js';
 import { type KeyPurpose, SigningKey, SigningKeyDestruction } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
-import { Interval } from '@nestjs/schedule';
-import { SingleFlight } from '../../platform/jobs/runners.js';
 
 /** One attempt at one key: the fence that everything it writes must pass. */
 interface Claim {
@@ -30,7 +28,8 @@ interface LivingVersion {
   readonly sealed: boolean;
 }
 
-const DUE = {
+/** Destructions whose waiting time is over. */
+export const DUE_DESTRUCTION = {
   table: 'signing_key_destruction',
   join: 'JOIN signing_key k ON k.id = t.key_id',
   where: 't.finished_at IS NULL AND t.destroy_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())',
@@ -71,9 +70,14 @@ export class SigningKeyDestroyer {
   }
 
   private claim(): Promise<Claim | undefined> {
-    return whenDue(this.db, DUE, async (tx) => {
+    return whenDue(this.db, DUE_DESTRUCTION, async (tx) => {
       const columns = 'to_jsonb(t) AS plan, to_jsonb(k) AS key';
-      const [row] = await lockDue<{ plan: JsonRow; key: JsonRow }>(tx, { ...DUE, columns, limit: 1, locks: 't, k' });
+      const [row] = await lockDue<{ plan: JsonRow; key: JsonRow }>(tx, {
+        ...DUE_DESTRUCTION,
+        columns,
+        limit: 1,
+        locks: 't, k',
+      });
       if (row === undefined) return undefined;
       const due = vouchedDue(tx, row);
       if (due === undefined || !(await this.isStillOrdered(tx, due))) return this.pass(tx, row);
@@ -196,23 +200,4 @@ function vouchedDue(
     return undefined;
   const isPlanned = key.state === 'PENDING_DESTRUCTION' || key.state === 'DESTROYING';
   return isPlanned ? { keyId: key.id, name: key.name, purpose: key.purpose } : undefined;
-}
-
-/** Looks every second whether the waiting time of a key is over. */
-@Injectable()
-export class SigningKeyDestructionSchedule implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(SigningKeyDestructionSchedule.name);
-  private readonly runs = new SingleFlight((error) => this.logger.warn(`keys are destroyed later: ${String(error)}`));
-
-  constructor(private readonly destroyer: SigningKeyDestroyer) {}
-
-  @Interval(1000)
-  look(): Promise<void> {
-    return this.runs.run(() => this.destroyer.destroyDue(() => this.runs.isStopping));
-  }
-
-  /** Lets the key that is being destroyed be, while database and HSM are still open. */
-  beforeApplicationShutdown(): Promise<void> {
-    return this.runs.stop();
-  }
 }

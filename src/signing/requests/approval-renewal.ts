@@ -14,6 +14,10 @@ import { shownBatch } from './shown-batch.js';
 import { shownRequest, useOfRequest } from './shown-request.js';
 
 const BATCH_SIZE = 50;
+/** Selects the approvals of waiting requests whose key version does not sign any more. */
+export const OUTDATED_APPROVAL = `SELECT DISTINCT r.approval_id AS id
+  FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND k.state = 'ACTIVE'
+  WHERE r.status = 'PENDING_APPROVAL' AND r.key_version < k.version AND r.approval_id IS NOT NULL`;
 
 export interface Held {
   readonly request: SigningRequest;
@@ -38,10 +42,7 @@ export class ApprovalRenewal {
 
   /** Renews the approvals of waiting requests whose key version does not sign any more. */
   async renewWaiting(): Promise<void> {
-    const rows: { id: string }[] = await this.db.query(
-      `SELECT DISTINCT r.approval_id AS id FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND k.state = 'ACTIVE'
-       WHERE r.status = 'PENDING_APPROVAL' AND r.key_version < k.version AND r.approval_id IS NOT NULL LIMIT ${BATCH_SIZE}`,
-    );
+    const rows: { id: string }[] = await this.db.query(`${OUTDATED_APPROVAL} LIMIT ${BATCH_SIZE}`);
     for (const { id } of rows)
       await this.db
         .transaction((tx) => this.renewPending(tx, id))

@@ -29,10 +29,18 @@ const IS_CLAIMABLE = `status IN (${signingStatusesBefore('PROCESSING')
   .map((status) => `'${status}'`)
   .join(', ')})`;
 
-const LEASE_IS_OVER = {
+/** Requests whose process did not renew its lease. */
+export const LEASE_IS_OVER = {
   table: 'signing_request',
   where: `status = 'PROCESSING' AND lease_until < now()`,
   order: 'lease_until',
+};
+
+/** Requests that wait although their signal should have arrived. */
+export const SIGNAL_IS_OVERDUE = {
+  table: 'signing_request',
+  where: `${IS_CLAIMABLE} AND sweep_at <= now()`,
+  order: 'sweep_at',
 };
 
 /** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */

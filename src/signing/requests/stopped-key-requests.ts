@@ -4,10 +4,14 @@ import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { ApprovalEndings } from '../../approvals/decisions/approval-endings.service.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { isStopped, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { Background } from '../../platform/work/background.js';
 import { HeldRequests } from './held-requests.js';
 
 /** Approvals handled in one run; the next run follows within a second. */
 const BATCH_SIZE = 50;
+const WAITING = `SELECT DISTINCT r.approval_id AS "approvalId", r.key_id AS "keyId"
+  FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND ${isStopped('k')}
+  WHERE r.status = 'PENDING_APPROVAL' AND r.approval_id IS NOT NULL`;
 
 interface Affected {
   readonly approvalId: string;
@@ -28,12 +32,9 @@ export class StoppedKeyRequests {
     private readonly keys: SigningKeyReader,
   ) {}
 
+  @Background({ name: 'signing-requests-of-stopped-keys', scope: 'process', due: WAITING })
   async endWaiting(): Promise<void> {
-    const affected: Affected[] = await this.db.query(
-      `SELECT DISTINCT r.approval_id AS "approvalId", r.key_id AS "keyId"
-       FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND ${isStopped('k')}
-       WHERE r.status = 'PENDING_APPROVAL' AND r.approval_id IS NOT NULL LIMIT ${BATCH_SIZE}`,
-    );
+    const affected: Affected[] = await this.db.query(`${WAITING} LIMIT ${BATCH_SIZE}`);
     for (const one of affected) {
       const why = await this.keys.whyStopped(one.keyId);
       if (why !== undefined) await this.end(one, why);

@@ -11,14 +11,19 @@ import { authorityIdentity, entry, inactive } from './ssh-authorities.service.js
 import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
 import { certificateLine, type CertificateContent, signingOf, toBeSigned } from './ssh-certificate.js';
-import { Interval } from '@nestjs/schedule';
-import { SingleFlight } from '../../platform/jobs/runners.js';
+import { Background, isWorker } from '../../platform/work/background.js';
 
 const NONCE_BYTES = 32;
 /** Rows that one sweep signs. */
 const MAX_SWEPT = 50;
 /** Seconds that the process which accepted or released a certificate has to sign it before others do. */
 const SWEEP_AFTER_SECONDS = 10;
+
+const UNSIGNED = {
+  table: 'ssh_certificate',
+  where: `certificate IS NULL AND status = 'READY' AND request IS NOT NULL AND created_at < now() - interval '${SWEEP_AFTER_SECONDS} seconds'`,
+  order: 'created_at',
+};
 
 export const SSH_CA_ACTOR: Actor = { kind: 'system', id: 'ssh-ca', name: 'ssh-ca' };
 
@@ -61,13 +66,11 @@ export class SshCertificateSigner {
     return this.db.manager.findOneByOrFail(SshCertificate, { id });
   }
 
-  /** Signs what was accepted or approved and never signed, because a process died or the HSM was away. */
+  /** Signs certificates that were accepted or approved and never signed, because a process died or the HSM was unavailable. */
+  @Background({ name: 'ssh-certificates', scope: 'process', due: UNSIGNED, when: isWorker })
   async sweep(): Promise<void> {
     const rows: { id: string }[] = await this.db.query(
-      `SELECT id FROM ssh_certificate
-       WHERE certificate IS NULL AND status = 'READY' AND request IS NOT NULL
-         AND created_at < now() - make_interval(secs => $1) ORDER BY created_at LIMIT $2`,
-      [SWEEP_AFTER_SECONDS, MAX_SWEPT],
+      `SELECT id FROM ${UNSIGNED.table} WHERE ${UNSIGNED.where} ORDER BY ${UNSIGNED.order} LIMIT ${MAX_SWEPT}`,
     );
     for (const { id } of rows) {
       await this.sign(id).catch((error: unknown) =>
@@ -118,21 +121,5 @@ export class SshCertificateSigner {
       digest: createHash(algorithm).update(bytes).digest(),
     });
     return certificateLine(content, bytes, sshSignature(signing.name, signature));
-  }
-}
-
-/** Signs certificates that were accepted or approved and whose process died before they were signed. */
-@Injectable()
-export class SshCertificatesSchedule {
-  private readonly logger = new Logger(SshCertificatesSchedule.name);
-  private readonly sweeps = new SingleFlight((error) =>
-    this.logger.warn(`SSH certificates were not looked at: ${String(error)}`),
-  );
-
-  constructor(private readonly signer: SshCertificateSigner) {}
-
-  @Interval(5000)
-  sweep(): Promise<void> {
-    return this.sweeps.run(() => this.signer.sweep());
   }
 }

@@ -1,10 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { claimDue } from '../../platform/jobs/claim.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { Background } from '../../platform/work/background.js';
 import type { SshKeyRotationOrder } from '../rotation/planning/rotation-planner.js';
 import { RotationOrders } from '../rotation/rotation-flow.js';
 import type { NewCustody, RotationSettings } from '../rotation/model/rotation.entity.js';
@@ -19,6 +19,7 @@ interface AgedKey {
   readonly holder: NonNullable<RotationSettings['holder']> | null;
 }
 
+const DUE = { table: 'ssh_rotation_policy', where: 'due_at <= now() AND paused_because IS NULL', order: 'due_at' };
 /** Time until a key is rotated again whose last rotation failed. */
 const PAUSE = `interval '7 days'`;
 
@@ -37,17 +38,11 @@ export class AgedKeys {
     private readonly rights: RotationPolicyRights,
   ) {}
 
-  @Interval(5000)
-  async sweep(): Promise<void> {
-    await this.look().catch((error: unknown) => this.logger.warn(`policies are not followed: ${String(error)}`));
-  }
-
-  /** Follows every policy that is due, which each is an hour after the last time. */
-  private async look(): Promise<void> {
+  /** Applies every policy that is due. Each policy is due once an hour. */
+  @Background({ name: 'ssh-rotation-policies', scope: 'process', due: DUE })
+  async applyDue(): Promise<void> {
     const due = await claimDue<Pick<RotationPolicy, 'id'>>(this.db, {
-      table: 'ssh_rotation_policy',
-      where: 'due_at <= now() AND paused_because IS NULL',
-      order: 'due_at',
+      ...DUE,
       limit: 10,
       set: `due_at = now() + interval '1 hour' + random() * interval '5 minutes'`,
       returning: 't.id',

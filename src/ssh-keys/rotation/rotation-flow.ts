@@ -6,15 +6,16 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { underLease } from '../../platform/jobs/claim.js';
+import { Background } from '../../platform/work/background.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
-import { RotationClaims } from './model/rotation-claims.js';
+import { DUE_TARGET, RotationClaims } from './model/rotation-claims.js';
 import { nextStep, secondsOfOverlap, secondsUntilAllowed } from './model/rotation-state.js';
 import { rotationUnderWay, type Work } from './model/rotation-work.js';
 import { RotationRepository } from './model/rotation.repository.js';
 import { NewRotationWriter } from './planning/new-rotation.writer.js';
 import { RotationPlanner, type SshKeyRotationOrder } from './planning/rotation-planner.js';
 import { RotationRequirements } from './planning/rotation-requirements.js';
-import { RolloutController } from './rollout/rollout-controller.js';
+import { RolloutController, STALLED_ROTATION } from './rollout/rollout-controller.js';
 import { StepExecutor } from './steps/step-executor.js';
 
 const RENEWALS_PER_LEASE = 3;
@@ -69,17 +70,20 @@ export class RotationRunner {
       max: config.sshRotationConcurrency,
       claim: async () => [await this.claims.claim()].filter((work) => work !== undefined),
       run: (work) => this.run(work),
-      failed: (error, work) => {
-        const what =
-          work === undefined ? 'no target could be claimed' : `target ${work.target.id} is left to its lease`;
-        this.logger.warn(`${what}: ${String(error)}`);
-      },
+      failed: (error, { target }) => this.logger.warn(`target ${target.id} is left to its lease: ${String(error)}`),
     });
   }
 
   /** Claims due targets up to the concurrency of this process. */
+  @Background({ name: 'ssh-rotation-targets', scope: 'process', due: DUE_TARGET })
   fill(): Promise<void> {
     return this.targets.fill();
+  }
+
+  /** Moves rotations on whose targets all wait or have ended. */
+  @Background({ name: 'ssh-rotation-rollout', scope: 'process', due: STALLED_ROTATION })
+  rollOut(): Promise<void> {
+    return this.rollout.lookAtAll();
   }
 
   /** Claims nothing more, and finishes the step that each target is at. */

@@ -1,14 +1,11 @@
 import { InjectQueue } from '@nestjs/bull';
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { JOB_SIGNAL_OPTIONS, QueueConsumer } from '../../platform/queue/queue-consumer.js';
 import { ROTATION_QUEUE } from './model/rotation.entity.js';
 import { RotationRunner } from './rotation-flow.js';
-import { Interval } from '@nestjs/schedule';
-import { RolloutController } from './rollout/rollout-controller.js';
-import { SingleFlight } from '../../platform/jobs/runners.js';
 
 /** Signal that targets became due. Which ones are due is read from the rows. */
 interface RotationSignal {
@@ -42,29 +39,5 @@ export class RotationProcessor extends QueueConsumer<RotationSignal> {
 
   protected override finish(): Promise<void> {
     return this.runner.stop();
-  }
-}
-
-/** Finds what is due by time, whose worker died, or whose signal was never sent. */
-@Injectable()
-export class RotationSchedule {
-  private readonly logger = new Logger(RotationSchedule.name);
-  private readonly looks = new SingleFlight((error) =>
-    this.logger.warn(`rotations were not looked at: ${String(error)}`),
-  );
-
-  constructor(
-    private readonly runner: RotationRunner,
-    private readonly rollout: RolloutController,
-  ) {}
-
-  @Interval(1000)
-  async sweep(): Promise<void> {
-    await this.runner.fill();
-  }
-
-  @Interval(2000)
-  rollOut(): Promise<void> {
-    return this.looks.run(() => this.rollout.lookAtAll());
   }
 }

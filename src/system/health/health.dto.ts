@@ -20,6 +20,8 @@ export class HealthComponents {
   schema?: ComponentHealth;
   /** Whether any process works in the background. Absent, as all below, while the database is DOWN. */
   workers?: ComponentHealth;
+  /** DOWN if a background job of any process failed three times in a row. `details.jobs` lists the jobs of this process. */
+  background?: ComponentHealth;
   /** Our own timestamp authority. */
   tsa?: ComponentHealth;
   mail?: ComponentHealth;

@@ -70,7 +70,9 @@ export class HealthService {
 
   private async others(): Promise<Partial<HealthComponents>> {
     const found = Object.entries(await this.indicators.read());
-    return Object.fromEntries(found.map(([name, { status, detail }]) => [name, { status, details: { detail } }]));
+    return Object.fromEntries(
+      found.map(([name, { status, detail, facts }]) => [name, { status, details: { detail, ...facts } }]),
+    );
   }
 
   private redis(): ComponentHealth {

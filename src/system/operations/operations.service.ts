@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { AuditStreamRepository, type StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { Config } from '../../platform/config/config.js';
 import { type JobState, JobLeases } from '../../platform/jobs/job-lease.repository.js';
+import { type BackgroundState } from '../../platform/work/background-job.js';
+import { BackgroundJobs } from '../../platform/work/background-jobs.js';
 import { RecentValue } from '../../platform/time/recent-value.js';
 import { type Backlog, type NamedNumber, OperationsReader } from './operations.reader.js';
 
@@ -33,6 +35,7 @@ export class OperationsService {
     private readonly jobs: JobLeases,
     private readonly streamed: AuditStreamRepository,
     private readonly config: Config,
+    private readonly background: BackgroundJobs,
   ) {
     this.sizes = new RecentValue(SIZES_FRESH_MS, () => reader.tableBytes());
   }
@@ -49,7 +52,7 @@ export class OperationsService {
   /** One after the other: what watches the service takes one connection of it. */
   private async readState(): Promise<OperationsState> {
     const backlogs = await this.reader.backlogs();
-    const jobs = await this.jobs.list();
+    const jobs = [...(await this.jobs.list()), ...jobsOfProcess(this.background.states())];
     const checkpointAge = await this.reader.checkpointAge();
     const certificateDays = await this.reader.certificateDays();
     const rotationTargets = await this.reader.rotationTargets();
@@ -57,4 +60,14 @@ export class OperationsService {
     const streams = await this.streamed.states(this.config.auditStreams.map(({ name }) => name));
     return { backlogs, jobs, checkpointAge, certificateDays, rotationTargets, oldestTransaction, streams };
   }
+}
+
+/** The jobs of this process in the form of jobs of the cluster. */
+function jobsOfProcess(states: readonly BackgroundState[]): JobState[] {
+  return states.flatMap(({ name, scope, lastSuccessAt: at, lastError }) => {
+    if (scope === 'cluster' || (at === null && lastError === null)) return [];
+    const lastSuccessAt = at === null ? null : new Date(at);
+    const ageSeconds = lastSuccessAt === null ? null : (Date.now() - lastSuccessAt.getTime()) / 1000;
+    return [{ name, lastSuccessAt, ageSeconds, lastError }];
+  });
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { OldRows, type OldRowsRule } from '../../platform/database/old-rows.js';
+import { OldRows, type OldRowsRule } from '../../platform/work/old-rows.js';
 
 /**
  * How long the operator keeps what the service has found out and does not need any more. Nothing of this is deleted unless a setting says so, and

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { secretHashOf } from '../../model/secret-text.js';
 import { SamlMessageMark } from '../sign-in/sso.entity.js';
+import { Background } from '../../../platform/work/background.js';
 
 /** Longer than any message is valid, with clock skew. */
 const MINUTES = 15;
@@ -33,6 +34,7 @@ export class SamlMessageMarks {
     return this.mark(providerId, 'taken', id);
   }
 
+  @Background({ name: 'expired-saml-messages', scope: 'cluster', every: 10 * 60_000 })
   async expire(): Promise<void> {
     await this.db.query(`DELETE FROM saml_message WHERE expires_at < now()`);
   }

@@ -12,6 +12,7 @@ import { secretHashOf, newSecret } from '../../model/secret-text.js';
 import { SsoTransaction } from './sso.entity.js';
 import { networkOf } from '../../../platform/http/origin.js';
 import type { Origin } from '../../../platform/http/origin.js';
+import { Background } from '../../../platform/work/background.js';
 import { Throttle } from '../../throttle/throttle.js';
 
 /** A wish to sign in at an identity provider. */
@@ -206,6 +207,7 @@ export class SsoTransactions {
     return isIts && row.expiresAt > new Date() ? row : null;
   }
 
+  @Background({ name: 'expired-sso-transactions', scope: 'cluster', every: 10 * 60_000 })
   async expire(): Promise<void> {
     await this.db.query(`DELETE FROM sso_transaction WHERE expires_at < now()`);
   }

@@ -8,7 +8,8 @@ import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';
 import type { Work } from './rotation-work.js';
 
-const DUE = {
+/** Targets that a worker may claim. */
+export const DUE_TARGET = {
   table: 'ssh_rotation_target',
   join: 'JOIN ssh_rotation r ON r.id = t.rotation_id',
   where: `t.outcome = 'OPEN' AND (t.due_at <= now() OR t.check_at <= now()) AND (t.lease_until IS NULL OR t.lease_until < now())
@@ -30,13 +31,13 @@ export class RotationClaims {
    * come back within its lease is claimed like any other: the next step finds out from the host how far it came.
    */
   async claim(): Promise<Work | undefined> {
-    const id = await whenDue(this.db, DUE, async (tx) => {
+    const id = await whenDue(this.db, DUE_TARGET, async (tx) => {
       // Claims go one by one, or two could take two targets of one host at once.
       await advisoryLock(tx, 'ssh rotation claims');
       const [claimed] = await claimDue<Pick<RotationTarget, 'id'>>(
         tx,
         {
-          ...DUE,
+          ...DUE_TARGET,
           limit: 1,
           set: `fence = fence + 1, worker = $1, lease_until = now() + $2 * interval '1 second'`,
           returning: 't.id',

@@ -10,6 +10,10 @@ import { moveLocations } from './moved-locations.js';
 import { endingOf, haltOf, progressOf, type RotationMove, type RotationProgress } from './rollout-rules.js';
 import { RotationNotices } from './rotation-notices.js';
 
+/** Selects the rotations without a due target: all of their targets wait, or have ended. */
+export const STALLED_ROTATION = `SELECT r.id FROM ssh_rotation r WHERE r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
+  AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target t WHERE t.rotation_id = r.id AND t.outcome = 'OPEN' AND t.due_at IS NOT NULL)`;
+
 /** Controls the targets of a rotation as a whole: begins wave after wave, asks for approval, and hands the new key over when every host has it. */
 @Injectable()
 export class RolloutController {
@@ -34,10 +38,7 @@ export class RolloutController {
 
   /** Looks at every rotation without a due target: they all wait, or have ended. */
   async lookAtAll(): Promise<void> {
-    const rows: { id: string }[] = await this.db.query(
-      `SELECT r.id FROM ssh_rotation r WHERE r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
-         AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target t WHERE t.rotation_id = r.id AND t.outcome = 'OPEN' AND t.due_at IS NOT NULL)`,
-    );
+    const rows: { id: string }[] = await this.db.query(STALLED_ROTATION);
     for (const { id } of rows) await this.look(id);
   }
 

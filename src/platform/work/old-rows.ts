@@ -1,14 +1,11 @@
-import { Injectable, Logger } from '@nestjs/common';
-import { Interval, Timeout } from '@nestjs/schedule';
+import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { firstIdAt } from './new-id.js';
-import { JobLeases } from '../jobs/job-lease.repository.js';
+import { firstIdAt } from '../database/new-id.js';
+import { Background } from './background.js';
 
+const HOUR_MS = 3_600_000;
 /** The first moments of a process are for its start. */
-const FIRST_LOOK_MS = 3000;
-const LOOK_EVERY_MS = 600_000;
-const JOB = 'old-rows';
-const EVERY_SECONDS = 3600;
+const FIRST_MS = 3000;
 const KEPT_DAYS = 90;
 /** Rows of one statement: years of rows would take longer than a statement may. */
 const BATCH = 10_000;
@@ -28,33 +25,17 @@ export interface OldRowsRule {
 /** Deletes what has been over for long: what people ask for years later stands in the audit log. One process does it, once an hour. */
 @Injectable()
 export class OldRows {
-  private readonly logger = new Logger(OldRows.name);
   private readonly rules: OldRowsRule[] = [];
 
-  constructor(
-    private readonly db: DataSource,
-    private readonly jobs: JobLeases,
-  ) {}
+  constructor(private readonly db: DataSource) {}
 
   forget(...rules: readonly OldRowsRule[]): void {
     this.rules.push(...rules);
   }
 
-  /** Two methods, because of two scheduling decorators on one method the framework registers one alone. */
-  @Timeout(FIRST_LOOK_MS)
-  lookFirst(): Promise<void> {
-    return this.look();
-  }
-
-  @Interval(LOOK_EVERY_MS)
-  async look(): Promise<void> {
-    await this.jobs
-      .onceEvery(EVERY_SECONDS, JOB, () => this.deleteAll())
-      .catch((error: unknown) => this.logger.warn(`old rows stay a while longer: ${String(error)}`));
-  }
-
-  /** A table that fails keeps no other waiting; the job has failed with it. */
-  private async deleteAll(): Promise<void> {
+  /** Deletes by all rules. A table that fails does not keep the others waiting, but the job fails with it. */
+  @Background({ name: 'old-rows', scope: 'cluster', every: HOUR_MS, first: FIRST_MS, drain: false })
+  async deleteAll(): Promise<void> {
     const failed: string[] = [];
     for (const rule of this.rules)
       await this.deleteBy(rule).catch((error: unknown) => failed.push(`${rule.table}: ${String(error)}`));

@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../platform/config/config.js';
+import { Background } from '../platform/work/background.js';
+import { RightsLedger } from './history/rights-ledger.js';
+import { LogSequencer, WAITING_FOR_LOG } from './log/log-sequencer.js';
+import { LogWitness } from './log/log-witness.js';
+
+const MINUTE_MS = 60_000;
+
+/** AuditBackground appends entries to the log and sends its checkpoints to the witness. */
+@Injectable()
+export class AuditBackground {
+  constructor(
+    private readonly config: Config,
+    private readonly sequencer: LogSequencer,
+    private readonly witness: LogWitness,
+    private readonly ledger: RightsLedger,
+  ) {}
+
+  /** Runs once a minute as well, to notice a log that was rolled back together with its checkpoints. */
+  @Background({ name: 'audit-log', scope: 'process', every: MINUTE_MS, first: 0, due: WAITING_FOR_LOG })
+  appendWaiting(isStopping: () => boolean): Promise<void> {
+    return this.sequencer.run(isStopping);
+  }
+
+  /**
+   * Sends each new checkpoint to SVC_LOG_WITNESS. After a total loss the newest witnessed checkpoint shows auditors how far the log had
+   * grown, so that `restore accept --witness` can declare the rollback.
+   */
+  @Background({
+    name: 'log-witness',
+    scope: 'cluster',
+    every: MINUTE_MS,
+    first: 0,
+    when: ({ logWitness }) => logWitness !== undefined,
+  })
+  async sendToWitness(): Promise<void> {
+    const { logWitness } = this.config;
+    if (logWitness !== undefined) await this.witness.send(logWitness);
+  }
+
+  /** Keeps the stored snapshot of the ledger near the end of the log, so that a process that starts reads little. */
+  @Background({ name: 'rights-ledger', scope: 'cluster', every: MINUTE_MS, first: 20_000 })
+  async keepLedger(): Promise<void> {
+    await this.ledger.keep();
+  }
+}

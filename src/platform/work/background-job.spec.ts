@@ -1,0 +1,132 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { BackgroundOptions } from './background.js';
+import { BackgroundJob, isFailing } from './background-job.js';
+
+/** A job with a clock that the test sets, and with work that ends when the test ends it. */
+function jobOf(options: Partial<BackgroundOptions> = {}) {
+  const clock = { now: 0, isStopping: false };
+  const ends: ((error?: Error, more?: boolean) => void)[] = [];
+  const outcomes: string[] = [];
+  const work = () =>
+    new Promise<boolean>((resolve, reject) =>
+      ends.push((error, more = false) => (error === undefined ? resolve(more) : reject(error))),
+    );
+  const job = new BackgroundJob({ name: 'mail', scope: 'process', every: 1000, ...options }, work, {
+    now: () => clock.now,
+    execute: async (run) => (await run(), true),
+    isStopping: () => clock.isStopping,
+    ran: (outcome) => outcomes.push(outcome),
+  });
+  return { clock, job, ends, outcomes };
+}
+
+const broken = new Error('broken');
+
+describe('a background job', () => {
+  it('is due after its interval, counted from the start of the last run', async () => {
+    const { clock, job, ends } = jobOf();
+    expect(job.isTimely).toBe(false);
+    clock.now = 1000;
+    expect(job.isTimely).toBe(true);
+    const run = job.run();
+    clock.now = 1600;
+    ends[0]?.();
+    await run;
+    expect(job.isTimely).toBe(false);
+    clock.now = 2000;
+    expect(job.isTimely).toBe(true);
+  });
+
+  it('never overlaps with itself: calls during a run lead to one run after it', async () => {
+    const { job, ends } = jobOf();
+    void job.run();
+    void job.run();
+    void job.run();
+    expect(ends).toHaveLength(1);
+    ends[0]?.();
+    await nextTick();
+    expect(ends).toHaveLength(2);
+    ends[1]?.();
+    await job.idle();
+    expect(ends).toHaveLength(2);
+  });
+
+  it('runs again at once while a run reports that more is due', async () => {
+    const { job, ends } = jobOf();
+    void job.run();
+    ends[0]?.(undefined, true);
+    await nextTick();
+    expect(ends).toHaveLength(2);
+  });
+
+  it('retries a failure with back-off of at most five seconds, whatever its interval', async () => {
+    const { clock, job, ends } = jobOf({ every: 60_000 });
+    const pauses: number[] = [];
+    for (let failures = 1; failures <= 6; failures += 1) {
+      const run = job.run();
+      ends.at(-1)?.(broken);
+      await run;
+      const failedAt = clock.now;
+      while (!job.isTimely) clock.now += 125;
+      pauses.push(Math.round((clock.now - failedAt) / 500) / 2);
+    }
+    expect(pauses).toEqual([0.5, 1, 2, 4, 5, 5]);
+  });
+
+  it('records its outcomes, and counts as failing after three failures in a row', async () => {
+    const { job, ends, outcomes } = jobOf();
+    for (const error of [broken, broken, broken]) {
+      expect(isFailing(job.read())).toBe(false);
+      const run = job.run();
+      ends.at(-1)?.(error);
+      await run;
+    }
+    expect(isFailing(job.read())).toBe(true);
+    expect(job.read()).toMatchObject({ name: 'mail', runs: 3, consecutiveFailures: 3, lastError: 'Error: broken' });
+    const run = job.run();
+    ends.at(-1)?.();
+    await run;
+    expect(job.read()).toMatchObject({ runs: 4, consecutiveFailures: 0, lastError: null });
+    expect(outcomes).toEqual(['failed', 'failed', 'failed', 'succeeded']);
+  });
+
+  it('is not started by due rows while a failure holds it back', async () => {
+    const { clock, job, ends } = jobOf();
+    expect(job.isReady).toBe(true);
+    const run = job.run();
+    ends[0]?.(broken);
+    await run;
+    expect(job.isReady).toBe(false);
+    clock.now = 500;
+    expect(job.isReady).toBe(true);
+  });
+
+  it('that failed counts as recovered when nothing is due any more', async () => {
+    const { job, ends } = jobOf();
+    const run = job.run();
+    ends[0]?.(broken);
+    await run;
+    job.foundNothing();
+    expect(job.read()).toMatchObject({ consecutiveFailures: 0, lastError: null });
+    expect(job.isReady).toBe(true);
+  });
+
+  it('of the cluster is not for the first moments of a process', () => {
+    const { clock, job } = jobOf({ scope: 'cluster', every: 24 * 3_600_000 });
+    expect(job.isReady).toBe(false);
+    clock.now = 60_000;
+    expect(job.isReady).toBe(true);
+  });
+
+  it('starts nothing once the process stops', async () => {
+    const { clock, job, ends } = jobOf();
+    void job.run();
+    void job.run();
+    clock.isStopping = true;
+    ends[0]?.(undefined, true);
+    await job.idle();
+    await job.run();
+    expect(ends).toHaveLength(1);
+  });
+});

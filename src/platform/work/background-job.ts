@@ -1,0 +1,184 @@
+import { Logger } from '@nestjs/common';
+import { causeOf, isDatabaseError } from '../database/database-error.js';
+import { Problem } from '../errors/problem.js';
+import { backOff } from '../jobs/claim.js';
+import { oneLine } from '../text/truncate.js';
+import type { BackgroundOptions, BackgroundWork } from './background.js';
+
+/** Resolution of the clock in milliseconds: how late a job may begin. */
+export const TICK_MS = 250;
+/** Longest time until a job that failed runs again. It is short, so that work resumes soon after an outage. */
+const MAX_RETRY_MS = 5000;
+const MAX_CLUSTER_RETRY_MS = 60_000;
+const FIRST_RETRY_MS = 500;
+/** What one process does for all of them is not for the first moments of a process. */
+const MAX_FIRST_CLUSTER_MS = 60_000;
+const DEFAULT_EVERY_MS = 900_000;
+const MAX_ERROR_CHARACTERS = 300;
+
+/** BackgroundState is what a process knows about one of its jobs. Times are ISO 8601 (UTC), durations milliseconds. */
+export interface BackgroundState {
+  readonly name: string;
+  readonly scope: BackgroundOptions['scope'];
+  readonly isRunning: boolean;
+  /** Last run, or look that found nothing due, without an error; null before the first. */
+  readonly lastSuccessAt: string | null;
+  readonly lastFailureAt: string | null;
+  /** Error of the last run; null if it succeeded. */
+  readonly lastError: string | null;
+  /** Duration of the last run; null before the first. */
+  readonly lastMs: number | null;
+  readonly runs: number;
+  readonly consecutiveFailures: number;
+}
+
+/** A job that failed once has succeeded at its retry more often than not. */
+const FAILURES_TO_REPORT = 3;
+
+/** isFailing returns whether health reports the job: its last three runs failed. */
+export function isFailing({ consecutiveFailures }: BackgroundState): boolean {
+  return consecutiveFailures >= FAILURES_TO_REPORT;
+}
+
+/** Executes one run. False: another process had the lease, so nothing was done. */
+export type Execution = (work: () => Promise<void>) => Promise<boolean>;
+
+interface JobHooks {
+  /** Time of the registry's clock in milliseconds. */
+  readonly now: () => number;
+  readonly execute: Execution;
+  readonly isStopping: () => boolean;
+  readonly ran: (outcome: 'succeeded' | 'failed', seconds: number) => void;
+}
+
+/** BackgroundJob runs one job, never twice at once, and keeps its state. */
+export class BackgroundJob {
+  readonly every: number;
+  private readonly logger = new Logger('Background');
+  private running: Promise<void> | undefined;
+  private again = false;
+  private readonly notBefore: number;
+  private next: number;
+  private loggedError: string | undefined;
+  private state = {
+    lastSuccessAt: null as Date | null,
+    lastFailureAt: null as Date | null,
+    lastError: null as string | null,
+    lastMs: null as number | null,
+    runs: 0,
+    consecutiveFailures: 0,
+  };
+
+  constructor(
+    readonly options: BackgroundOptions,
+    private readonly work: BackgroundWork,
+    private readonly hooks: JobHooks,
+  ) {
+    this.every = options.every ?? DEFAULT_EVERY_MS;
+    const isCluster = options.scope === 'cluster';
+    this.next = hooks.now() + (options.first ?? this.every);
+    this.notBefore = isCluster ? hooks.now() + (options.first ?? Math.min(this.every, MAX_FIRST_CLUSTER_MS)) : 0;
+  }
+
+  /** Whether the time of the next run has come. */
+  get isTimely(): boolean {
+    return this.running === undefined && this.hooks.now() >= this.next - TICK_MS / 2;
+  }
+
+  /** Whether a row that is due may start the job: it is idle, and no failure holds it back. */
+  get isReady(): boolean {
+    if (this.running !== undefined || this.hooks.now() < this.notBefore) return false;
+    return this.state.consecutiveFailures === 0 || this.isTimely;
+  }
+
+  /** Starts a run, or another one after the run under way. Never rejects. */
+  run(): Promise<void> {
+    this.again = true;
+    this.running ??= this.runAll().finally(() => {
+      this.running = undefined;
+      // A wake-up that came after the last round.
+      if (this.again && !this.hooks.isStopping()) void this.run();
+    });
+    return this.running;
+  }
+
+  /** Resolves when no run is under way. */
+  async idle(): Promise<void> {
+    await this.running;
+  }
+
+  /** Records a look that found nothing due: after a failure, another process has done the work. */
+  foundNothing(): void {
+    Object.assign(this.state, { lastSuccessAt: new Date(), lastError: null, consecutiveFailures: 0 });
+  }
+
+  read(): BackgroundState {
+    const { lastSuccessAt, lastFailureAt, ...state } = this.state;
+    return {
+      name: this.options.name,
+      scope: this.options.scope,
+      isRunning: this.running !== undefined,
+      lastSuccessAt: lastSuccessAt?.toISOString() ?? null,
+      lastFailureAt: lastFailureAt?.toISOString() ?? null,
+      ...state,
+    };
+  }
+
+  private async runAll(): Promise<void> {
+    while (this.again && !this.hooks.isStopping()) {
+      this.again = false;
+      const began = this.hooks.now();
+      const failures = await this.runOnce();
+      const longest = this.options.scope === 'cluster' ? MAX_CLUSTER_RETRY_MS : MAX_RETRY_MS;
+      this.next = failures === 0 ? began + this.every : this.hooks.now() + backOff(failures, FIRST_RETRY_MS, longest);
+    }
+  }
+
+  /** Returns the number of consecutive failures. */
+  private async runOnce(): Promise<number> {
+    const began = performance.now();
+    try {
+      const isDone = await this.hooks.execute(async () => {
+        if ((await this.work(this.hooks.isStopping)) === true) this.again = true;
+      });
+      if (isDone) this.succeeded(performance.now() - began);
+      else this.foundNothing();
+    } catch (error) {
+      this.again = false;
+      this.failed(error, performance.now() - began);
+    }
+    return this.state.consecutiveFailures;
+  }
+
+  private succeeded(ms: number): void {
+    if (this.state.lastError !== null) this.logger.log(`the job ${this.options.name} succeeds again`);
+    this.ended(ms);
+    this.foundNothing();
+    this.loggedError = undefined;
+    this.hooks.ran('succeeded', ms / 1000);
+  }
+
+  private failed(error: unknown, ms: number): void {
+    const lastError = this.describe(error);
+    const consecutiveFailures = this.state.consecutiveFailures + 1;
+    this.ended(ms);
+    Object.assign(this.state, { lastFailureAt: new Date(), lastError, consecutiveFailures });
+    this.hooks.ran('failed', ms / 1000);
+    // Each reason is logged once, and while it lasts whenever the number of failures has doubled.
+    if (lastError === this.loggedError && !Number.isInteger(Math.log2(consecutiveFailures))) return;
+    this.loggedError = lastError;
+    const count = consecutiveFailures === 1 ? '' : ` ${consecutiveFailures} times in a row`;
+    this.logger.warn(`the job ${this.options.name} failed${count} and will be retried: ${lastError}`);
+  }
+
+  private describe(error: unknown): string {
+    if (error instanceof Problem) return oneLine(`${error.code}: ${error.message}`, MAX_ERROR_CHARACTERS);
+    const isQuoted = !isDatabaseError(error) && this.options.quotesErrors !== false;
+    return isQuoted ? oneLine(String(error), MAX_ERROR_CHARACTERS) : causeOf(error);
+  }
+
+  private ended(ms: number): void {
+    this.state.runs += 1;
+    this.state.lastMs = Math.round(ms);
+  }
+}

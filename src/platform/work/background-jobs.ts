@@ -1,0 +1,124 @@
+import { type BeforeApplicationShutdown, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Config } from '../config/config.js';
+import { isDatabaseTrouble } from '../database/database-error.js';
+import { JobLeases } from '../jobs/job-lease.repository.js';
+import { Metrics } from '../metrics/metrics.js';
+import type { BackgroundOptions, BackgroundWork } from './background.js';
+import { BackgroundJob, type BackgroundState, type Execution, TICK_MS } from './background-job.js';
+import { DueJobs } from './due-jobs.js';
+
+/** Name of the clock's timer, and of the job that selects due jobs. */
+const CLOCK = 'background';
+const LOOK_EVERY_MS = 1000;
+/** A look that takes longer, behind a lock or a slow database, holds up no job: all of them run. */
+const LOOK_PATIENCE_MS = 2000;
+/** Share of SVC_STOP_SECONDS that a stop waits for jobs. Work under way after that is left to its lease. */
+const SHARE_OF_STOP = 0.75;
+
+/**
+ * BackgroundJobs is the registry of all work that a process does without being called. Jobs come from methods with `@Background` and from
+ * `add`. One clock starts them: by time, or when one statement a second finds that a row is due. `wake` starts a job at once, for what this
+ * process has just committed.
+ */
+@Injectable()
+export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly jobs = new Map<string, BackgroundJob>();
+  private stopping = false;
+  private drained: Promise<unknown> | undefined;
+
+  constructor(
+    private readonly config: Config,
+    private readonly schedule: SchedulerRegistry,
+    private readonly leases: JobLeases,
+    private readonly due: DueJobs,
+    private readonly metrics: Metrics,
+  ) {
+    this.add({ name: CLOCK, scope: 'process', every: LOOK_EVERY_MS, first: 0 }, () => this.startDue());
+  }
+
+  /** True once the process stops: long work ends where it can be resumed. */
+  get isStopping(): boolean {
+    return this.stopping;
+  }
+
+  /** Registers a job. Throws for a name that is taken. */
+  add(options: BackgroundOptions, work: BackgroundWork): void {
+    const { name, when } = options;
+    if (when !== undefined && !when(this.config)) return;
+    if (this.jobs.has(name)) throw new Error(`two background jobs are called ${name}`);
+    const job: BackgroundJob = new BackgroundJob(options, work, {
+      now: () => this.now(),
+      execute: options.scope === 'process' ? inProcess : (run) => this.inCluster(job, run),
+      isStopping: () => this.stopping,
+      ran: (outcome, seconds) => this.metrics.backgroundRuns.observe({ job: name, outcome }, seconds),
+    });
+    this.jobs.set(name, job);
+  }
+
+  /** Starts a job of this process soon, after the run under way if there is one. A name that no job of this process has is ignored. */
+  wake(name: string): void {
+    if (!this.stopping) void this.jobs.get(name)?.run();
+  }
+
+  /** Returns the state of every job of this process, by name. */
+  states(): BackgroundState[] {
+    return [...this.jobs.values()].map((job) => job.read()).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Starts the clock. Commands of the command line do not: they run no job but those that they wake. */
+  begin(): void {
+    const tick = setInterval(() => this.tick(), Math.max(1, TICK_MS / this.config.clockSpeed));
+    this.schedule.addInterval(CLOCK, tick);
+  }
+
+  /** Starts nothing more. Jobs see `isStopping` from here on. */
+  onModuleDestroy(): void {
+    this.stopping = true;
+    if (this.schedule.doesExist('interval', CLOCK)) this.schedule.deleteInterval(CLOCK);
+    const drains = [...this.jobs.values()].filter(({ options }) => options.drain !== false);
+    const limit = sleep(this.config.stopSeconds * 1000 * SHARE_OF_STOP, undefined, { ref: false });
+    this.drained = Promise.race([Promise.all(drains.map((job) => job.idle())), limit]);
+  }
+
+  /** Waits for the runs under way while the database and the HSM are still open. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.drained;
+  }
+
+  /** Milliseconds of the clock that jobs are timed by. SVC_CLOCK_SPEED makes it run faster. */
+  private now(): number {
+    return performance.now() * this.config.clockSpeed;
+  }
+
+  private tick(): void {
+    for (const job of this.jobs.values()) if (job.options.scope === 'process' && job.isTimely) void job.run();
+  }
+
+  /**
+   * Starts the jobs that are due. If they cannot be selected in time, all of them run: nothing waits for a lock or for a faulty look. While the
+   * database is unavailable, none does.
+   */
+  private async startDue(): Promise<void> {
+    const jobs = [...this.jobs.values()].filter((job) => job.isReady && this.due.canSelect(job));
+    const late = sleep(LOOK_PATIENCE_MS, 'late' as const, { ref: false });
+    const due = await Promise.race([this.due.among(jobs), late]).catch((error: unknown) => {
+      if (!isDatabaseTrouble(error)) for (const job of jobs) void job.run();
+      throw error;
+    });
+    for (const job of jobs) {
+      if (due === 'late' || due.has(job.options.name)) void job.run();
+      else job.foundNothing();
+    }
+  }
+
+  private inCluster({ options, every }: BackgroundJob, run: () => Promise<void>): Promise<boolean> {
+    return this.leases.onceEvery(every / 1000 / this.config.clockSpeed, options.name, run);
+  }
+}
+
+const inProcess: Execution = async (run) => {
+  await run();
+  return true;
+};

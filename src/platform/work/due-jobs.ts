@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Config } from '../config/config.js';
+import { fromOf } from '../jobs/claim.js';
+import type { BackgroundJob } from './background-job.js';
+import type { DueLook } from './background.js';
+
+/** DueJobs selects the jobs that have something to do, all of them by one statement. */
+@Injectable()
+export class DueJobs {
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+  ) {}
+
+  /** Whether rows say when the job is due: those that it names, or for a job of the cluster that of its lease. */
+  canSelect({ options }: BackgroundJob): boolean {
+    return options.scope === 'cluster' || options.due !== undefined;
+  }
+
+  /** Returns the names of those of these jobs that are due. Each look reads one row of an index. */
+  async among(jobs: readonly BackgroundJob[]): Promise<ReadonlySet<string>> {
+    const looks = jobs.flatMap((job) => this.looksOf(job));
+    if (looks.length === 0) return new Set();
+    const rows: { job: string }[] = await this.db.query(looks.join(' UNION ALL '));
+    return new Set(rows.map(({ job }) => job));
+  }
+
+  private looksOf(job: BackgroundJob): string[] {
+    const { name, due = [], scope } = job.options;
+    if (scope === 'cluster')
+      return [`SELECT '${name}' AS job WHERE NOT EXISTS (${leaseThatHolds(name, this.period(job))})`];
+    const looks = Array.isArray(due) ? (due as readonly DueLook[]) : [due as DueLook];
+    return looks.map((look) => `SELECT '${name}' AS job FROM (${selectOf(look)} LIMIT 1) due`);
+  }
+
+  private period({ every }: BackgroundJob): number {
+    return every / 1000 / this.config.clockSpeed;
+  }
+}
+
+function selectOf(look: DueLook): string {
+  if (typeof look === 'string') return look;
+  const { where, order, ...from } = look;
+  return `SELECT 1 FROM ${fromOf(from)} WHERE ${where} ORDER BY ${order}`;
+}
+
+/** The condition of JobLeases: another process runs the job, or it succeeded less than a period ago. */
+function leaseThatHolds(name: string, seconds: number): string {
+  return `SELECT FROM job_lease j WHERE j.name = '${name}' AND (j.owner IS NOT NULL AND j.lease_until >= clock_timestamp()
+    OR j.last_success_at > clock_timestamp() - make_interval(secs => ${seconds}))`;
+}
