@@ -91,10 +91,11 @@ export class LoggedApprovals {
    *
    * @throws Problem `approval.mismatch` if the stage is not that of the row
    */
-  votersOf({ approval, logged }: ApprovalAsLogged, stage = approval.stage): VotersOf {
+  votersOf({ approval, logged }: ApprovalAsLogged, { withdrawn }: RightsHistory, stage = approval.stage): VotersOf {
     const groupId = logged.rules.stages[stage]?.groupId;
     if (groupId === undefined || (stage === approval.stage && groupId !== approval.groupId)) throw mismatch();
-    return { groupId, requesters: [...approval.requesters, approval.ownerId], since: logged.since };
+    const requesters = [...approval.requesters, approval.ownerId];
+    return { groupId, requesters, since: logged.since, withdrawn };
   }
 
   /**

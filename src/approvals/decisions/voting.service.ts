@@ -64,7 +64,7 @@ export class VotingService {
     const asked = await this.logged.asLogged(tx, approval, rights);
     assertInTime(asked.logged);
     await this.logged.assertShown(tx, approval);
-    const voters = this.logged.votersOf(asked);
+    const voters = this.logged.votersOf(asked, rights);
     if (voters.requesters.includes(caller.ownerId)) throw ownRequest();
     if (!(await mayVote(tx, caller.id, voters))) throw notApprover();
     assertBallot(approval, ballot);
@@ -110,7 +110,7 @@ export class VotingService {
     stage: number,
     rights: RightsHistory,
   ): Promise<boolean> {
-    const voters = this.logged.votersOf(asked, stage);
+    const voters = this.logged.votersOf(asked, rights, stage);
     if (voters.requesters.includes(person)) return false;
     const acting = { id: person, groupId: voters.groupId, scope: VOTE_SCOPE, at: Date.now() };
     return rights.objectionTo(acting) === undefined && (await mayVote(tx, person, voters));

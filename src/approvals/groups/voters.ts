@@ -12,6 +12,8 @@ export interface VotersOf {
   /** People whose additions to the group after `since` do not count: those who made the request. */
   readonly requesters: readonly string[];
   readonly since: Date;
+  /** Identity providers that were removed or switched off name nobody. */
+  readonly withdrawn: ReadonlyMap<string, number>;
 }
 
 interface MemberRows {
@@ -40,7 +42,7 @@ export async function mayVote(tx: EntityManager, personId: string, voters: Voter
 function isVoter(
   tx: EntityManager,
   personId: string,
-  { groupId, requesters, since }: VotersOf,
+  { groupId, requesters, since, withdrawn }: VotersOf,
   row: MemberRows,
 ): boolean {
   const seals = sealsOf(tx);
@@ -48,7 +50,8 @@ function isVoter(
   const person = seals.opened(User, row.person);
   if (member === null || person === null || person.id !== personId || person.disabled) return false;
   if (member.groupId !== groupId || (requesters.includes(member.addedBy) && member.addedAt > since)) return false;
-  return member.userId === null ? isBroughtBy(tx, member, row, person) : member.userId === person.id;
+  if (member.userId !== null) return member.userId === person.id;
+  return !withdrawn.has(member.providerId ?? '') && isBroughtBy(tx, member, row, person);
 }
 
 /** Whether an identity provider that is enabled named the person as one of the member's group at their last sign-in. */

@@ -49,6 +49,8 @@ export interface RightsHistoryState {
   readonly revoked: readonly (readonly [string, number])[];
   readonly groups: readonly (readonly [string, LoggedGroup])[];
   readonly policies: readonly (readonly [string, number])[];
+  readonly withdrawn: readonly (readonly [string, number])[];
+  readonly destructions: readonly (readonly [string, string])[];
   readonly policySet: number;
   readonly policySetAt: number;
   readonly refused: readonly (readonly [string, number])[];
@@ -75,6 +77,10 @@ export class RightsHistory {
   /** API keys and OAuth clients that were revoked, with the time in milliseconds. */
   readonly revoked: Map<string, number>;
   readonly groups: Map<string, LoggedGroup>;
+  /** Providers, issuers, trusts, login rules and invitations that were removed, revoked or switched off, and keys that were disabled or destroyed, with the time. */
+  readonly withdrawn: Map<string, number>;
+  /** Signing keys whose destruction is scheduled, with its time (RFC 3339). */
+  readonly destructions: Map<string, string>;
   /** Approval policies with their revision; 0: removed. */
   readonly policies: Map<string, number>;
   /** Revision of all policies together; 0 if the log does not have it. */
@@ -94,6 +100,8 @@ export class RightsHistory {
     this.ended = new Map(state?.ended);
     this.revoked = new Map(state?.revoked);
     this.groups = new Map(state?.groups);
+    this.withdrawn = new Map(state?.withdrawn);
+    this.destructions = new Map(state?.destructions);
     this.policies = new Map(state?.policies);
     this.policySet = state?.policySet ?? 0;
     this.policySetAt = state?.policySetAt ?? 0;
@@ -102,7 +110,8 @@ export class RightsHistory {
   }
 
   state(): RightsHistoryState {
-    const { people, ended, revoked, groups, policies, policySet, policySetAt, refused, last } = this;
+    const { people, ended, revoked, groups, withdrawn, destructions, policies, policySet, policySetAt, refused, last } =
+      this;
     for (const [id, at] of ended) if (at < Date.now() - REMEMBERED_MS) ended.delete(id);
     for (const [id, at] of refused) if (at < Date.now() - REMEMBERED_APPROVALS_MS) refused.delete(id);
     return {
@@ -110,6 +119,8 @@ export class RightsHistory {
       ended: [...ended],
       revoked: [...revoked],
       groups: [...groups],
+      withdrawn: [...withdrawn],
+      destructions: [...destructions],
       policies: [...policies],
       policySet,
       policySetAt,
@@ -200,6 +211,10 @@ const countFactor =
     history.change(actorId, { factors: { count: next, since: count === 0 ? timeOfId(id) : since } });
   };
 
+const withdraw: Rule = (history, { id, targetId }) => void history.withdrawn.set(targetId, timeOfId(id));
+const restore: Rule = (history, { targetId }) => void history.withdrawn.delete(targetId);
+const setProvider: Rule = (history, entry) => (entry.detail['enabled'] === false ? withdraw : restore)(history, entry);
+
 const revoke: Rule = (history, { id, targetId }) => void history.revoked.set(targetId, timeOfId(id));
 
 function setPolicySet(history: RightsHistory, revision: number, entryId: string): void {
@@ -242,6 +257,22 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'api-key.revoked': revoke,
   'oauth-client.revoked': revoke,
+  'identity-provider.created': setProvider,
+  'identity-provider.changed': setProvider,
+  'identity-provider.removed': withdraw,
+  'workload-issuer.removed': withdraw,
+  'workload-trust.removed': withdraw,
+  'ssh-login-rule.removed': withdraw,
+  'user.invitation-revoked': withdraw,
+  'signing-key.disabled': withdraw,
+  'signing-key.enabled': restore,
+  'signing-key.destroying': withdraw,
+  'signing-key.destroyed': withdraw,
+  'signing-key.destruction-scheduled': (history, entry) => {
+    withdraw(history, entry);
+    history.destructions.set(entry.targetId, String(entry.detail['destroyAt']));
+  },
+  'signing-key.destruction-called-off': (history, { targetId }) => void history.destructions.delete(targetId),
   'approver-group.created': setGroup,
   'approver-group.changed': setGroup,
   'approver-group.removed': setGroup,

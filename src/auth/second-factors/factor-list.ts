@@ -18,7 +18,8 @@ export async function factorsOf(tx: EntityManager, userId: string): Promise<Seco
        WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL), '[]') AS factors FROM user_account u WHERE u.id = $1`,
     [userId],
   );
-  if (row === undefined) return [];
+  // A person who signs in has an account: somebody took the row away while its factors were read.
+  if (row === undefined) throw changed();
   const seals = sealsOf(tx);
   const account = seals.opened(User, row.account);
   const factors = row.factors
@@ -29,9 +30,13 @@ export async function factorsOf(tx: EntityManager, userId: string): Promise<Seco
   const listed = account?.id === userId ? account.factors : null;
   const known = listed ?? (seals.demandsSealOf(User) ? undefined : ids);
   if (known !== undefined && [...known].sort().join() === ids.sort().join()) return factors;
+  throw changed();
+}
+
+function changed(): Problem {
   const detail =
     'The second factors of this account were changed in the database, not by the service. Ask an administrator to reset them.';
-  throw new Problem('forbidden', 'second-factor.changed', detail);
+  return new Problem('forbidden', 'second-factor.changed', detail);
 }
 
 /** Changes the sealed list of a person's factors, in the transaction that changes the rows. */

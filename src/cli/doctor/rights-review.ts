@@ -146,7 +146,26 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
     const more = logged === undefined ? [] : (roles ?? []).filter((role) => !logged.some((one) => one === role));
     return more.length === 0 ? [] : [`the account ${id} has the roles ${more.join(', ')}, which the log does not have`];
   });
-  return [...credentials, ...(await differingMembers(db, history)), ...(await differingPolicies(db, history))];
+  return [
+    ...credentials,
+    ...(await differingMembers(db, history)),
+    ...(await differingPolicies(db, history)),
+    ...(await restoredThings(db, history)),
+  ];
+}
+
+/** Rows that are in use although the log has them as removed, revoked, switched off, disabled or destroyed. */
+async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Promise<string[]> {
+  const rows: { kind: string; id: string }[] = await db.query(
+    `SELECT 'identity provider' AS kind, id::text FROM identity_provider WHERE id = ANY($1::uuid[]) AND enabled
+     UNION ALL SELECT 'workload issuer', id::text FROM workload_issuer WHERE id = ANY($1::uuid[])
+     UNION ALL SELECT 'workload trust', id::text FROM workload_trust WHERE id = ANY($1::uuid[])
+     UNION ALL SELECT 'SSH login rule', id::text FROM ssh_login_rule WHERE id = ANY($1::uuid[])
+     UNION ALL SELECT 'invitation', id::text FROM invitation WHERE id = ANY($1::uuid[]) AND revoked_at IS NULL AND accepted_at IS NULL
+     UNION ALL SELECT 'signing key', id::text FROM signing_key WHERE id = ANY($1::uuid[]) AND state = 'ACTIVE'`,
+    [[...withdrawn.keys()].filter(isId)],
+  );
+  return rows.map(({ kind, id }) => `the ${kind} ${id} is in use, and the log has it as removed or switched off`);
 }
 
 async function differingMembers(db: DataSource, { groups }: RightsHistory): Promise<string[]> {

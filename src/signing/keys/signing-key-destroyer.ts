@@ -1,5 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import type { RightsHistory } from '../../audit/history/rights-history.js';
+import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { mayDo } from '../../access/scopes.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
@@ -53,6 +55,7 @@ export class SigningKeyDestroyer {
     private readonly vault: KeyVault,
     private readonly audit: AuditService,
     private readonly config: Config,
+    private readonly ledger: RightsLedger,
   ) {}
 
   /** Carries out what is due, one key after the other. While the HSM is away nothing is begun. */
@@ -79,7 +82,7 @@ export class SigningKeyDestroyer {
         locks: 't, k',
       });
       if (row === undefined) return undefined;
-      const due = vouchedDue(tx, row);
+      const due = vouchedDue(tx, row, await this.ledger.latest());
       if (due === undefined || !(await this.isStillOrdered(tx, due))) return this.pass(tx, row);
       const [[begun]]: [{ attempt: number }[], number] = await tx.query(
         `UPDATE signing_key_destruction SET worker = $2, attempt = attempt + 1, lease_until = now() + $3 * interval '1 ms'
@@ -121,11 +124,14 @@ export class SigningKeyDestroyer {
     return false;
   }
 
-  /** Versions that were never made count as well: their making may have been given up after the token had the pair. */
+  /**
+   * Versions that were never made count as well: their making may have been given up after the token had the pair. So do those that their rows have as destroyed:
+   * nobody vouches for these rows, and the token is asked at little cost.
+   */
   private living({ keyId }: Claim): Promise<LivingVersion[]> {
     return this.db.query(
       `SELECT version, cka_id AS "ckaId", sealed IS NOT NULL AS sealed FROM signing_key_version
-       WHERE key_id = $1 AND destroyed_at IS NULL ORDER BY version`,
+       WHERE key_id = $1 ORDER BY version`,
       [keyId],
     );
   }
@@ -139,10 +145,11 @@ export class SigningKeyDestroyer {
         [claim.keyId, claim.attempt, leaseMs(this.config)],
       );
       if (kept !== 1) throw new Error('another process has taken the key meanwhile');
-      await tx.query(
+      const [, ended]: [unknown, number] = await tx.query(
         `UPDATE signing_key_version SET destroyed_at = now(), sealed = NULL WHERE key_id = $1 AND version = $2 AND destroyed_at IS NULL`,
         [claim.keyId, version],
       );
+      if (ended === 0 && destroyed === 0) return;
       const from = sealed ? 'database' : 'hsm';
       await this.record(tx, claim, 'signing-key.version-destroyed', { version, from, found: sealed || destroyed > 0 });
     });
@@ -189,15 +196,21 @@ export class SigningKeyDestroyer {
   }
 }
 
-/** The key of a due destruction if the service wrote both rows; undefined otherwise. */
+/**
+ * The key of a due destruction if the service wrote both rows, and the log has the destruction as scheduled for this time and not as called off; undefined
+ * otherwise. Earlier rows with their seals could have been put back.
+ */
 function vouchedDue(
   tx: EntityManager,
   { plan: planned, key: keyed }: { readonly plan: JsonRow; readonly key: JsonRow },
+  { destructions }: RightsHistory,
 ): Omit<Claim, 'attempt'> | undefined {
   const seals = sealsOf(tx);
   const [plan, key] = [seals.opened(SigningKeyDestruction, planned), seals.opened(SigningKey, keyed)];
   if (plan === null || key === null || plan.keyId !== key.id || plan.destroyAt.getTime() > Date.now() + MAX_CLOCK_MS)
     return undefined;
+  // In milliseconds, as the service made it.
+  if (Date.parse(destructions.get(key.id) ?? '') !== plan.destroyAt.getTime()) return undefined;
   const isPlanned = key.state === 'PENDING_DESTRUCTION' || key.state === 'DESTROYING';
   return isPlanned ? { keyId: key.id, name: key.name, purpose: key.purpose } : undefined;
 }

@@ -102,6 +102,9 @@ export const STEPS = {
 } as const satisfies Partial<Record<TargetState, string>>;
 export type StepName = (typeof STEPS)[keyof typeof STEPS] | 'check-new' | 'roll-back';
 
+/** All steps; the audit log has one entry for each that was done on a target. */
+export const TARGET_STEPS: readonly StepName[] = [...Object.values(STEPS), 'check-new', 'roll-back'];
+
 /** The next step of a target; the roll-back for each that can still be rolled back. While both keys are valid, the new key is checked. */
 export function nextStep(state: TargetState, isRollingBack: boolean, isInOverlap = false): StepName | undefined {
   if (isRollingBack) return hasReached(state, 'REMOVED') ? undefined : 'roll-back';

@@ -15,8 +15,8 @@ import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import { nameInTitle } from '../../../platform/text/truncate.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { Rotation } from '../model/rotation.entity.js';
-import { hasReached, rotationStatusesBefore } from '../model/rotation-state.js';
-import { RotationTarget } from '../model/rotation-target.entity.js';
+import { hasReached, rotationStatusesBefore, TARGET_STEPS } from '../model/rotation-state.js';
+import { RotationTarget, type TargetPlan } from '../model/rotation-target.entity.js';
 import { FencedOff, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
@@ -61,6 +61,32 @@ export class RotationClearance {
       const detail = `${name}, who ordered this rotation, may not order rotations any more. Roll it back, or order it again.`;
       throw new StepFailure('FAILED_PRECHECK', 'rotation.rights-lost', detail);
     }
+  }
+
+  /**
+   * Asserts before a host is changed further, or back, that the rotation was ordered, approved if it needed that, and has come as far as the row says, with the
+   * plan of its precheck. A row can be inserted in any state. Throws StepFailure.
+   */
+  async assertContinues(rotation: Rotation, target: RotationTarget): Promise<void> {
+    if (await this.wasDemanded(rotation)) {
+      const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
+      if (granted?.granted !== true || granted.id !== rotation.approvalId)
+        throw notApproved('It was not approved.', 'BLOCKED');
+    }
+    const { hostId, account, state, plan } = target;
+    if (state === 'PLANNED') return;
+    const actions = TARGET_STEPS.map((step) => `ssh-rotation.${step}`);
+    const entries = await this.vouched.about(this.db.manager, [rotation.id], actions);
+    const own = entries.filter(({ detail }) => detail['hostId'] === hostId && detail['account'] === account);
+    const planned = own.findLast(({ action, outcome }) => action === 'ssh-rotation.precheck' && outcome === 'done');
+    const logged = planned?.detail['planSha256'];
+    // The version before logged no hash of the plan.
+    const isPlanned = planned !== undefined && (logged === undefined || logged === planSha256(plan));
+    // The release of a wave is an entry of the rotation, and none of its targets.
+    const reached = state === 'RELEASED' ? 'PERMANENT' : state;
+    if (isPlanned && own.some(({ detail }) => detail['to'] === reached)) return;
+    const detail = `The audit log does not have that ${account} came to ${state}: it was changed in the database.`;
+    throw notApproved(detail, 'BLOCKED');
   }
 
   /** Whether the audit log says that the order needed approval. Throws StepFailure if a row differs from the order in the log. */
@@ -165,6 +191,11 @@ export async function usesOfTargets(
   return usesOfRotation(tx, { key, custody, accounts: targets, callers: [requestedBy.id, ownerId] });
 }
 
-function notApproved(detail: string): StepFailure {
-  return new StepFailure('FAILED_PRECHECK', 'rotation.not-approved', detail);
+/** What the log has of the plan of a target, base64. */
+export function planSha256(plan: TargetPlan | null): string {
+  return createHash('sha256').update(canonicalJson(plan)).digest('base64');
+}
+
+function notApproved(detail: string, outcome: 'FAILED_PRECHECK' | 'BLOCKED' = 'FAILED_PRECHECK'): StepFailure {
+  return new StepFailure(outcome, 'rotation.not-approved', detail);
 }

@@ -3,7 +3,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import { Seal } from '../../../platform/sealing/seal.js';
 import { NewKey } from '../custody/new-key.js';
-import { RotationClearance } from '../planning/rotation-clearance.js';
+import { planSha256, RotationClearance } from '../planning/rotation-clearance.js';
 import { coveredPlan } from '../planning/rotation-document.js';
 import { RotationPrecheck } from './rotation-precheck.js';
 import { RotationSteps } from './rotation-steps.js';
@@ -49,6 +49,7 @@ export class StepExecutor {
     try {
       if (step === 'precheck') return await this.check(work);
       if (step === 'add') await this.clearance.assertCovers(work.rotation);
+      await this.clearance.assertContinues(work.rotation, work.target);
       if (step === 'roll-back') return await this.steps.rollBack(work);
       const { next } = work;
       if (next === undefined) throw new Error('there is no new key yet');
@@ -71,7 +72,11 @@ export class StepExecutor {
       outcome: rotation.dryRun ? 'READY' : 'OPEN',
       ...(isSurvey ? { dueIn: null } : {}),
       change: { plan, snapshot: this.seals.close(SNAPSHOT, target.id, snapshot) },
-      detail: { files: plan.files.map(({ path, sha256 }) => ({ path, sha256 })), warnings: plan.warnings },
+      detail: {
+        files: plan.files.map(({ path, sha256 }) => ({ path, sha256 })),
+        warnings: plan.warnings,
+        planSha256: planSha256(plan),
+      },
     };
   }
 }
