@@ -14,7 +14,8 @@ import {
 } from './subjects/approval-subject.port.js';
 import { APPROVALS_ACTOR, type ApprovalManifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalExtension } from './decisions/approval-extension.js';
-import { type LoggedApproval, LoggedApprovals } from './decisions/logged-approvals.js';
+import type { LoggedApproval } from './decisions/logged-approval.js';
+import { LoggedApprovals } from './decisions/logged-approvals.js';
 import { textHash } from './model/approval-text.js';
 import { ApprovalItem, Approval, endsAfter, isRequester, putNotice } from './model/approval.entity.js';
 import {
@@ -56,13 +57,17 @@ export interface KnownApproval {
   readonly subjectId: string;
 }
 
-/** The state of an approval when its subject is about to be carried out. */
-export interface GrantedApproval extends KnownApproval {
-  /** Which of the given subjects it is about. */
+/** An approval with what it covers. */
+export interface CoveringApproval extends KnownApproval {
+  /** Which subjects it is about. */
   readonly about: readonly string[];
   readonly hash: Buffer;
   /** The document of a batch, which cannot be composed again from one subject; canonical JSON. Null for others. */
   readonly shown: string | null;
+}
+
+/** The state of an approval when its subject is about to be carried out. */
+export interface GrantedApproval extends CoveringApproval {
   /** APPROVED, with as many votes of different people over this very hash as each of its stages wants, by the rows and by the log. */
   readonly granted: boolean;
 }
@@ -190,6 +195,17 @@ export class ApprovalsService {
       [id],
     );
     return row;
+  }
+
+  /** What an approval covers, by the log. Problem `approval.mismatch` if its row differs. */
+  async coveringOf(tx: EntityManager, id: string): Promise<CoveringApproval> {
+    const row = await tx.findOneByOrFail(Approval, { id });
+    const { approval } = await this.logged.asLogged(tx, row, await this.logged.signedRights());
+    const { subjectKind: kind, subjectId, hash } = approval;
+    if (kind !== 'signing-batch') return { id, kind, subjectId, about: [subjectId], hash, shown: null };
+    const items = await tx.findBy(ApprovalItem, { approvalId: id });
+    const about = items.map((item) => item.subjectId);
+    return { id, kind, subjectId, about, hash, shown: canonicalJson(await this.shownOf(tx, id)) };
   }
 
   /** The document of an approval as it is kept. */

@@ -12,13 +12,13 @@ it('entries in the order of a service with several processes have no fault', () 
     expect(order.faultOf(...entry(ms))).toBeUndefined();
 });
 
-it('an entry that is numbered again, or a day after it was made, is a fault', () => {
+it('an entry that is numbered again, or long after it was made, is a fault', () => {
   const order = new EntryOrder();
   order.faultOf(...entry(0));
   order.faultOf(...entry(HOUR));
   expect(order.faultOf(...entry(0))).toContain('is in the log twice');
-  order.faultOf(...entry(30 * HOUR));
-  expect(order.faultOf(...entry(2 * HOUR))).toContain('long before the entries that precede it');
+  for (const ms of [40 * 60_000, 30 * 60_000, 20 * 60_000])
+    expect(order.faultOf(...entry(ms))).toContain('long before the entries that precede it');
 });
 
 it('an entry whose time is not that of its id is a fault', () => {

@@ -3,7 +3,7 @@ import { isId, timeOfId } from '../platform/database/new-id.js';
 /** Ids that are remembered at least: memory for about a day of a busy service. */
 const REMEMBERED = 500_000;
 /** An entry is numbered within seconds. A transaction, and clocks of several machines, take minutes at most. */
-const MAX_LATE_MS = 24 * 3600_000;
+const MAX_LATE_MS = 10 * 60_000;
 /** The time of an entry is that of the database, the time in its id that of the process. */
 const MAX_APART_MS = 10 * 60_000;
 
@@ -14,7 +14,7 @@ const MAX_APART_MS = 10 * 60_000;
 export class EntryOrder {
   private recent = new Set<string>();
   private earlier = new Set<string>();
-  private last = 0;
+  private newest = 0;
 
   /** The fault of the next entry, in words that follow "the entry". `at`: RFC 3339. */
   faultOf(id: string, at: string): string | undefined {
@@ -22,12 +22,13 @@ export class EntryOrder {
     const time = timeOfId(id);
     const isRepeated = this.recent.has(id) || this.earlier.has(id);
     this.remember(id);
-    const isLate = time < this.last - MAX_LATE_MS;
-    this.last = time;
     if (isRepeated) return `${id} is in the log twice`;
-    if (isLate) return `${id} was made on ${new Date(time).toISOString()}, long before the entries that precede it`;
     if (Math.abs(Date.parse(at) - time) > MAX_APART_MS)
       return `${id} is dated ${at}, and was made on ${new Date(time).toISOString()}`;
+    // Times of clocks that are wrong were reported above, and nothing is compared with them.
+    if (time < this.newest - MAX_LATE_MS)
+      return `${id} was made on ${new Date(time).toISOString()}, long before the entries that precede it`;
+    this.newest = Math.max(this.newest, time);
     return undefined;
   }
 

@@ -1,13 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
+import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { Approval, endsAfter, putNotice } from '../model/approval.entity.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
 import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
-import { type LoggedApproval, LoggedApprovals } from './logged-approvals.js';
+import type { LoggedApproval } from './logged-approval.js';
+import { LoggedApprovals } from './logged-approvals.js';
 
-/** Whether the vote of a person for a stage still counts. */
-export type VoteCounts = (person: string, stage: number) => Promise<boolean>;
+/** The votes on an approval when its last stage passes. */
+export interface VotesSoFar {
+  readonly rejections: number;
+  /** Whether the vote of a person for a stage still counts. */
+  readonly counts: (person: string, stage: number) => Promise<boolean>;
+  readonly rights: RightsHistory;
+}
 
 /**
  * ApprovalExtension adds stages to an approval whose subject needs more votes under the policies of now than when it was asked for. The document
@@ -28,20 +35,18 @@ export class ApprovalExtension {
     tx: EntityManager,
     approvalId: string,
     demand: ApprovalRequirement | undefined,
-    counts?: VoteCounts,
+    votes?: VotesSoFar,
   ): Promise<Stage[]> {
-    const logged = (await this.logged.read(tx, [approvalId], await this.logged.signedRights())).get(approvalId);
+    const rights = votes?.rights ?? (await this.logged.signedRights());
+    const logged = (await this.logged.read(tx, [approvalId], rights)).get(approvalId);
     const given: LoggedApproval['approvals'][number][] = [];
     for (const vote of logged?.approvals ?? [])
-      if (counts === undefined || (await counts(vote.person, Number(vote.stage)))) given.push(vote);
-    const own = counts === undefined ? [] : (logged?.rules.stages ?? []);
-    const lost = own.flatMap((stage, i) => shortOf(stage, given.filter((vote) => vote.stage === i).length));
+      if (votes === undefined || (await votes.counts(vote.person, Number(vote.stage)))) given.push(vote);
     const groupOf = ({ stage }: (typeof given)[number]) => logged?.rules.stages[Number(stage)]?.groupId;
+    const lost = votes === undefined ? [] : lostOf(logged?.rules.stages ?? [], given.map(groupOf));
     const commented = given.filter(({ hasComment }) => hasComment || demand?.commentRequired !== true);
     const demanded = (demand?.stages ?? []).flatMap((stage) => {
-      const again = lost
-        .filter(({ groupId }) => groupId === stage.groupId)
-        .reduce((sum, one) => sum + one.threshold, 0);
+      const again = lost.find(({ groupId }) => groupId === stage.groupId)?.threshold ?? 0;
       return shortOf(stage, commented.filter((vote) => groupOf(vote) === stage.groupId).length + again);
     });
     return [...lost, ...demanded];
@@ -52,9 +57,9 @@ export class ApprovalExtension {
     tx: EntityManager,
     approval: Approval,
     demand: ApprovalRequirement | undefined,
-    counts?: VoteCounts,
+    votes?: VotesSoFar,
   ): Promise<boolean> {
-    const missing = await this.missingStages(tx, approval.id, demand, counts);
+    const missing = await this.missingStages(tx, approval.id, demand, votes);
     const [next] = missing;
     if (next === undefined) return false;
     const rules = mergedRules(approval, demand ?? approval, missing);
@@ -89,6 +94,19 @@ export class ApprovalExtension {
       throw new Error(`the approval ${id} is ${approval.status} and cannot be reopened`);
     return this.extend(tx, approval, demand);
   }
+}
+
+/** What the stages of an approval lack when only these votes count, named by their groups. */
+function lostOf(stages: readonly Stage[], given: readonly (string | undefined)[]): Stage[] {
+  const asked = Map.groupBy(
+    stages.filter(({ again }) => again !== true),
+    ({ groupId }) => groupId,
+  );
+  return [...asked.values()].flatMap((same) => {
+    const [{ groupId, group }] = same as [Stage];
+    const threshold = same.reduce((sum, stage) => sum + stage.threshold, 0);
+    return shortOf({ groupId, group, threshold, again: true }, given.filter((one) => one === groupId).length);
+  });
 }
 
 /** The stage with as many votes as are missing; nothing if none is. */

@@ -8,17 +8,9 @@ import { type SubjectApproval, ApprovalSubjectsService, policySubjectOf } from '
 import { putNotice, type ApprovalStatus, type Approval, ApprovalItem } from '../model/approval.entity.js';
 import { movedEntry } from './approval-entries.js';
 import { lostRequester } from './requester-standing.js';
-import type { RightsHistory } from '../../audit/history/rights-history.js';
-import { ApprovalExtension, type VoteCounts } from './approval-extension.js';
+import { ApprovalExtension, type VotesSoFar } from './approval-extension.js';
 
 type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
-
-/** The votes on an approval when its last stage passes. */
-export interface VotesSoFar {
-  readonly rejections: number;
-  readonly counts: VoteCounts;
-  readonly rights: RightsHistory;
-}
 
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
 
@@ -63,7 +55,7 @@ export class ApprovalMoves {
    * stage is no longer a member of its group. It is withdrawn if the requester could not ask for it any more.
    */
   private async approved(tx: EntityManager, approval: Approval, by: By, votes: VotesSoFar): Promise<void> {
-    const { rejections, counts, rights } = votes;
+    const { rejections, rights } = votes;
     const lost = await lostRequester(tx, approval, rights);
     if (lost !== undefined) return this.ended(tx, approval, 'WITHDRAWN', lost, by);
     const subject = await subjectOf(tx, approval);
@@ -74,7 +66,7 @@ export class ApprovalMoves {
       if (rejections >= demand.rejectThreshold)
         return this.ended(tx, approval, 'REJECTED', tooManyRejections(rejections), by);
     }
-    if (await this.extension.extend(tx, approval, demand, counts)) return;
+    if (await this.extension.extend(tx, approval, demand, votes)) return;
     await this.decide(tx, approval, 'APPROVED', by);
     await owner.released(tx, subject);
   }

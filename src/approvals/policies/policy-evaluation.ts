@@ -17,6 +17,8 @@ export interface Stage {
   /** The group's name when the approval was asked for. */
   readonly group: string;
   readonly threshold: number;
+  /** It asks again for votes of people who have left the group since. */
+  readonly again?: true;
 }
 
 /** Who must approve, how many, and until when. */

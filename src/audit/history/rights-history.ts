@@ -52,7 +52,7 @@ export interface RightsHistoryState {
   readonly policySet: number;
   readonly policySetAt: number;
   readonly refused: readonly (readonly [string, number])[];
-  readonly applied: readonly string[];
+  readonly last: readonly (readonly [string, string])[];
 }
 
 /** A policy whose revision in the database is older than in the log. */
@@ -83,8 +83,11 @@ export class RightsHistory {
   policySetAt: number;
   /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
   readonly refused: Map<string, number>;
-  /** Entries that count once. Somebody who writes to the database can have an old entry logged again. */
-  private readonly applied: Set<string>;
+  /**
+   * The newest entry about each person, group or policy. Somebody who writes to the database can have an old entry logged again, or keep one back and have it
+   * logged later: neither takes back what was logged since.
+   */
+  private readonly last: Map<string, string>;
 
   constructor(state?: RightsHistoryState) {
     this.people = new Map(state?.people);
@@ -95,11 +98,11 @@ export class RightsHistory {
     this.policySet = state?.policySet ?? 0;
     this.policySetAt = state?.policySetAt ?? 0;
     this.refused = new Map(state?.refused);
-    this.applied = new Set(state?.applied);
+    this.last = new Map(state?.last);
   }
 
   state(): RightsHistoryState {
-    const { people, ended, revoked, groups, policies, policySet, policySetAt, refused, applied } = this;
+    const { people, ended, revoked, groups, policies, policySet, policySetAt, refused, last } = this;
     for (const [id, at] of ended) if (at < Date.now() - REMEMBERED_MS) ended.delete(id);
     for (const [id, at] of refused) if (at < Date.now() - REMEMBERED_APPROVALS_MS) refused.delete(id);
     return {
@@ -111,16 +114,19 @@ export class RightsHistory {
       policySet,
       policySetAt,
       refused: [...refused],
-      applied: [...applied],
+      last: [...last],
     };
   }
 
-  /** Applies the next entry of the log. Returns false if the same entry was applied before. */
+  /** Applies the next entry of the log. Returns false if a newer entry about the same was applied before, or this one. */
   apply(entry: LoggedChange): boolean {
     const rule = RULES[entry.action];
     if (rule === undefined) return true;
-    if (this.applied.has(entry.id)) return false;
-    if (!REPEATABLE.has(entry.action)) this.applied.add(entry.id);
+    if (!FINAL.has(entry.action)) {
+      const about = OF_ACTOR.has(entry.action) ? entry.actorId : entry.targetId;
+      if (entry.id <= (this.last.get(about) ?? '')) return false;
+      this.last.set(about, entry.id);
+    }
     rule(this, entry);
     return true;
   }
@@ -197,6 +203,7 @@ const countFactor =
 const revoke: Rule = (history, { id, targetId }) => void history.revoked.set(targetId, timeOfId(id));
 
 function setPolicySet(history: RightsHistory, revision: number, entryId: string): void {
+  if (timeOfId(entryId) < history.policySetAt) return;
   history.policySet = revision;
   history.policySetAt = timeOfId(entryId);
 }
@@ -251,13 +258,17 @@ const RULES: Readonly<Record<string, Rule>> = {
   'log.rolled-back': () => undefined,
 };
 
-/** Actions whose entries change nothing when they are applied again. */
-const REPEATABLE: ReadonlySet<string> = new Set([
+/** Actions after which nothing else happens to the same: their entries count whenever they are logged. */
+const FINAL: ReadonlySet<string> = new Set([
   'session.ended',
   'api-key.revoked',
   'oauth-client.revoked',
   'approval.decided',
+  'approval-policy.removed',
 ]);
+
+/** Actions that change something of the person who acts. */
+const OF_ACTOR: ReadonlySet<string> = new Set(['second-factor.added', 'second-factor.removed']);
 
 /** The actions that change rights. */
 export const RIGHTS_ACTIONS: readonly string[] = Object.keys(RULES);

@@ -212,7 +212,7 @@ export class RightsLedger {
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
     // A snapshot of an earlier version lacks what this version reads.
-    if (!Array.isArray(history.applied)) return undefined;
+    if (!Array.isArray(history.last)) return undefined;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));
     return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);

@@ -90,4 +90,32 @@ describe('the review of the log reports', () => {
     expect(review.found).toEqual([`leaf 2: the entry ${firstIdAt(BEGIN)} is in the log twice`]);
     expect(review.history.groups.get('g')?.members).toEqual(['ben']);
   });
+
+  it('policies that were kept from the log while something was signed', () => {
+    const review = new RightsReview();
+    const visit = (ms: number, action: string, policySet: number, index: number) => {
+      const [id, at] = [firstIdAt(BEGIN + ms), new Date(BEGIN + ms).toISOString()];
+      const by = { actorId: 'admin', actorKind: 'user', outcome: 'done', targetId: action };
+      review.visit({ id, at, action, ...by, detail: { policySet } }, index);
+    };
+    visit(0, 'approval-policy.created', 1, 0);
+    visit(120_000, 'signing.accepted', 1, 1);
+    visit(60_000, 'approval-policy.changed', 2, 2);
+    expect(review.found).toEqual([
+      'signing.accepted was signed under approval policies of revision 1, after revision 2',
+    ]);
+  });
+
+  it('an entry that grants and was kept back, and does not apply it after the one that takes away', () => {
+    const review = new RightsReview();
+    const visit = (ms: number, members: string[], index: number) => {
+      const [id, at] = [firstIdAt(BEGIN + ms), new Date(BEGIN + ms).toISOString()];
+      const by = { actorId: 'admin', actorKind: 'user', outcome: 'done', targetId: 'g' };
+      review.visit({ id, at, action: 'approver-group.changed', ...by, detail: { name: 'G', members } }, index);
+    };
+    visit(1_200_000, ['ben'], 0);
+    visit(0, ['ann', 'ben'], 1);
+    expect(review.found).toEqual([expect.stringContaining('long before the entries that precede it')]);
+    expect(review.history.groups.get('g')?.members).toEqual(['ben']);
+  });
 });

@@ -51,6 +51,8 @@ export class RightsReview {
   readonly history = new RightsHistory();
   readonly found: string[] = [];
   private readonly order = new EntryOrder();
+  /** The last signature under each revision of all policies. */
+  private readonly judged = new Map<number, { readonly at: number; readonly targetId: string }>();
   /** The group of each stage, by approval. */
   private readonly groups = new Map<string, readonly unknown[]>();
 
@@ -60,8 +62,22 @@ export class RightsReview {
     const objection = entry.outcome === 'refused' ? undefined : this.objectionTo(entry);
     if (objection !== undefined)
       this.note(`leaf ${index}: ${entry.action} of ${entry.targetId}, although ${objection}`);
+    this.compareEarlier(entry);
     this.remember(entry);
     this.history.apply(entry);
+  }
+
+  /** A change of policies that was kept from the log for a while: what was judged meanwhile precedes it. */
+  private compareEarlier({ id, action, targetId, detail: { policySet } }: Entry): void {
+    if (typeof policySet !== 'number') return;
+    const at = timeOfId(id);
+    if (JUDGED.has(action)) this.judged.set(policySet, { at, targetId });
+    else
+      for (const [revision, last] of this.judged)
+        if (revision < policySet && last.at > at + TOLERANCE_MS)
+          this.note(
+            `${last.targetId} was signed under approval policies of revision ${revision}, after revision ${policySet}`,
+          );
   }
 
   private note(finding: string): void {

@@ -1,14 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type GrantedApproval } from '../../approvals/approvals.service.js';
-import { approvalHash, textHash } from '../../approvals/model/approval-text.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
 import { ApprovalRenewal, type Held } from './approval-renewal.js';
-import { manifestLinesOf, manifestLine } from './shown-batch.js';
-import { shownRequest } from './shown-request.js';
+import { ApprovalCover } from './approval-cover.js';
 
 /** A claimed request that may have waited for approval. */
 export interface MaybeHeld {
@@ -39,10 +36,11 @@ export class ApprovalCheck {
     const approvals = await this.approvals.granted(tx, 'signing-request', held);
     const refused = new Set<string>();
     const covered = new Map<GrantedApproval, Held[]>();
-    const known = approvals.map((approval) => new Cover(approval));
+    const known = approvals.map((approval) => new ApprovalCover(approval));
     for (const one of await heldOf(tx, held)) {
       const cover = known.find(({ approval }) => approval.id === one.request.approvalId);
-      if (cover?.holds(one) === true) covered.set(cover.approval, [...(covered.get(cover.approval) ?? []), one]);
+      if (cover?.approval.granted === true && cover.holds(one))
+        covered.set(cover.approval, [...(covered.get(cover.approval) ?? []), one]);
       else refused.add(await this.fail(tx, one.request));
     }
     for (const [approval, some] of covered)
@@ -77,26 +75,4 @@ async function heldOf(tx: EntityManager, ids: string[]): Promise<Held[]> {
   const envelopes = new Map(found.map((envelope) => [envelope.requestId, envelope]));
   const requests = await tx.findBy(SigningRequest, { id: In(ids) });
   return requests.map((request) => ({ request, envelope: envelopes.get(request.id) }));
-}
-
-/** The requests that one approval covers. */
-class Cover {
-  /** The manifest lines of a batch, by request; undefined when the hash of the approval is not that of its document. */
-  private readonly lines: ReadonlyMap<string, string> | undefined;
-
-  constructor(readonly approval: GrantedApproval) {
-    const { shown, hash } = approval;
-    if (shown !== null && textHash(shown).equals(hash)) this.lines = manifestLinesOf(shown);
-  }
-
-  holds({ request, envelope }: Held): boolean {
-    const { granted, kind, subjectId, about, hash } = this.approval;
-    if (!granted || !about.includes(request.id)) return false;
-    // What the service composes is under no policy and under none of the key's own limits: it has no approval.
-    if (request.composed || request.enveloped !== (envelope !== undefined)) return false;
-    if (kind === 'signing-request')
-      return subjectId === request.id && approvalHash(shownRequest(request, envelope).shown).equals(hash);
-    const line = canonicalJson(manifestLine({ request, envelope }));
-    return subjectId === request.batchId && this.lines?.get(request.id) === line;
-  }
 }

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.service.js';
 import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
@@ -8,6 +8,7 @@ import { CALLER_PURPOSES } from '../keys/signing-key.entity.js';
 import { keyFactsOf, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
+import { ApprovalCover } from './approval-cover.js';
 import { SignRequestValidator } from './sign-request-validator.js';
 import { shownBatch } from './shown-batch.js';
 import { shownRequest, useOfRequest } from './shown-request.js';
@@ -25,6 +26,8 @@ export interface Held {
  */
 @Injectable()
 export class ApprovalRenewal {
+  private readonly logger = new Logger(ApprovalRenewal.name);
+
   constructor(
     private readonly db: DataSource,
     private readonly approvals: ApprovalsService,
@@ -39,7 +42,10 @@ export class ApprovalRenewal {
       `SELECT DISTINCT r.approval_id AS id FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND k.state = 'ACTIVE'
        WHERE r.status = 'PENDING_APPROVAL' AND r.key_version < k.version AND r.approval_id IS NOT NULL LIMIT ${BATCH_SIZE}`,
     );
-    for (const { id } of rows) await this.db.transaction((tx) => this.renewPending(tx, id));
+    for (const { id } of rows)
+      await this.db
+        .transaction((tx) => this.renewPending(tx, id))
+        .catch((error: unknown) => this.logger.warn(`the approval ${id} cannot be renewed: ${String(error)}`));
   }
 
   /**
@@ -60,7 +66,7 @@ export class ApprovalRenewal {
     return again.map(({ request }) => request.id);
   }
 
-  /** Renews a whole approval. Locks are taken in the order of a vote: first the approval, then the requests that wait for it. */
+  /** Renews a whole approval, unless a request was changed since: its claim fails then. Locks are taken in the order of a vote: first the approval, then the requests that wait for it. */
   private async renewPending(tx: EntityManager, id: string): Promise<void> {
     const old = await this.approvals.holdPending(tx, id);
     if (old === undefined) return;
@@ -74,6 +80,9 @@ export class ApprovalRenewal {
     const envelopes = await tx.findBy(SigningEnvelope, { requestId: In(requests.map((request) => request.id)) });
     const of = new Map(envelopes.map((envelope) => [envelope.requestId, envelope]));
     const held = requests.map((request) => ({ request, envelope: of.get(request.id) }));
+    // What is asked again is composed from these rows: they must be what was asked for.
+    const cover = new ApprovalCover(await this.approvals.coveringOf(tx, id));
+    if (!held.every((one) => cover.holds(one))) return;
     const versions = await versionsOf(tx, held);
     if (held.some((one) => isRotated(one, versions))) await this.renew(tx, old, held, { versions, isRest: false });
   }

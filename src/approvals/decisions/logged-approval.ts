@@ -1,0 +1,109 @@
+import type { EntryRow } from '../../audit/log/log-leaf.js';
+import { timeOfId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Approval } from '../model/approval.entity.js';
+import type { Stage } from '../policies/policy-evaluation.js';
+
+type Parties = Pick<Approval, 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'>;
+type Rules = Pick<Approval, 'policies' | 'stages' | 'commentRequired' | 'rejectThreshold' | 'expiresInSeconds'>;
+
+/** An approval as the service wrote it into the log, whatever its row says now. */
+export interface LoggedApproval {
+  /** Base64. */
+  readonly hash: unknown;
+  readonly title: unknown;
+  readonly subjectKind: unknown;
+  readonly subjectId: unknown;
+  /** Absent members: an earlier version did not log them. */
+  readonly rules: Partial<Rules> & Pick<Rules, 'stages'>;
+  /** When it was requested. */
+  readonly since: Date;
+  /** When the time to decide ends, in milliseconds. */
+  readonly endsAt: number;
+  /** Undefined in entries of earlier versions. */
+  readonly parties: Parties | undefined;
+  /** Votes that count by the rules of their time, oldest first, one of each person, without those of people who requested it. */
+  readonly approvals: readonly { readonly person: string; readonly stage: unknown; readonly hasComment: boolean }[];
+  /** People who rejected it. */
+  readonly rejections: ReadonlySet<string>;
+  /** Whether it ended without consent. */
+  readonly hasEnded: boolean;
+}
+
+type LoggedVote = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'detail'>;
+
+/** Time between two processes that vote at the end of an approval: their clocks and the statement. */
+const END_TOLERANCE_MS = 10_000;
+/** Undefined for entries without a request. In a list, so that callers can flatten it. */
+export function loggedApprovalIn(about: readonly LoggedVote[], isRefused: boolean): [LoggedApproval] | undefined {
+  const requested = about.find(({ action }) => action === 'approval.requested');
+  if (requested === undefined) return undefined;
+  const { hash, title, subject, subjectId } = requested.detail;
+  const same = about.filter(({ detail }) => detail['hash'] === hash);
+  const parties = partiesIn(requested);
+  const excluded = new Set([...(parties?.requesters ?? []), parties?.ownerId]);
+  const approvals = new Map<string, LoggedApproval['approvals'][number]>();
+  const rejections = new Set<string>();
+  let rules: LoggedApproval['rules'] = { stages: [] };
+  let endsAt = Infinity;
+  for (const { id, action, actorId: person, detail } of same) {
+    // The rules of an extension replace those of the entry before.
+    if (action === 'approval.requested' || action === 'approval.extended') {
+      rules = rulesIn(detail);
+      endsAt = timeOfId(id) + (rules.expiresInSeconds ?? Infinity) * 1000;
+    } else if (action === 'approval.rejected') rejections.add(person);
+    else if (action === 'approval.approved') {
+      const hasComment = detail['comment'] !== undefined;
+      if (approvals.has(person) || excluded.has(person) || timeOfId(id) > endsAt + END_TOLERANCE_MS) continue;
+      if (rules.commentRequired !== true || hasComment)
+        approvals.set(person, { person, stage: detail['stage'], hasComment });
+    }
+  }
+  const isDecidedAgainst = same.some(
+    ({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED',
+  );
+  const isRejected = rejections.size >= (rules.rejectThreshold ?? Infinity);
+  return [
+    {
+      hash,
+      title,
+      subjectKind: subject,
+      subjectId,
+      rules,
+      since: new Date(timeOfId(requested.id)),
+      endsAt,
+      parties,
+      approvals: [...approvals.values()],
+      rejections,
+      hasEnded: isRefused || isDecidedAgainst || isRejected,
+    },
+  ];
+}
+
+function rulesIn({ policies, stages, ...detail }: LoggedVote['detail']): LoggedApproval['rules'] {
+  const { commentRequired, rejectThreshold, expiresInSeconds } = detail;
+  return {
+    stages: (stages ?? []) as Stage[],
+    ...(Array.isArray(policies) ? { policies: policies as Rules['policies'] } : {}),
+    ...(typeof commentRequired === 'boolean' ? { commentRequired } : {}),
+    ...(typeof rejectThreshold === 'number' ? { rejectThreshold } : {}),
+    ...(typeof expiresInSeconds === 'number' ? { expiresInSeconds } : {}),
+  };
+}
+
+function partiesIn({ detail }: LoggedVote): Parties | undefined {
+  const { owner, requesters, requestedBy, requesterName } = detail;
+  if (typeof owner !== 'string' || !Array.isArray(requesters)) return undefined;
+  return {
+    ownerId: owner,
+    requesters: requesters.map(String),
+    requestedBy: String(requestedBy),
+    requesterName: String(requesterName),
+  };
+}
+
+/** @throws Problem `approval.expired` */
+export function assertInTime({ endsAt }: LoggedApproval): void {
+  if (Date.now() <= endsAt + END_TOLERANCE_MS) return;
+  throw new Problem('conflict', 'approval.expired', 'The time to decide is over.');
+}

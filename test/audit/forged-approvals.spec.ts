@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Approver, type ApprovalFixture, held, newApprover, newApprovers, newGroup, newGuardedKey, openApprovalFixture, unique, vote } from '../approvals/approvers.js'; // prettier-ignore
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { createKey, digestOf, read } from '../support/signing.js';
+
+/** An attacker who has the database, as its owner, and no setting of the service, changes columns of an approval or of what waits for it. */
+let place: ApprovalFixture;
+let service: Service;
+let apiKey: string;
+const sql: ApprovalFixture['stage']['sql'] = (text, values) => place.stage.sql(text, values);
+
+beforeAll(async () => {
+  place = await openApprovalFixture();
+  ({ service, apiKey } = place);
+});
+afterAll(() => place.stage.close());
+
+const change = async (id: string, body: object) =>
+  expect((await service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body })).status).toBe(200);
+const statusOf = async (requestId: string) => (await read(service, apiKey, requestId)).body.status as string;
+
+describe('an approval', () => {
+  let ben: Approver;
+  let eve: Approver;
+  let key: string;
+
+  beforeAll(async () => {
+    [ben, eve] = (await newApprovers(place, 2)) as [Approver, Approver];
+    ({ name: key } = (await newGuardedKey(place, [{ members: [ben, eve], threshold: 1 }])).key);
+  });
+
+  it('is rejected by as many people as the log asks for, whatever its row asks for', async () => {
+    const { approvalId, requestId } = await held(place, { digest: digestOf(unique('rules')), key });
+    await sql('UPDATE approval SET reject_threshold = 99 WHERE id = $1', [approvalId]);
+    const rejected = await vote(service, approvalId, ben, { decision: 'reject', body: { comment: 'malware' } });
+    expect([rejected.status, rejected.body.status]).toEqual([200, 'REJECTED']);
+    expect(await statusOf(requestId)).toBe('FAILED');
+  });
+
+  it('is withdrawn when the requester of the log was disabled, whoever its row names', async () => {
+    const asker = await newApprover(place);
+    await change(asker.id, { roles: ['operator'] });
+    const order = { key: asker.accessToken, body: { digest: digestOf(unique('lost')), key } };
+    const { body } = await service.call('POST', '/api/v1/sign/digest', order);
+    await change(asker.id, { disabled: true });
+    await sql(`UPDATE approval SET requested_by = 'x', owner_id = 'x' WHERE id = $1`, [body.approvalId]);
+    expect((await vote(service, body.approvalId, ben)).body.status).toBe('WITHDRAWN');
+  });
+
+  it('is shown with title and document of the log, or not at all, and nobody votes for another document', async () => {
+    const { approvalId } = await held(place, { digest: digestOf(unique('evil')), key });
+    const other = { digest: digestOf('good'), action: 'sign' };
+    await sql(`UPDATE approval SET title = 'Sign good.bin', shown = $2 WHERE id = $1`, [
+      approvalId,
+      JSON.stringify(other),
+    ]);
+    const { body } = await service.call('GET', `/api/v1/approvals/${approvalId}`, { key: ben.accessToken });
+    expect(body).toMatchObject({ title: 'This approval was changed in the database', shown: {} });
+    assertProblem(await vote(service, approvalId, ben), { status: 409, code: 'approval.mismatch' });
+    await sql(`UPDATE approval SET title = 'Sign good.bin' WHERE id = $1`, [approvalId]);
+    const { body: list } = await service.call('GET', '/api/v1/approvals?limit=1', { key: ben.accessToken });
+    expect(JSON.stringify(list)).not.toContain('good.bin');
+  });
+
+  it('asks an earlier stage again when its voter has left the group or lost the role', async () => {
+    const [ann, bob] = (await newApprovers(place, 2)) as [Approver, Approver];
+    const stages = [
+      { members: [ann, eve], threshold: 1 },
+      { members: [bob], threshold: 1 },
+    ];
+    const { key: guarded } = await newGuardedKey(place, stages);
+    const { approvalId, requestId } = await held(place, { digest: digestOf(unique('left')), key: guarded.name });
+    expect((await vote(service, approvalId, ann)).body.stage).toBe(1);
+    await change(ann.id, { roles: ['viewer'] });
+    const last = await vote(service, approvalId, bob);
+    expect([last.status, last.body.status, last.body.stage]).toEqual([200, 'PENDING', 2]);
+    expect(await statusOf(requestId)).toBe('PENDING_APPROVAL');
+    expect((await vote(service, approvalId, eve)).body.status).toBe('APPROVED');
+    await expect.poll(() => statusOf(requestId), { timeout: 10_000 }).toBe('SIGNED');
+  });
+
+  it('is not renewed over other content: what was replaced while it waited is not signed', async () => {
+    const release = await createKey(service, apiKey, { name: unique('release'), type: 'ec-p256' });
+    const subject = { subject: { commonName: 'Release' } };
+    const path = `/api/v1/signing-keys/${release.id}/self-signed-certificate`;
+    expect((await service.call('POST', path, { key: apiKey, body: subject })).status).toBeLessThan(300);
+    const { body: group } = await newGroup(place, [ben]);
+    const policy = { name: unique('policy'), keys: [release.name], stages: [{ group: group.id, threshold: 1 }] };
+    expect((await service.call('POST', '/api/v1/approval-policies', { key: apiKey, body: policy })).status).toBe(201);
+    const [good, evil] = ['good', 'evil'].map((file) =>
+      indirectDataOf(createHash('sha256').update(unique(file)).digest()),
+    );
+    const order = { key: release.name, format: 'authenticode', content: good?.toString('base64') };
+    const { approvalId, requestId } = await held(place, order);
+    await sql('UPDATE signing_envelope SET content = $2 WHERE request_id = $1', [requestId, evil]);
+    await sql('UPDATE signing_request SET key_version = 0 WHERE id = $1', [requestId]);
+    expect((await vote(service, approvalId, ben)).status).toBe(200);
+    await expect.poll(() => statusOf(requestId), { timeout: 10_000 }).toBe('FAILED');
+    expect((await read(service, apiKey, requestId)).body.approvalId).toBe(approvalId);
+  });
+});
+
+/** SpcIndirectDataContent of a PE file with this SHA-256, DER. */
+function indirectDataOf(digest: Buffer): Buffer {
+  const der = (tag: number, ...parts: Buffer[]) => {
+    const content = Buffer.concat(parts);
+    return Buffer.concat([Buffer.from([tag, content.length]), content]);
+  };
+  const hex = (text: string) => Buffer.from(text, 'hex');
+  const file = der(0x30, hex('060a2b06010401823702010f'), der(0x30, hex('030100'), hex('a000')));
+  return der(0x30, file, der(0x30, der(0x30, hex('0609608648016503040201'), hex('0500')), der(4, digest)));
+}
