@@ -130,6 +130,25 @@ describe('a sign-in with a password', () => {
   });
 });
 
+describe('the link to set a new password', () => {
+  it('is not sent to the address that SQL gave to an account, nor for roles that SQL took away from it', async () => {
+    const person = await register(service, 'reset');
+    const [row] = await stage.sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [person.email]);
+    const path = `/api/settings/users/${row?.id}`;
+    await stage.sql(`UPDATE user_account SET email = 'attacker@evil.example' WHERE id = $1`, [row?.id]);
+    const ways = [
+      ['POST', `${path}/password-reset`],
+      ['DELETE', `${path}/second-factors`],
+      ['DELETE', `${path}/sessions`],
+    ] as const;
+    for (const [method, url] of ways) {
+      const { status, body } = await service.call(method, url, { key: apiKey });
+      expect([status, body.code]).toEqual([409, 'row.not-sealed']);
+    }
+    expect(await stage.sql(`SELECT id FROM mail_message`)).toEqual([]);
+  });
+});
+
 describe('a login to hosts', () => {
   it('has none of the accounts that SQL added to a login rule', async () => {
     const person = await register(service, 'host');

@@ -1,4 +1,5 @@
-import { changeSealed } from '../../platform/sealing/sealed-rows.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import { assertSealed, changeSealed, findGenuine } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -42,13 +43,21 @@ export class UserAdministrationService {
     return user;
   }
 
+  /** Returns a user whose roles or address decide what happens next. @throws Problem `row.not-sealed` for an account that was changed in the database */
+  async readGenuine(id: string): Promise<User> {
+    const { manager } = this.db;
+    const user = sealsOf(manager).newest(User, await findGenuine(manager, User, { id }));
+    if (user === null) throw missing('user');
+    return user;
+  }
+
   /** Sets roles or disables. All sessions, tokens and keys of a disabled person are refused within five seconds. */
   async change(caller: RightsHolder, id: string, change: UserChange): Promise<User> {
     return this.db.transaction(async (tx) => {
       // Changes of administrators run one after the other, so that two cannot remove each other.
       const administrators = await lockAdministrators(tx);
       const user = await tx.findOne(User, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (user === null) throw missing('user');
+      if (user === null || assertSealed(tx, User, user) === null) throw missing('user');
       const scopes = await scopesNow(tx, caller);
       assertMayGrant({ scopes }, user.roles);
       assertMayGrant({ scopes }, change.roles ?? []);

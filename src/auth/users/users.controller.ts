@@ -61,7 +61,7 @@ export class UsersController {
   @HttpCode(204)
   @Needs('users:write')
   async endUserSessions(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
-    const user = await this.users.read(id);
+    const user = await this.users.readGenuine(id);
     assertMayGrant(caller, user.roles);
     await this.sessions.endAllOf(caller, id, 'ended-by-administrator');
   }
@@ -72,7 +72,7 @@ export class UsersController {
   @Needs('users:write')
   @Fresh()
   async resetSecondFactors(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
-    const user = await this.users.read(id);
+    const user = await this.users.readGenuine(id);
     assertMayGrant(caller, user.roles);
     await this.factors.reset(caller, user);
   }
@@ -83,7 +83,7 @@ export class UsersController {
   @Needs('users:write')
   @Fresh()
   async sendPasswordReset(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
-    const user = await this.users.read(id);
+    const user = await this.users.readGenuine(id);
     assertMayGrant(caller, user.roles);
     await this.resets.send({ kind: caller.kind, id: caller.id, name: caller.name }, user, caller.origin);
   }
