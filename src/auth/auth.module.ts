@@ -41,6 +41,7 @@ import { UsedProof, UsedProofs } from './possession/used-proofs.repository.js';
 import { RightsModule } from './rights/rights.module.js';
 import { PasskeysController } from './second-factors/passkeys.controller.js';
 import { PasskeyChallenges, PasskeysService } from './second-factors/passkeys.service.js';
+import { AccountFactors } from './second-factors/account-factors.js';
 import { RecoveryCodes } from './second-factors/recovery-codes.js';
 import { SecondFactorCheck } from './second-factors/second-factor-check.js';
 import { PasskeyChallenge, RecoveryCode, SecondFactor } from './second-factors/second-factor.entity.js';
@@ -191,6 +192,7 @@ const PEOPLE = [
   RecoveryCodes,
   PasskeyChallenges,
   PasskeysService,
+  AccountFactors,
   SecondFactorCheck,
   SecondFactorsService,
   UserAdministrationService,

@@ -1,14 +1,15 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Browser } from '../auth/browser.js';
-import { atKnownAddress, PEERS_HERE, register } from '../auth/people.js';
+import { atKnownAddress, login, PEERS_HERE, type Person, register } from '../auth/people.js';
 import { arrive, putQuirky, signInAt } from '../auth/quirky-calls.js';
 import { QuirkyProvider } from '../fakes/quirky-openid-provider.js';
-import type { Service } from '../support/service.js';
+import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 /** Somebody owns the database and no setting of the service, and wants to sign in as somebody else. */
@@ -76,6 +77,75 @@ describe('a sign-in at an identity provider', () => {
       expect(begun.status).toBe(404);
       await stage.sql(`DELETE FROM identity_provider; INSERT INTO identity_provider SELECT * FROM kept_provider`);
     }
+  });
+});
+
+describe('a sign-in with a password', () => {
+  /** A person with a factor, as if the service had added it, and their account row of before. */
+  async function enrolled(): Promise<{ person: Person; id: string; earlier: object }> {
+    const person = await register(service, 'factor');
+    const [row] = await stage.sql<{ id: string; earlier: object }>(
+      `SELECT id, to_jsonb(u) AS earlier FROM user_account u WHERE email = $1`,
+      [person.email],
+    );
+    const { id = '', earlier = {} } = row ?? {};
+    await stage.sql(`INSERT INTO second_factor (id, user_id, name, confirmed_at) VALUES ($1, $2, 'phone', now())`, [
+      randomUUID(),
+      id,
+    ]);
+    await stage.change(`UPDATE user_account SET revision = coalesce(revision, 0) + 1 WHERE id = $1`, [id]);
+    return { person, id, earlier };
+  }
+
+  const insert = (row: object) =>
+    `INSERT INTO user_account SELECT * FROM jsonb_populate_record(NULL::user_account, '${JSON.stringify(row)}')`;
+
+  /** Signs in while SQL does this to the rows, at the moment at which the service asks for the factors. */
+  async function signInDuring({ email, password }: Person, change: string): Promise<Answer> {
+    const attacker = new Client({ connectionString: stage.databaseUrl });
+    await attacker.connect();
+    try {
+      await attacker.query(`BEGIN; LOCK TABLE second_factor IN ACCESS EXCLUSIVE MODE`);
+      const answer = login(service, email, password);
+      const waits = `SELECT 1 FROM pg_locks WHERE relation = 'second_factor'::regclass AND NOT granted`;
+      await expect.poll(async () => (await attacker.query(waits)).rows.length, { timeout: 8000 }).toBeGreaterThan(0);
+      await attacker.query(`${change}; COMMIT`);
+      return await answer;
+    } finally {
+      await attacker.end();
+    }
+  }
+
+  it('asks for the second factor while the row of the account is away', async () => {
+    const { person, id } = await enrolled();
+    const answer = await signInDuring(person, `DELETE FROM user_account WHERE id = '${id}'`);
+    expect([answer.status, answer.body.code]).toEqual([401, 'auth.second-factor-needed']);
+  });
+
+  it('asks for it while the earlier row of the account is there, and the factor is away', async () => {
+    const { person, id, earlier } = await enrolled();
+    const away = `DELETE FROM user_account WHERE id = '${id}'; ${insert(earlier)}; DELETE FROM second_factor WHERE user_id = '${id}'`;
+    const answer = await signInDuring(person, away);
+    expect([answer.status, answer.body.code]).toEqual([403, 'second-factor.changed']);
+  });
+});
+
+describe('the link to set a new password', () => {
+  it('is not sent to the address that SQL gave to an account, nor for roles that SQL took away from it', async () => {
+    const person = await register(service, 'reset');
+    const [row] = await stage.sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [person.email]);
+    const path = `/api/settings/users/${row?.id}`;
+    await stage.sql(`UPDATE user_account SET email = 'attacker@evil.example' WHERE id = $1`, [row?.id]);
+    const ways = [
+      ['POST', `${path}/password-reset`],
+      ['DELETE', `${path}/second-factors`],
+      ['DELETE', `${path}/sessions`],
+    ] as const;
+    for (const [method, url] of ways) {
+      const { status, body } = await service.call(method, url, { key: apiKey });
+      expect([status, body.code]).toEqual([409, 'row.not-sealed']);
+    }
+    expect(await stage.sql(`SELECT id FROM mail_message`)).toEqual([]);
   });
 });
 

@@ -152,6 +152,11 @@ export class RightsHistory {
     });
   }
 
+  /** Whether the person has a second factor. */
+  hasFactor(userId: string): boolean {
+    return (this.people.get(userId)?.factors?.count ?? 0) > 0;
+  }
+
   /**
    * Why the person had lost the right to act by then, in words that complete "The audit log says that …"; undefined if the log has nothing against it.
    *

@@ -69,6 +69,8 @@ export class RightsLedger {
   private state: LedgerState | undefined;
   private reading: Promise<LedgerState> | undefined;
   private storedSize = 0;
+  /** The history of the last complete read; it stays while a later read is under way. */
+  private seen: RightsHistory | undefined;
 
   constructor(
     private readonly db: DataSource,
@@ -105,6 +107,12 @@ export class RightsLedger {
     const state = await this.readInTime();
     assertIntact(state);
     return state.history;
+  }
+
+  /** What this process has read of the log already, which may be old; undefined before the first read, which this call starts. Does not wait for the HSM. */
+  known(): RightsHistory | undefined {
+    if (this.seen === undefined) this.upToDate().catch(() => undefined);
+    return this.seen;
   }
 
   private async readInTime(): Promise<LedgerState> {
@@ -175,6 +183,7 @@ export class RightsLedger {
     try {
       await this.leaves.follow(begun.tree, (leaf) => begun.visit(leaf));
       this.state = begun;
+      this.seen = begun.history;
       return begun;
     } catch (error) {
       if (!(error instanceof ForkedLeaves)) throw error;
@@ -202,6 +211,7 @@ export class RightsLedger {
       throw new Problem('unavailable', 'audit-log.incomplete', detail, { cause });
     }
     this.state = state;
+    this.seen = state.history;
     return state;
   }
 

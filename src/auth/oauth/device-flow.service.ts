@@ -68,7 +68,8 @@ export class DeviceFlowService {
   /** The request behind a user code, for the person who types it. Guesses are throttled. */
   async find(caller: Caller, userCode: string): Promise<{ clientName: string; scopes: Scope[]; expiresAt: Date }> {
     const waiting = await this.waiting(caller, userCode);
-    const client = await this.db.manager.findOneByOrFail(OAuthClient, { id: waiting.clientId });
+    const client = await findGenuine(this.db.manager, OAuthClient, { id: waiting.clientId });
+    if (client === null) throw missing();
     return { clientName: client.name, scopes: grantable(caller, waiting.scopes), expiresAt: waiting.expiresAt };
   }
 

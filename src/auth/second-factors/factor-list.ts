@@ -2,38 +2,41 @@ import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
-import { changeSealed, lockSealed } from '../../platform/sealing/sealed-rows.js';
+import { changeSealed, findTrusted, lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { User } from '../model/user.entity.js';
 import { SecondFactor } from './second-factor.entity.js';
 
 /**
- * The confirmed factors of a person, by id. The sealed list in the account is compared with the rows: a factor that was deleted or added in the
- * database makes the sign-in fail, and does not lower what is asked for.
+ * factorsOf returns the confirmed factors of an account, by id. The sealed list in the account is compared with the rows: a factor that was deleted or added in
+ * the database makes the sign-in fail, and does not lower what is asked for.
  *
+ * @param account the row that authenticated the person. It is not read a second time: another row could be there by then.
  * @throws Problem `second-factor.changed`
  */
-export async function factorsOf(tx: EntityManager, userId: string): Promise<SecondFactor[]> {
-  const [row]: { account: JsonRow; factors: JsonRow[] }[] = await tx.query(
-    `SELECT to_jsonb(u) AS account, coalesce((SELECT jsonb_agg(to_jsonb(f) ORDER BY f.id) FROM second_factor f
-       WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL), '[]') AS factors FROM user_account u WHERE u.id = $1`,
-    [userId],
+export async function factorsOf(tx: EntityManager, account: Pick<User, 'id' | 'factors'>): Promise<SecondFactor[]> {
+  const rows: { factor: JsonRow }[] = await tx.query(
+    `SELECT to_jsonb(f) AS factor FROM second_factor f WHERE f.user_id = $1 AND f.confirmed_at IS NOT NULL ORDER BY f.id`,
+    [account.id],
   );
-  // A person who signs in has an account: somebody took the row away while its factors were read.
-  if (row === undefined) throw changed();
   const seals = sealsOf(tx);
-  const account = seals.opened(User, row.account);
-  const factors = row.factors
-    .flatMap((factor) => seals.opened(SecondFactor, factor) ?? [])
-    .filter((factor) => factor.userId === userId);
+  const factors = rows
+    .flatMap(({ factor }) => seals.opened(SecondFactor, factor) ?? [])
+    .filter(({ userId }) => userId === account.id);
   const ids = factors.map(({ id }) => id);
-  // The owner of the database could make PostgreSQL return the account of somebody without factors.
-  const listed = account?.id === userId ? account.factors : null;
-  const known = listed ?? (seals.demandsSealOf(User) ? undefined : ids);
+  const known = account.factors ?? (seals.demandsSealOf(User) ? undefined : ids);
   if (known !== undefined && [...known].sort().join() === ids.sort().join()) return factors;
-  throw changed();
+  throw factorsChanged();
 }
 
-function changed(): Problem {
+/** Like `factorsOf`, by the row that the account has now. A missing row, or one older than a row that this process has read, is refused. */
+export async function factorsNow(tx: EntityManager, userId: string): Promise<SecondFactor[]> {
+  const account = sealsOf(tx).newest(User, await findTrusted(tx, User, { id: userId }));
+  if (account === null) throw factorsChanged();
+  return factorsOf(tx, account);
+}
+
+/** The refusal of an account whose second factors are not those that the service knows. */
+export function factorsChanged(): Problem {
   const detail =
     'The second factors of this account were changed in the database, not by the service. Ask an administrator to reset them.';
   return new Problem('forbidden', 'second-factor.changed', detail);

@@ -126,9 +126,13 @@ export class PasskeysService {
     return options;
   }
 
-  /** Whether one of the person's passkeys has signed a challenge of ours that was not used before. */
-  async isAnswerOf(userId: string, response: AuthenticationResponseJSON): Promise<boolean> {
-    const known = (await this.factors.listOf(userId)).filter(isPasskey);
+  /** Whether one of the passkeys among these factors of a person has signed a challenge of the service that was not used before. */
+  async isAnswerOf(
+    userId: string,
+    factors: readonly SecondFactor[],
+    response: AuthenticationResponseJSON,
+  ): Promise<boolean> {
+    const known = factors.filter(isPasskey);
     const factor = known.find(({ credentialId }) => credentialId.toString('base64url') === response.id);
     if (factor === undefined) return false;
     const { verified, authenticationInfo } = await this.attempt(() =>

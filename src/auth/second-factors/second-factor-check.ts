@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import { Problem } from '../../platform/errors/problem.js';
+import type { User } from '../model/user.entity.js';
 import { Throttle } from '../throttle/throttle.js';
+import { AccountFactors } from './account-factors.js';
+import type { SecondFactor } from './second-factor.entity.js';
 import { RecoveryCodes } from './recovery-codes.js';
 import { PasskeysService } from './passkeys.service.js';
 import { SecondFactorsService } from './second-factors.service.js';
@@ -22,11 +25,19 @@ export class SecondFactorCheck {
     private readonly passkeys: PasskeysService,
     private readonly recovery: RecoveryCodes,
     private readonly throttle: Throttle,
+    private readonly accounts: AccountFactors,
   ) {}
 
-  /** To be called after the first factor was verified. @returns the authentication methods (RFC 8176) */
-  async methodsWith(userId: string, shown: ShownFactors): Promise<string[]> {
-    if ((await this.factors.listOf(userId)).length === 0) return ['pwd'];
+  /**
+   * Verifies the second factor after the password was verified.
+   *
+   * @param account the row whose password was verified
+   * @returns the authentication methods (RFC 8176)
+   */
+  async methodsWith(account: User, shown: ShownFactors): Promise<string[]> {
+    const { id: userId } = account;
+    const factors = await this.accounts.of(account);
+    if (factors.length === 0) return ['pwd'];
     const method = methodOf(shown);
     if (method === undefined) {
       const detail = 'Send "totp", a code of your authenticator app, as well; or "passkey", or "recoveryCode".';
@@ -35,15 +46,19 @@ export class SecondFactorCheck {
     // Has its own count: a right password does not reset guesses of codes.
     const attempt = { rule: 'second factor of person', subject: userId } as const;
     await this.throttle.assertMayTry([attempt]);
-    if (!(await this.isRight(userId, shown)))
+    if (!(await this.isRight(userId, factors, shown)))
       throw new Problem('unauthenticated', 'auth.wrong-code', 'This code is wrong, or was used already.');
     await this.throttle.succeeded([attempt]);
     return ['pwd', method, 'mfa'];
   }
 
-  private isRight(userId: string, { totp, passkey, recoveryCode = '' }: ShownFactors): Promise<boolean> {
-    if (passkey !== undefined) return this.passkeys.isAnswerOf(userId, passkey);
-    return totp === undefined ? this.recovery.use(userId, recoveryCode) : this.factors.isCodeOf(userId, totp);
+  private isRight(
+    userId: string,
+    factors: readonly SecondFactor[],
+    { totp, passkey, recoveryCode = '' }: ShownFactors,
+  ): Promise<boolean> {
+    if (passkey !== undefined) return this.passkeys.isAnswerOf(userId, factors, passkey);
+    return totp === undefined ? this.recovery.use(userId, recoveryCode) : this.factors.isCodeOf(factors, totp);
   }
 }
 

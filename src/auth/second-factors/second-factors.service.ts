@@ -10,7 +10,7 @@ import type { Actor, Caller } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { AccountNotices } from '../model/account-notices.js';
 import { RecoveryCode, SecondFactor } from './second-factor.entity.js';
-import { changeFactors, factorsOf } from './factor-list.js';
+import { changeFactors, factorsNow } from './factor-list.js';
 import { RecoveryCodes } from './recovery-codes.js';
 
 const SEAL = 'totp seed';
@@ -81,7 +81,7 @@ export class SecondFactorsService {
 
   /** The active factors of a person. */
   async listOf(userId: string): Promise<SecondFactor[]> {
-    return factorsOf(this.db.manager, userId);
+    return factorsNow(this.db.manager, userId);
   }
 
   async remove(caller: Caller, id: string): Promise<void> {
@@ -120,9 +120,9 @@ export class SecondFactorsService {
     });
   }
 
-  /** Whether this is the current code of one of the person's apps and was not used before. */
-  async isCodeOf(userId: string, code: string): Promise<boolean> {
-    for (const factor of await this.listOf(userId)) if (await this.takes(factor, code)) return true;
+  /** Whether this is the current code of one of these apps and was not used before. */
+  async isCodeOf(factors: readonly SecondFactor[], code: string): Promise<boolean> {
+    for (const factor of factors) if (await this.takes(factor, code)) return true;
     return false;
   }
 

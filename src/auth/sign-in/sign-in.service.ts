@@ -52,7 +52,7 @@ export class SignInService {
   private async authenticated({ account, password, factors, origin, isStepUp }: PasswordAttempt) {
     try {
       const user = await this.passwords.userWith(account, password, origin);
-      return { user, methods: await this.secondFactor.methodsWith(user.id, factors) };
+      return { user, methods: await this.secondFactor.methodsWith(user, factors) };
     } catch (error) {
       throw error instanceof Problem ? failedSignIn(error, { way: 'password', account, isStepUp }) : error;
     }

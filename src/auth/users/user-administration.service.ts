@@ -1,3 +1,4 @@
+import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { assertSealed, changeSealed, findGenuine } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
@@ -42,9 +43,10 @@ export class UserAdministrationService {
     return user;
   }
 
-  /** Reads a user for something that has an effect. Problem `row.not-sealed` for an account that was changed in the database. */
+  /** Returns a user whose roles or address decide what happens next. @throws Problem `row.not-sealed` for an account that was changed in the database */
   async readGenuine(id: string): Promise<User> {
-    const user = await findGenuine(this.db.manager, User, { id });
+    const { manager } = this.db;
+    const user = sealsOf(manager).newest(User, await findGenuine(manager, User, { id }));
     if (user === null) throw missing('user');
     return user;
   }
@@ -55,7 +57,7 @@ export class UserAdministrationService {
       // Changes of administrators run one after the other, so that two cannot remove each other.
       const administrators = await lockAdministrators(tx);
       const user = await tx.findOne(User, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (assertSealed(tx, User, user) === null || user === null) throw missing('user');
+      if (user === null || assertSealed(tx, User, user) === null) throw missing('user');
       const scopes = await scopesNow(tx, caller);
       assertMayGrant({ scopes }, user.roles);
       assertMayGrant({ scopes }, change.roles ?? []);
