@@ -3,4 +3,4 @@
  * with every change of what a name, a protocol, a key or a certificate is read as (`reading-edition.spec.ts` notices those of names). What was
  * stored by a lower one is read again (docs/decisions/0140).
  */
-export const READING_EDITION = 6;
+export const READING_EDITION = 7;

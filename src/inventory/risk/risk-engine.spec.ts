@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CdxComponent } from '../model/document.js';
-import { AssetGraph } from './asset-graph.js';
+import { AssetGraph, type GraphAsset, type GraphEdge } from './asset-graph.js';
 import { traitsOf } from './asset-traits.js';
 import { DEFAULT_RULES } from './default-rules.js';
 import { RiskEngine } from './risk-engine.js';
@@ -206,5 +206,38 @@ describe('the rules', () => {
     const ids = DEFAULT_RULES.rules.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(DEFAULT_RULES.rules.filter(({ standards, reason }) => standards.length === 0 || reason === '')).toEqual([]);
+  });
+});
+
+describe('a private key that depends on a public key', () => {
+  const keyAsset = (id: string, name: string, edges: GraphEdge[]): GraphAsset => {
+    const relatedCryptoMaterialProperties = { type: id === 'private' ? 'private-key' : 'public-key' };
+    const cryptoProperties = { assetType: 'related-crypto-material', relatedCryptoMaterialProperties };
+    const component = { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent;
+    const kind = 'related-crypto-material' as const;
+    return { id, kind, name, traits: traitsOf(kind, component), edges };
+  };
+  const rsa = (name: string): GraphAsset => {
+    const cryptoProperties = { assetType: 'algorithm', algorithmProperties: {} };
+    const component = { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent;
+    return { id: 'rsa', kind: 'algorithm', name, traits: traitsOf('algorithm', component), edges: [] };
+  };
+
+  it.each(['SHA256:ZAw+326mxLwYJQdS1Jp8Q1d0m9bX7cVn2kq5rT8uWxY', 'ML-KEM-1024'])(
+    'is judged by the algorithm of the public key, whatever that key is called (%s)',
+    (name) => {
+      const algorithmAsset = rsa('RSA-1024');
+      const publicKey = keyAsset('public', name, [{ kind: 'algorithm', to: algorithmAsset }]);
+      const privateKey = keyAsset('private', 'ssh-rsa private key /p', [{ kind: 'dependsOn', to: publicKey }]);
+      const graph = new AssetGraph([privateKey, publicKey, algorithmAsset]);
+      expect(engine.judge(new SubjectReader(graph).read(privateKey).subject).level).toBe('CRITICAL');
+    },
+  );
+
+  it('is not judged by a fingerprint, which is no hash algorithm', () => {
+    const publicKey = keyAsset('public', 'SHA256:ZAw+326mxLwYJQdS1Jp8Q1d0m9bX7cVn2kq5rT8uWxY', []);
+    const privateKey = keyAsset('private', 'private key /p', [{ kind: 'dependsOn', to: publicKey }]);
+    const { rule } = engine.judge(new SubjectReader(new AssetGraph([privateKey, publicKey])).read(privateKey).subject);
+    expect(rule).not.toBe('D-256');
   });
 });

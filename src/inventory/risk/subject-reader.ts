@@ -175,40 +175,29 @@ export class SubjectReader {
       const used = this.resolved('usedBy', users);
       if (used !== undefined) return used;
     }
-    // Names of keys and certificates are given by people: they are algorithms only where they are nothing else.
-    const { ingredients: own, isWhole } = this.named(asset);
-    const ingredients = asset.kind === 'algorithm' || isWhole ? this.ofKey(asset, own) : NONE;
+    const ingredients = this.ofKey(asset, this.ofName(asset));
     return { ingredients, resolvedBy: ingredients.length > 0 ? BY_NAME : null };
   }
 
   private resolved(via: Exclude<ResolvedBy['via'], 'name'>, targets: readonly GraphAsset[]): Resolved | undefined {
     const algorithms = targets.filter(({ kind }) => kind === 'algorithm');
-    return (
-      this.byName(algorithms, via, (target) => this.own(target)) ??
-      this.secondHop(targets, via) ??
-      this.byName(targets, via, (target) => this.wholeName(target))
-    );
+    const others = targets.filter(({ kind }) => kind !== 'algorithm');
+    return this.firstNamed(algorithms, via) ?? this.secondHop(targets, via) ?? this.firstNamed(others, via);
   }
 
-  /** The first target that its name tells of. */
-  private byName(
-    targets: readonly GraphAsset[],
-    via: Exclude<ResolvedBy['via'], 'name'>,
-    read: (target: GraphAsset) => readonly AlgorithmUse[],
-  ): Resolved | undefined {
+  private firstNamed(targets: readonly GraphAsset[], via: Exclude<ResolvedBy['via'], 'name'>): Resolved | undefined {
     for (const target of targets) {
-      const ingredients = read(target);
+      const ingredients = this.ofName(target);
       if (ingredients.length > 0)
         return { ingredients: this.ofKey(target, ingredients), resolvedBy: this.paths[via](target) };
     }
     return undefined;
   }
 
-  /** Names of keys and certificates are given by people and programs ("SHA256:…" is a fingerprint): they are algorithms only where they are nothing else. */
-  private wholeName(target: GraphAsset): readonly AlgorithmUse[] {
-    if (target.kind === 'algorithm') return NONE;
-    const { ingredients, isWhole } = this.named(target);
-    return isWhole ? ingredients : NONE;
+  /** What an asset is by its name. Names of keys and certificates, such as `SHA256:<fingerprint>`, are algorithms only where they are nothing else. */
+  private ofName(asset: GraphAsset): readonly AlgorithmUse[] {
+    const { ingredients, isWhole } = this.named(asset);
+    return asset.kind === 'algorithm' || isWhole ? ingredients : NONE;
   }
 
   /** What is true of a key of an algorithm. */
@@ -219,7 +208,7 @@ export class SubjectReader {
   private secondHop(targets: readonly GraphAsset[], via: ResolvedBy['via']): Resolved | undefined {
     for (const target of targets) {
       for (const next of this.graph.targets(target, 'algorithm', 'dependsOn')) {
-        const ingredients = this.own(next);
+        const ingredients = this.ofName(next);
         if (ingredients.length === 0) continue;
         const resolvedBy: ResolvedBy[] = [
           { via, assetId: target.id },

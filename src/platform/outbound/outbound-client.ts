@@ -147,11 +147,16 @@ export class OutboundClient {
       maxHeaderSize: MAX_HEADER_BYTES,
       signal,
     });
+    let isAnswered = false;
     request.once('error', reject);
-    request.once('response', (response) => void readAnswer(response).then(resolve, reject));
-    // "101 Switching Protocols" is no response for Node, and the destroyed socket no error.
-    request.once('upgrade', () => reject(new Error('the target answers 101 Switching Protocols')));
-    request.once('close', () => reject(new Error('the target closed the connection without an answer')));
+    request.once('response', (response) => {
+      isAnswered = true;
+      void readAnswer(response).then(resolve, reject);
+    });
+    // Node closes the connection of an answer 101 (Switching Protocols), and reports no error.
+    request.once('close', () => {
+      if (!isAnswered) reject(new Error('the target closed the connection without an answer'));
+    });
     request.end(order.body);
     return promise;
   }

@@ -79,7 +79,13 @@ export class RowSeals {
 
   /** Whether the seal of a row matches. The row must have all sealed columns. */
   matches<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
-    return this.isSeal(row.seal, this.rowText(entity).textOf(row));
+    try {
+      return this.isSeal(row.seal, this.rowText(entity).textOf(row));
+    } catch (error) {
+      // PostgreSQL stores times that are none here, such as infinity or a year before 1.
+      if (error instanceof RangeError) return false;
+      throw error;
+    }
   }
 
   /** A seal over a statement of the service that is not a row. */
