@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { CdxComponent } from '../model/document.js';
 import { MAX_COMPONENT_CHARACTERS, shortened } from './component-size.js';
 
-const component = (more: object): CdxComponent => ({ type: 'library', name: 'x', ...more }) as CdxComponent;
+const component = (more: object): CdxComponent => ({ type: 'library', name: 'x', ...more });
 
 it('a component that is too large loses its largest dispensable members, and no other', () => {
   const given = component({
