@@ -99,6 +99,8 @@ describe('one approval for a batch of 1,000', () => {
     const { body: list } = await place.service.call('GET', '/api/v1/approvals?limit=1', { key: place.apiKey });
     expect(list.items[0]).toMatchObject({ id: asked.approvalId, shown: { size: 1000, manifest: body.shown.manifest } });
     expect(list.items[0].shown.items).toBeUndefined();
+    expect(list.items[0].shown.details).toBeUndefined();
+    expect(body.shown.details[421]).toMatchObject({ index: 421, format: 'raw', metadata: { filename: 'file-421.exe' } });
   });
 
   it('signs each of them once, however many voted at once', () => {

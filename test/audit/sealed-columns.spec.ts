@@ -75,7 +75,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   approval_policy_revision: [],
   approver_group_member: [],
   auth_session: ['id_token', 'last_used_at', 'last_used_from'],
-  device_authorization: ['created_at', 'poll_seconds', 'polled_at'],
+  device_authorization: ['created_at', 'poll_seconds', 'polled_at', 'session_id'],
   external_identity: ['created_at'],
   identity_provider: ['created_at', 'label', 'secret', 'updated_at'],
   invitation: ['created_at'],

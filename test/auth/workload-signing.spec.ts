@@ -77,7 +77,7 @@ describe('from the token of a job to evidence', () => {
       expect(early.workload.token).toBeUndefined();
       expect(verifyEvidence(early, { content: Buffer.from('release') })).toEqual([]);
       const endedAgo = (time: string) =>
-        stage.sql(`UPDATE workload_identity SET token_expires_at = now() - $1::interval WHERE id = $2`, [
+        stage.change(`UPDATE workload_identity SET token_expires_at = now() - $1::interval WHERE id = $2`, [
           time,
           asked.verified.id,
         ]);

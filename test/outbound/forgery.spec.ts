@@ -140,13 +140,6 @@ describe('an answer', () => {
     expect(performance.now() - began).toBeLessThan(5000);
   });
 
-  it('that switches protocols, or ends before it begins, is an error at once', async () => {
-    good.reacts((response) => response.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end());
-    await expect(post(`http://${GOOD}:${good.port}/`)).rejects.toThrow('101 Switching Protocols');
-    good.reacts((response) => response.socket?.destroy());
-    await expect(post(`http://${GOOD}:${good.port}/`)).rejects.toThrow(/hang up|without an answer/);
-  });
-
   it('with headers without end is refused', async () => {
     good.reacts((response) => response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end());
     await expect(post(`http://${GOOD}:${good.port}/`)).rejects.toThrow(/header/i);

@@ -29,7 +29,7 @@ const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequest
   AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $1::uuid)`;
 
 /** An approval of a list: a batch is shown without its up to 1,000 lines. */
-const SHOWN_IN_LISTS = `CASE subject_kind WHEN 'signing-batch' THEN (shown::jsonb - 'items')::text ELSE shown END`;
+const SHOWN_IN_LISTS = `CASE subject_kind WHEN 'signing-batch' THEN (shown::jsonb - 'items' - 'details')::text ELSE shown END`;
 
 /** Finds approvals for the people concerned: the requester, members of the groups that are asked, and readers of the audit log. */
 @Injectable()

@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
+import { rightsOfRun } from '../../auth/workload/workload.repository.js';
 import { uuidOf } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Approval } from '../model/approval.entity.js';
@@ -17,7 +18,7 @@ const NEEDED: Readonly<Record<ApprovalKind, readonly Scope[]>> = {
 
 /**
  * lostRequester returns why the requester of an approval could not ask for it now: a person was disabled or lost the role, a key or client was
- * revoked. A token of a workload has expired long before people vote, so the owner of its trust counts. Undefined for a requester that is none of
+ * revoked. A token of a workload has expired long before people vote, so its trust, its issuer and the people behind them count. Undefined for a requester that is none of
  * these, such as a policy.
  */
 export async function lostRequester(
@@ -29,10 +30,13 @@ export async function lostRequester(
   const lost = new Problem('refused', 'approval.withdrawn', detail);
   // By the log: their rows may have been put back, or deleted.
   if ([requestedBy, ownerId].some((id) => rights.revoked.has(id) || isDisabled(rights, id))) return lost;
+  const run = await rightsOfRun(tx, requestedBy);
+  const mayAsk = (held: ReadonlySet<Scope> | undefined) =>
+    held !== undefined && NEEDED[subjectKind].some((scope) => mayDo(held, scope));
+  if (run !== null) return mayAsk(run) ? undefined : lost;
   for (const id of [requestedBy, ownerId]) {
     if (!(await isGiver(tx, id))) continue;
-    const now = await rightsOf(tx, id);
-    return now !== undefined && NEEDED[subjectKind].some((scope) => mayDo(now, scope)) ? undefined : lost;
+    return mayAsk(await rightsOf(tx, id)) ? undefined : lost;
   }
   return undefined;
 }

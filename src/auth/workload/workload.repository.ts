@@ -3,6 +3,7 @@ import type { Scope } from '../../access/scopes.js';
 import { uuidOf } from '../../platform/database/new-id.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { thumbprintsOf } from '../key-sets/key-set.js';
 import {
   type CredentialStanding,
   effectiveRights,
@@ -12,7 +13,7 @@ import {
   type RunRows,
 } from '../rights/effective-rights.js';
 import { uploaderOf } from '../rights/secret-disclosures.js';
-import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
+import { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import { SKEW_SECONDS, type VerifiedWorkloadToken } from './workload-token.js';
 
 /** A trust that is enabled, with the people behind its runs as they are now. */
@@ -44,6 +45,36 @@ export async function trustsOf(tx: EntityManager, issuerId: string, audience: st
 /** What the tokens of a trust may do now; undefined when a person behind it is disabled or unknown. */
 export function rightsNow({ people, scopes }: UsableTrust): ReadonlySet<Scope> | undefined {
   return effectiveRights({ people, limits: [scopes] });
+}
+
+interface RunOfTrust extends RunRows {
+  readonly run: JsonRow;
+  readonly trust: JsonRow | null;
+  readonly issuer: JsonRow | null;
+}
+
+/**
+ * rightsOfRun returns what a run could do now, long after its token expired. Undefined: its trust or issuer is gone or disabled, a person behind it is disabled, or
+ * the key that signed its token is none of the uploaded keys any more. Null: the id is not that of a run.
+ */
+export async function rightsOfRun(tx: EntityManager, id: string): Promise<ReadonlySet<Scope> | undefined | null> {
+  const [row]: RunOfTrust[] = await tx.query(
+    `SELECT to_jsonb(w) AS run, to_jsonb(t) AS trust, to_jsonb(i) AS issuer, ${personNow('t.owner_id')} AS owner,
+       ${peopleNow('t.behind')} AS trust_others, ${peopleNow('i.behind')} AS issuer_others, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader
+     FROM workload_identity w LEFT JOIN workload_trust t ON t.id = w.trust_id LEFT JOIN workload_issuer i ON i.id = t.issuer_id
+     LEFT JOIN LATERAL (SELECT coalesce(i.uploader_id, ${uploaderOf('i')}) AS id) up ON true WHERE w.id = ${uuidOf('$1::text')}`,
+    [id],
+  );
+  if (row === undefined) return null;
+  const seals = sealsOf(tx);
+  // The row of a run has no seal that counts after its session ended.
+  const run = seals.rowText(WorkloadIdentity).decoded(row.run);
+  const trust = seals.opened(WorkloadTrust, row.trust);
+  const issuer = seals.opened(WorkloadIssuer, row.issuer);
+  if (trust?.enabled !== true || issuer?.enabled !== true) return undefined;
+  const isUploaded = issuer.keySource === 'uploaded';
+  if (isUploaded && !thumbprintsOf(issuer.keys ?? []).includes(run.keyThumbprint)) return undefined;
+  return effectiveRights({ people: peopleOfRun(seals, trust, issuer, row), limits: [trust.scopes] });
 }
 
 /** Records in the caller's transaction that a token was used; false if it was used before. Two at once: one of them. */

@@ -57,7 +57,8 @@ function restoreMember(component: CdxComponent, name: string, text: string | und
   if (path.startsWith(TRANSFORMS)) return put(component, steps, (before) => withReferences(value, before));
   const tried = structuredClone(component);
   if (!put(tried, steps, () => value)) return false;
-  const isAt = (fault: readonly string[]) => steps.every((step, index) => fault[index] === undefined || fault[index] === step);
+  const isAt = (fault: readonly string[]) =>
+    steps.every((step, index) => fault[index] === undefined || fault[index] === step);
   if (!faultsOf(tried).some(isAt) || faultsOf(tried, '1.7').some(isAt)) return false;
   return put(component, steps, () => value);
 }
@@ -65,11 +66,13 @@ function restoreMember(component: CdxComponent, name: string, text: string | und
 /** Sets a member of something that is there. */
 function put(component: CdxComponent, steps: readonly string[], value: (before: unknown) => unknown): boolean {
   const last = steps.at(-1) ?? '';
-  const parent = steps.slice(0, -1).reduce<unknown>(
-    (at, step) =>
-      typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? (at as JsonMembers)[step] : undefined,
-    component,
-  );
+  const parent = steps
+    .slice(0, -1)
+    .reduce<unknown>(
+      (at, step) =>
+        typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? (at as JsonMembers)[step] : undefined,
+      component,
+    );
   if (!isMembers(parent)) return false;
   parent[last] = value(parent[last]);
   return true;

@@ -1,5 +1,11 @@
-import type { LookupAddress } from 'node:dns';
-import type { NameLookup } from './outbound-client.js';
+import type { LookupAddress, LookupOptions } from 'node:dns';
+
+/** Answers every address of a name, as `dns.lookup` with `all` does. */
+export type NameLookup = (
+  name: string,
+  options: LookupOptions & { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
 
 /** A look-up that takes longer than this, in milliseconds, is slow. */
 const SLOW_MS = 3000;

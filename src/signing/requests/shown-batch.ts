@@ -49,9 +49,17 @@ export function shownBatch(batchId: string, batched: readonly BatchedRequest[]):
       // The requests of a batch come in one call, so from one caller.
       verified: identity ?? undefined,
       items: lines,
+      // Beside the lines, which processes of the version before compare as they are.
+      details: batched.map(detailOf),
     },
     items: { ids: lines.map(({ requestId }) => requestId), manifest: { size: lines.length, root } },
   };
+}
+
+/** What a line does not say of its request: in which form it is signed, and what the caller says of it. */
+function detailOf({ request, envelope }: BatchedRequest): Record<string, unknown> {
+  const { batchIndex: index, format, scheme, certificateId, metadata, reference } = request;
+  return { index, format, scheme, certificateId, metadata, reference, timestamp: envelope?.timestamped ?? false };
 }
 
 export function manifestLine({ request, envelope }: BatchedRequest): ManifestLine {

@@ -3,7 +3,7 @@ import type { Profile } from '@node-saml/passport-saml';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { withoutIndentation } from './saml-document.js';
-import { assertNameFormat, withSeenFormat } from './name-format.js';
+import { assertNameFormat, withSeenFormat } from '../providers/saml-name-format.js';
 import {
   assertAddressedTo,
   assertUnderstood,

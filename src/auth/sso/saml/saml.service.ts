@@ -26,7 +26,7 @@ import {
   statusNames,
 } from './saml-response.js';
 import { withoutIndentation } from './saml-document.js';
-import { assertNameFormat } from './name-format.js';
+import { assertNameFormat } from '../providers/saml-name-format.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
 import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';

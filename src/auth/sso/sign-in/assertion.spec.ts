@@ -25,7 +25,10 @@ describe('an assertion of a provider', () => {
     ['a context with half of a surrogate pair', { contexts: ['urn:example:mfa', 'x\udc00'] }],
     ['a context of 501 characters', { contexts: ['c'.repeat(501)] }],
     ['claims of 40 levels', { claims: { x: JSON.parse('['.repeat(40) + ']'.repeat(40)) as unknown } }],
-    ['contexts of 2,001 characters', { contexts: ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(500)).concat('e') }],
+    [
+      'contexts of 2,001 characters',
+      { contexts: ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(500)).concat('e') },
+    ],
     ['21 contexts', { contexts: Array.from({ length: 21 }, (_, i) => `c${i}`) }],
   ])('is refused with %s', (_, change) => {
     expect(() => boundedAssertion(assertion(change))).toThrow(expect.objectContaining({ code: 'sso.refused' }));
@@ -37,7 +40,12 @@ describe('an assertion of a provider', () => {
   });
 
   it('has no time of authentication when the provider sends none that exists', () => {
-    for (const time of ['0000-01-01T00:00:00Z', '-004800-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '2999-01-01T00:00:00Z'])
+    for (const time of [
+      '0000-01-01T00:00:00Z',
+      '-004800-01-01T00:00:00Z',
+      '1969-12-31T23:59:59Z',
+      '2999-01-01T00:00:00Z',
+    ])
       expect(boundedAssertion(assertion({ authenticatedAt: new Date(time) })).authenticatedAt).toBeNull();
     expect(boundedAssertion(assertion({ authenticatedAt: new Date(1e300) })).authenticatedAt).toBeNull();
     // PostgreSQL reads a year before 1 back as another value, so the row would not match its seal.

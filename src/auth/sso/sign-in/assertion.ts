@@ -33,8 +33,6 @@ const MAX_CONTEXTS = 20;
 const MAX_CONTEXT_LENGTH = 500;
 /** More would fill the entry of the sign-in, so that streams to a SIEM leave its other facts out. */
 const MAX_CONTEXT_CHARACTERS = 2000;
-/** A time of authentication that is later than this is none. */
-const MAX_FUTURE_MS = 5 * 60_000;
 /** Maximum nesting of claims: deeper ones cannot be written as JSON. */
 const MAX_CLAIM_DEPTH = 32;
 /** Names of RFC 8176 have 3 to 6 characters. */
@@ -58,9 +56,9 @@ export function boundedAssertion(assertion: Assertion): Assertion {
   }
   if (!isShallow(assertion.claims, MAX_CLAIM_DEPTH))
     throw refused(`sent claims that are nested more than ${MAX_CLAIM_DEPTH} deep.`);
-  const time = authenticatedAt?.getTime() ?? Number.NaN;
-  // PostgreSQL stores a year before Christ, and returns it as another text: the row would not match its seal.
-  const isTime = time >= 0 && time <= Date.now() + MAX_FUTURE_MS;
+  // NaN is neither; PostgreSQL reads a year before 1 back as another value.
+  const time = authenticatedAt?.getTime() ?? NaN;
+  const isTime = time >= 0 && time < Date.now() + MAX_SKEW_MS;
   return {
     ...assertion,
     methods: methods.filter((method) => method.length <= MAX_METHOD_LENGTH && isStorable(method)),
