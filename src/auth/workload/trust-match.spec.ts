@@ -56,11 +56,21 @@ describe('a run for a pull or merge request, whose code may come from a fork', (
     ['GitLab', { pipeline_source: 'merge_request_event' }],
     ['GitLab, by the ref', { ref_path: 'refs/merge-requests/7/head' }],
     ['GitLab, of a repository elsewhere', { pipeline_source: 'external_pull_request_event' }],
+    ['GitLab, started by another pipeline', { pipeline_source: 'parent_pipeline', ref_protected: 'false' }],
+    ['GitLab, started by a pipeline of another project', { pipeline_source: 'pipeline' }],
+    ['GitLab, with a source that is not known', { pipeline_source: 'ondemand_dast_scan', ref_protected: 'true' }],
   ])('%s: is refused unless the trust says so', (_what, claims) => {
     expect(isForPullRequest(claims)).toBe(true);
     const rules = { ...RULES, conditions: [] };
     expect(trustRefusalOf(rules, claims)).toMatch(/pull requests/);
     expect(trustRefusalOf({ ...rules, pullRequests: true }, claims)).toBeUndefined();
+  });
+
+  it('is not a pipeline of GitLab that people, schedules or programs start, nor one that a pipeline starts on a protected branch', () => {
+    for (const pipeline_source of ['push', 'schedule', 'web', 'api', 'trigger', 'chat', 'webide'])
+      expect(isForPullRequest({ pipeline_source, ref_protected: 'false' })).toBe(false);
+    for (const pipeline_source of ['parent_pipeline', 'pipeline'])
+      expect(isForPullRequest({ pipeline_source, ref_protected: 'true' })).toBe(false);
   });
 
   it('is no push, no tag and no schedule', () => {

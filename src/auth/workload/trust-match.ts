@@ -13,12 +13,22 @@ type Rules = Pick<WorkloadTrust, 'name' | 'conditions' | 'pullRequests'>;
 const PULL_REQUEST_EVENTS: Readonly<Record<string, RegExp>> = {
   // GitHub Actions, Gitea, Forgejo: pull_request, pull_request_target, pull_request_review …
   event_name: /^pull_request/,
-  // GitLab CI: merge_request_event, external_pull_request_event.
-  pipeline_source: /(?:merge|pull)_request/,
   // GitLab CI and GitHub Actions.
   ref: /^refs\/(?:pull|merge-requests)\//,
   ref_path: /^refs\/(?:pull|merge-requests)\//,
 };
+
+/**
+ * GitLab CI: sources of pipelines that no merge request starts. Every other source is refused: merge_request_event, external_pull_request_event, and
+ * sources that GitLab adds later.
+ */
+const GITLAB_SOURCES: ReadonlySet<string> = new Set(['push', 'schedule', 'web', 'api', 'trigger', 'chat', 'webide']);
+
+/**
+ * Sources of pipelines that another pipeline starts, maybe that of a merge request, whose author may change what it starts. The claims do not name
+ * that pipeline, so they are accepted for protected branches and tags only.
+ */
+const GITLAB_STARTED_BY_PIPELINES: ReadonlySet<string> = new Set(['parent_pipeline', 'pipeline']);
 
 /**
  * The trust that a token meets. With several the caller has to name one, since they give different rights.
@@ -46,7 +56,8 @@ export function trustRefusalOf(trust: Rules, claims: Claims): string | undefined
   const mismatch = mismatchOf(trust, claims);
   if (mismatch === undefined) return undefined;
   const name = printable(trust.name);
-  if (mismatch.fault === 'pull-request') return `The trust ${name} accepts no runs for pull requests.`;
+  if (mismatch.fault === 'pull-request')
+    return `The trust ${name} accepts no runs for pull requests, and none that may have been started by one.`;
   return `The claim ${printable(mismatch.condition.claim)} is not one that the trust ${name} accepts.`;
 }
 
@@ -61,11 +72,18 @@ export function mismatchOf({ conditions, pullRequests }: Omit<Rules, 'name'>, cl
   return !pullRequests && isForPullRequest(claims) ? { fault: 'pull-request' } : undefined;
 }
 
-/** Whether a run is for a pull or merge request, which may come from a fork: by the claims of GitHub Actions, GitLab CI and Buildkite. */
+/** Whether a run is, or may be, for a pull or merge request, which may come from a fork: by the claims of GitHub Actions, GitLab CI and Buildkite. */
 export function isForPullRequest(claims: Claims): boolean {
   const byEvent = Object.entries(PULL_REQUEST_EVENTS).some(([claim, pattern]) =>
     claimValues(claims, claim).some((value) => pattern.test(value)),
   );
   const isSubject = claimValues(claims, 'sub').some((value) => value.split(':').includes('pull_request'));
-  return byEvent || isSubject;
+  return byEvent || isSubject || isGitlabMergeRequest(claims);
+}
+
+function isGitlabMergeRequest(claims: Claims): boolean {
+  const isProtected = claimValues(claims, 'ref_protected').join() === 'true';
+  return claimValues(claims, 'pipeline_source').some(
+    (source) => !GITLAB_SOURCES.has(source) && !(isProtected && GITLAB_STARTED_BY_PIPELINES.has(source)),
+  );
 }
