@@ -119,6 +119,24 @@ describe('a document that keeps its reader busy for too long', () => {
       expect({ status, code: body.code }).toEqual({ status: 200 });
   });
 
+  it('is refused when the database takes as long to merge it, and another one is merged', async () => {
+    const parts = (...names: string[]) =>
+      bom(
+        names.map((name) => algorithm({ name })),
+        about('merged'),
+      );
+    await ingest(parts('AES-128', 'AES-192'), { to: hasty });
+    await stage.sql(
+      `CREATE FUNCTION slow_place() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN new; END';
+       CREATE TRIGGER slow_place BEFORE UPDATE ON asset_occurrence FOR EACH ROW EXECUTE FUNCTION slow_place()`,
+    );
+    const { status, body } = await ingest(parts('AES-128'), { to: hasty });
+    await stage.sql('DROP FUNCTION slow_place CASCADE');
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'document.too-costly' });
+    expect(body.detail).toMatch(/to merge/);
+    expect((await ingest(parts('AES-128'), { to: hasty })).status).toBe(200);
+  });
+
   it('is refused once and not tried again when it is taken in later', async () => {
     const { status, headers } = await ingest(slow(), { type: 'application/x-pkcs12', to: hasty, later: true });
     expect(status).toBe(202);

@@ -41,7 +41,7 @@ const documents = new DocumentIngest(
   new AuditService(db, new Cursors(config), new AuditSeals(config)),
   new IdempotencyKeys(db),
   new RuleBook(db),
-  workerData as string,
+  { mergeLock: workerData as string, mergeMs: config.ingestStallSeconds * 1000 },
 );
 
 async function reply({ job, order, confirmedUntil, derivations }: IngestMessage): Promise<IngestReply> {

@@ -102,13 +102,16 @@ class RulesChanged extends Error {}
  * of its own with one connection (imports/ingest-thread.ts).
  */
 export class DocumentIngest {
-  /** @param mergeLock name of an advisory lock: of the documents that threads of this process store, one at a time is merged. */
+  /**
+   * @param limits `mergeLock`: name of an advisory lock, under which the threads of this process merge one document at a time; `mergeMs`: longest time for a
+   *   statement under that lock
+   */
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly keys: IdempotencyKeys,
     private readonly book: RuleBook,
-    private readonly mergeLock: string,
+    private readonly limits: { readonly mergeLock: string; readonly mergeMs: number },
   ) {}
 
   /**
@@ -228,12 +231,23 @@ export class DocumentIngest {
     const since = await oldestStart(tx);
     const isKnown = await recordSource(tx, intake, before);
     const staging = new Staging(client, assets, rows, source.id, onProgress);
-    const lock = () => advisoryLock(tx, this.mergeLock);
+    const lock = () => advisoryLock(tx, this.limits.mergeLock);
     const staged = await (isKnown ? staging.ofKnownSource(lock) : staging.ofNewSource(lock));
     onProgress({ phase: 'MERGING', done: draft.received, total: draft.received });
     const { whole } = draft;
     const describer = { sourceId: source.id, owner: before.owner, mayWrite: intake.order.caller.mayWrite ?? true };
-    const merged = await merge(tx, { ...describer, isKnown, whole, scope: scopeOf(draft, before), edition }, staged);
+    const merged = await merge(
+      tx,
+      {
+        ...describer,
+        isKnown,
+        whole,
+        scope: scopeOf(draft, before),
+        edition,
+        limitMs: this.mergeLimitMs(draft.received),
+      },
+      staged,
+    );
     draft.warnings.push(...foreignRemarks(merged.foreign));
     await keepSourceNames(
       tx,
@@ -243,6 +257,11 @@ export class DocumentIngest {
     );
     await recordMerge(tx, intake, since);
     return { staged, isKnown, ...merged };
+  }
+
+  /** A tenth of a millisecond more for each asset. */
+  private mergeLimitMs(received: number): number {
+    return this.limits.mergeMs + received / 10;
   }
 
   private async count(
