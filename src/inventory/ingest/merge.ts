@@ -110,7 +110,7 @@ async function mergeChanges(tx: EntityManager, order: MergeOrder, staged: Staged
   const placed = order.isKnown ? await mergePlaces(tx, order, staged.placed) : [];
   await updateStates(tx);
   const successions = await successionsOf(tx, order.sourceId, placed);
-  await inherit(tx, successions, staged.created);
+  await inherit(tx, successions, staged.created, order);
   return { updated, changed: await countChanged(tx), successions, foreign };
 }
 
@@ -227,14 +227,29 @@ async function updateStates(tx: EntityManager): Promise<void> {
   );
 }
 
-/** Owner, labels and the day on which it was first seen go to a new asset that takes the place of another one. */
-async function inherit(tx: EntityManager, successions: readonly Succession[], created: NewAssets): Promise<void> {
+/**
+ * Owner, labels and the day on which it was first seen go to a new asset that takes the place of another one. Of a reporter without `inventory:write` only where
+ * the former one was shown by their sources alone: people gave these labels to an asset that others share.
+ */
+async function inherit(
+  tx: EntityManager,
+  successions: readonly Succession[],
+  created: NewAssets,
+  { owner, mayWrite }: Describer,
+): Promise<void> {
   const pairs = successions.flatMap(({ ids, former }) =>
     ids.filter((id) => created.has(id)).map((id) => ({ id, former })),
   );
   if (pairs.length === 0) return;
-  const values = [uuidArray(pairs.map(({ id }) => id)), uuidArray(pairs.map(({ former }) => former))];
-  const heirs = 'unnest($1::uuid[], $2::uuid[]) AS s (id, former) JOIN asset f ON f.id = s.former';
+  const values = [
+    uuidArray(pairs.map(({ id }) => id)),
+    uuidArray(pairs.map(({ former }) => former)),
+    mayWrite ? null : owner,
+  ];
+  const shared = `SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
+    WHERE o.asset_id = u.former AND i.owner IS DISTINCT FROM $3`;
+  const heirs = `(SELECT * FROM unnest($1::uuid[], $2::uuid[]) AS u (id, former) WHERE $3::text IS NULL OR NOT EXISTS (${shared})) s
+    JOIN asset f ON f.id = s.former`;
   await tx.query(
     `INSERT INTO stage_changed (${COUNTED}) SELECT ${COUNTED_NOW} JOIN (${heirs}) ON s.id = a.id WHERE f.owner IS NOT NULL ON CONFLICT DO NOTHING`,
     values,
