@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/entries/audit.service.js';
 import { advisoryLock, confirmRead } from '../../platform/database/statements.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
 import {
   type IdempotencyKeys,
@@ -15,7 +16,7 @@ import { readBody, contentDigest } from '../readers/body-reader.js';
 import { SENSOR_SCAN } from '../readers/sensor-scan-reader.js';
 import { editionOf } from '../risk-rules/reclassifier.js';
 import type { RuleBook } from '../risk/rule-book.js';
-import { type Arrival, arrivalsOf } from './arrivals.js';
+import { type Arrival, arrivalsOf, underOwnName } from './arrivals.js';
 import { recordAssetEvents } from './asset-alert-events.js';
 import { RowWriter } from './asset-rows.js';
 import { DocumentAssets } from './document-assets.js';
@@ -119,7 +120,7 @@ export class DocumentIngest {
    * @throws Problem when the body cannot be read or is refused.
    */
   async ingest(order: IngestOrder, confirmedUntil: Date | undefined, onProgress: OnProgress): Promise<IngestOutcome> {
-    const arrivals = this.parse(order);
+    const arrivals = await Promise.all(this.parse(order).map((arrival) => this.underOwnName(arrival)));
     // A body of several documents is refused before any of them is stored.
     if (arrivals.length > 1)
       for (const { source } of arrivals) await knownSource(this.db.manager, source, order.caller);
@@ -131,6 +132,19 @@ export class DocumentIngest {
           (await this.ingestNew(arrival, onProgress)),
       );
     return together(outcomes);
+  }
+
+  /** Who sends bytes that somebody else has sent before has a source of their own. */
+  private async underOwnName(arrival: Arrival): Promise<Arrival> {
+    const own = underOwnName(arrival);
+    if (own === undefined) return arrival;
+    try {
+      await knownSource(this.db.manager, arrival.source, arrival.order.caller);
+      return arrival;
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'source.owned') return own;
+      throw error;
+    }
   }
 
   private async ingestNew(arrival: Arrival, onProgress: OnProgress): Promise<IngestOutcome> {
