@@ -59,6 +59,27 @@ describe('a BOM-Link', () => {
     expect(links.map(({ link }: { link: string }) => link)).toEqual([`urn:cdx:${UUID}/3#aes`]);
   });
 
+  it('leads to the source that used the serial number first, whoever sends another document with it', async () => {
+    const other = {
+      ...bom([algorithm({ name: 'ML-KEM-768', ref: 'aes' })], about('other')),
+      serialNumber: `urn:uuid:${UUID}`,
+    };
+    for (const version of [3, 999])
+      expect((await service.call('POST', '/api/ingest', { key: apiKey, body: { ...other, version } })).status).toBe(
+        200,
+      );
+    const { document, asset } = await resolve(`urn:cdx:${UUID}/3#aes`);
+    expect(document).toMatchObject({ source: 'shop', newestVersion: '3' });
+    expect(asset.name).toBe('AES-256-GCM');
+    expect(await resolve(`urn:cdx:${UUID}/999`)).toMatchObject({ status: 404, code: 'bom-link.missing' });
+    const { body: exported } = await get('/api/export/cyclonedx');
+    const copy = { ...other, serialNumber: exported.serialNumber, version: 1 };
+    expect((await service.call('POST', '/api/ingest', { key: apiKey, body: copy })).status).toBe(200);
+    expect((await resolve(`urn:cdx:${exported.serialNumber.slice('urn:uuid:'.length)}/1`)).document.source).toBe(
+      'Sealwright',
+    );
+  });
+
   it('leads into an export that was made', async () => {
     const { body } = await get('/api/export/cyclonedx');
     const [component] = body.components;

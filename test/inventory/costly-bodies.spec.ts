@@ -3,6 +3,7 @@ import { newApiKey } from '../support/access.js';
 import { watchEventLoop } from '../support/event-loop.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { registerSensor } from '../sensors/sensor-calls.js';
 import { costlyStore } from './costly-store.js';
 import { about, algorithm, bom } from './documents.js';
 
@@ -119,6 +120,24 @@ describe('a document that keeps its reader busy for too long', () => {
       expect({ status, code: body.code }).toEqual({ status: 200 });
   });
 
+  it('is refused when the database takes as long to merge it, and another one is merged', async () => {
+    const parts = (...names: string[]) =>
+      bom(
+        names.map((name) => algorithm({ name })),
+        about('merged'),
+      );
+    await ingest(parts('AES-128', 'AES-192'), { to: hasty });
+    await stage.sql(
+      `CREATE FUNCTION slow_place() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN new; END';
+       CREATE TRIGGER slow_place BEFORE UPDATE ON asset_occurrence FOR EACH ROW EXECUTE FUNCTION slow_place()`,
+    );
+    const { status, body } = await ingest(parts('AES-128'), { to: hasty });
+    await stage.sql('DROP FUNCTION slow_place CASCADE');
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'document.too-costly' });
+    expect(body.detail).toMatch(/to merge/);
+    expect((await ingest(parts('AES-128'), { to: hasty })).status).toBe(200);
+  });
+
   it('is refused once and not tried again when it is taken in later', async () => {
     const { status, headers } = await ingest(slow(), { type: 'application/x-pkcs12', to: hasty, later: true });
     expect(status).toBe(202);
@@ -181,15 +200,16 @@ describe('a reporter who sends costly documents', () => {
     expect(before?.count).toBeLessThan(4);
   });
 
-  it('takes a part of the import queue, which leaves room for others', async () => {
+  it('takes a part of the import queue, whatever the number of their keys, which leaves room for others', async () => {
+    const { key: sensor } = await registerSensor(service, apiKey);
     await stage.sql(
       `INSERT INTO inventory_import (id, bytes, "order", owner_id, lease_until)
-       SELECT gen_random_uuid(), 0, jsonb_build_object('caller', jsonb_build_object('id', $1::text)), 'nobody', now() + interval '1 hour'
-       FROM generate_series(1, 50)`,
+       SELECT gen_random_uuid(), 0, jsonb_build_object('caller', jsonb_build_object('id', gen_random_uuid())), owner_id, now() + interval '1 hour'
+       FROM api_key, generate_series(1, 200) WHERE id = $1`,
       [hostileId],
     );
-    const answers = await Promise.all([hostile, other].map((key) => ingest(small('queue'), { key, later: true })));
-    await stage.sql(`DELETE FROM inventory_import WHERE owner_id = 'nobody'`);
+    const answers = await Promise.all([hostile, sensor].map((key) => ingest(small('queue'), { key, later: true })));
+    await stage.sql(`DELETE FROM inventory_import WHERE bytes = 0`);
     expect(answers.map(({ status, body }) => [status, body.code])).toEqual([
       [429, 'ingest.busy'],
       [202, undefined],

@@ -67,6 +67,30 @@ describe('a document that is taken in later', () => {
     expect((await follow(path, reader)).status).toBe(403);
   });
 
+  it('is refused when whoever sent it may not report any more', async () => {
+    const { id, key } = await newApiKey(service, apiKey, ['inventory:report']);
+    const waiting = async (name: string, change: () => Promise<unknown>) => {
+      const body = bom([algorithm({ name })], about(name));
+      const { headers } = await service.call('POST', '/api/ingest?async=true', {
+        key,
+        body,
+        headers: { 'idempotency-key': name },
+      });
+      await ended(headers.get('location') ?? '');
+      await change();
+      // As if it had waited until now.
+      const [row] = await stage.sql<{ id: string }>(
+        `INSERT INTO inventory_import (id, bytes, "order", owner_id)
+         SELECT gen_random_uuid(), bytes, jsonb_set("order", '{idempotencyKey}', to_jsonb(gen_random_uuid()::text)), owner_id
+         FROM inventory_import WHERE id = $1 RETURNING id`,
+        [(headers.get('location') ?? '').split('/').at(-1)],
+      );
+      return ended(`/api/imports/${row?.id}`);
+    };
+    const end = await waiting('left', () => service.call('DELETE', `/api/settings/api-keys/${id}`, { key: apiKey }));
+    expect(end).toMatchObject({ status: 'REFUSED', attempts: 1, problem: { code: 'import.rights-ended' } });
+  });
+
   it('is refused with the same pointers', async () => {
     const { headers } = await send({ ...bom([]), cryptoAssets: [] });
     expect(await ended(headers.get('location') ?? '')).toMatchObject({

@@ -170,6 +170,39 @@ describe('a source', () => {
     }
   });
 
+  it('is open to everybody who sends a document without naming one, also when somebody else has sent the same bytes', async () => {
+    const document = { bomFormat: 'CycloneDX', specVersion: '1.6', components: [algorithm({ name: 'AES-192' })] };
+    const [first, second] = [
+      await send(await reporter(), undefined, document),
+      await send(await reporter(), undefined, document),
+    ];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(second.body.source).not.toBe(first.body.source);
+  });
+
+  it('keeps nothing that tools of its former owner reported, once its new owner reports all of it', async () => {
+    const results = [
+      {
+        ruleId: 'weak',
+        message: { text: 'RC4 is used' },
+        locations: [{ physicalLocation: { artifactLocation: { uri: 'a.c' }, region: { startLine: 1 } } }],
+      },
+    ];
+    const rules = [{ id: 'weak', properties: { tags: ['external/cwe/cwe-327'] } }];
+    const former = await newApiKey(service, apiKey, ['inventory:report']);
+    const sarif = { version: '2.1.0', runs: [{ tool: { driver: { name: 'planted', rules } }, results }] };
+    expect((await send(former.key, 'planted', sarif)).body.created).toBe(1);
+    await service.call('DELETE', `/api/settings/api-keys/${former.id}`, { key: apiKey });
+    const heir = await reporter();
+    expect((await send(heir, 'planted', scan('AES-256', { complete: true }))).status).toBe(200);
+    const places = `SELECT a.name, o.missed FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id
+      JOIN inventory_source i ON i.id = o.source_id WHERE i.name = 'planted' ORDER BY a.name`;
+    expect(await stage.sql(places)).toEqual([
+      { name: 'AES-256', missed: 0 },
+      { name: 'RC4', missed: 1 },
+    ]);
+  });
+
   it('may say in its name whose it is, before anybody has reported it', async () => {
     const { id, key } = await registerSensor(service, apiKey);
     const other = await registerSensor(service, apiKey);

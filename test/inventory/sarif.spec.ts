@@ -73,6 +73,24 @@ describe('what one tool found in a repository', () => {
     expect(await missed(repository)).toEqual({ 'MD4 a: R1': 1, 'MD5 a: R1': 0, 'RC2 b: R1': 1, 'AES-128 ': 1 });
   });
 
+  it('is compared with the tools of a document in proportion to both', async () => {
+    const about = { repository: 'https://git.example/tools', finds: [] };
+    const tools = Array.from({ length: 2500 }, (_, i) => ({ ...about, tool: `tool ${i}` }));
+    await send(log(...tools, { tool: 'last', finds: ['MD5'], repository: about.repository }));
+    // As if that tool had reported 25,000 places.
+    await stage.sql(
+      `INSERT INTO asset_occurrence (asset_id, source_id, id, location, context)
+       SELECT o.asset_id, o.source_id, gen_random_uuid(), 'a' || n, o.context || n FROM asset_occurrence o, generate_series(1, 25000) n
+       WHERE o.source_id = (SELECT id FROM inventory_source WHERE name = $1)`,
+      [about.repository],
+    );
+    const start = performance.now();
+    const { status } = await send(log(...tools, { tool: 'another', finds: ['MD4'], repository: about.repository }));
+    expect(status).toBe(200);
+    expect(performance.now() - start).toBeLessThan(6000);
+    expect((await missed(about.repository))['MD5 last: R1']).toBe(0);
+  });
+
   it('is told apart by category when one tool runs twice in one log, in either order', async () => {
     const both = (first: string, second: string) =>
       log({ finds: ['DES'], category: first }, { finds: ['RC4'], category: second });

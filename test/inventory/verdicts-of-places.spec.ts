@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newApiKey } from '../support/access.js';
 import { about, algorithm, bom } from './documents.js';
 
 let stage: Stage;
@@ -167,6 +168,25 @@ describe('an asset that takes the place of another one', () => {
     expect(heir?.id).not.toBe(old?.id);
     const { body: owners } = await service.call('GET', '/api/analytics/owners', { key: apiKey });
     expect(JSON.stringify(owners)).toContain('network');
+  });
+});
+
+describe('an asset of somebody else that a reporter shows as well', () => {
+  it('leaves its owner and labels to no asset that the reporter shows in its place', async () => {
+    const { key } = await newApiKey(service, apiKey, ['inventory:report']);
+    const report = async (components: readonly Component[]) => {
+      const body = bom([...components], about('reporter of a share'));
+      expect((await service.call('POST', '/api/ingest', { key, body })).status).toBe(200);
+    };
+    await send('first of a share', tls('secp521r1'));
+    const [shared] = await shown('first of a share', 'TLS 1.3');
+    const headers = { 'if-match': '"1"' };
+    const labelled = { key: apiKey, headers, body: { owner: 'nobody-cares', labels: ['risk-accepted'] } };
+    expect((await service.call('PATCH', `/api/assets/${shared?.id}`, labelled)).status).toBe(200);
+    await report(tls('secp521r1'));
+    expect((await shown('reporter of a share', 'TLS 1.3'))[0]?.id).toBe(shared?.id);
+    await report(tls('secp384r1'));
+    expect(await shown('reporter of a share', 'TLS 1.3')).toMatchObject([{ owner: null, labels: [] }]);
   });
 });
 

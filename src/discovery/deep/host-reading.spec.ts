@@ -6,6 +6,30 @@ const LOGIN = `host sshd[7]: Accepted publickey for root from 192.0.2.7 port 400
 const times = (line: string, clock: string, ahead = 0) =>
   readKeyUses(line, { clock: new Date(clock), ahead }).map(({ at }) => at);
 
+describe('a login in the log of a host', () => {
+  const said = `Accepted publickey for root from 192.0.2.7 port 1 ssh2: ED25519 ${FINGERPRINT}`;
+  const at = '2026-03-01T10:00:00Z host';
+  it.each([
+    `${at} sshd[7]: ${said}`,
+    `${at} sshd-session[7]: ${said}`,
+    `${at} sshd[7]: ${said} ID ann (serial 7) CA ED25519 ${FINGERPRINT}`,
+    `Mar  1 10:00:00 host sshd[7]: ${said}`,
+  ])('is a whole message of sshd: %s', (line) => {
+    expect(readKeyUses(line, { clock: new Date('2026-03-02T00:00:00Z'), ahead: 0 })).toHaveLength(1);
+  });
+
+  it.each([
+    `${at} sshd[7]: error: kex_exchange_identification: client sent invalid protocol identifier "${said}"`,
+    `${at} sshd[7]: Invalid user ${said}`,
+    `${at} sshd[7]: ${said} and more`,
+    `${at} other[7]: ${said}`,
+    `${at} other[7]: sshd[7]: ${said}`,
+    said,
+  ])('is not what a stranger sent, nor a line of another program: %s', (line) => {
+    expect(readKeyUses(line, { clock: new Date('2026-03-02T00:00:00Z'), ahead: 0 })).toEqual([]);
+  });
+});
+
 describe('the time of a login in the log of a host', () => {
   it.each([
     ['with its zone', `2026-03-01T10:00:00.5+0100 ${LOGIN}`, 0, '2026-03-01T09:00:00.000Z'],

@@ -174,7 +174,12 @@ function timeOf(seconds: string): string | null {
     : null;
 }
 
-const ACCEPTED = /Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})/;
+/**
+ * A whole line about a login, as sshd writes it: time, host, program, message. What a stranger sends is quoted inside of other messages of sshd and must not be
+ * taken for one. The end is that of a login with a certificate.
+ */
+const ACCEPTED =
+  /^(?:[A-Z][a-z]{2} +\d{1,2} [\d:]{8}|\S+) \S+ sshd(?:-session)?\[\d+\]: Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})(?: ID .* \(serial \d+\) CA \S+ SHA256:[A-Za-z0-9+/]{43})?$/;
 const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)/;
 const OLD = /^([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) /;
 const MINUTE_MS = 60_000;

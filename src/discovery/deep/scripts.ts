@@ -109,7 +109,8 @@ const NO_CIPHER = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
 /**
  * Standard input: directories, one a line. Recognizes private keys, with the public half by ssh-keygen and encryption by the cipher in the header; certificates,
  * which are printed whole; and key stores by their first bytes. Of a private key nothing else leaves the host. At most 5,000 files of up to 512 KiB, for 60 seconds.
- * Then the lines of its logs about logins with keys.
+ * Then the lines of its logs about logins with keys: from the journal those that root wrote, since anybody may write under the name of sshd; from files only where
+ * the journal has none.
  */
 export const WALK = `
 LC_ALL=C; export LC_ALL
@@ -157,7 +158,10 @@ find "$@" -xdev -maxdepth 6 \\( -name node_modules -o -name .git -o -name .cache
 done; }
 fi
 soon=; command -v timeout >/dev/null 2>&1 && soon='timeout 20'
-emit logins "$( { $soon journalctl -q -o short-iso --since=-90days -t sshd -t sshd-session; cat /var/log/auth.log.1 /var/log/auth.log /var/log/secure; } 2>/dev/null | grep -a 'Accepted publickey for ' | tail -n 2000)"
+logins() { grep -aE '^([A-Z][a-z][a-z] +[0-9]+ [0-9:]+|[^ ]+) [^ ]+ sshd(-session)?\\[[0-9]+\\]: Accepted publickey for ' | tail -n 2000; }
+found=$($soon journalctl -q -o short-iso --since=-90days -t sshd -t sshd-session _UID=0 2>/dev/null | logins)
+[ -n "$found" ] || found=$(cat /var/log/auth.log.1 /var/log/auth.log /var/log/secure 2>/dev/null | logins)
+emit logins "$found"
 echo end
 `;
 

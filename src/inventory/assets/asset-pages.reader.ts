@@ -52,8 +52,14 @@ export interface ListPart {
   readonly stoppedAt?: Position;
 }
 
-export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.deadline_by AS "deadlineBy", a.state, a.owner, a.labels, a.version, a.component,
+export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.deadline_by AS "deadlineBy", a.state, a.owner, a.labels, a.version,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
+
+/** Of a component, which may be large, a list has what the lifecycle of a key is judged by. */
+const LISTED_COMPONENT = `CASE WHEN a.kind <> 'related-crypto-material' THEN '{}'::json ELSE (
+  SELECT json_build_object('cryptoProperties', json_build_object('relatedCryptoMaterialProperties', json_build_object(
+    'state', left(k.key ->> 'state', 40), 'creationDate', left(k.key ->> 'creationDate', 40), 'activationDate', left(k.key ->> 'activationDate', 40))))
+  FROM (SELECT a.component -> 'cryptoProperties' -> 'relatedCryptoMaterialProperties' AS key) k) END AS component`;
 
 /**
  * Reads pages of assets at a cost that does not grow with the inventory (docs/decisions/0065, 0148): by the order of the list while it meets
@@ -162,7 +168,7 @@ interface Selected {
 }
 
 function selection(list: AssetList, { from, where, count }: Selected): string {
-  const fields = `${fieldsOf(list)}, ${list.order.key}::text AS position`;
+  const fields = `${fieldsOf(list)}, ${LISTED_COMPONENT}, ${list.order.key}::text AS position`;
   return `SELECT ${fields} FROM ${from} a ${whereClause(where)} ${orderBy(list)} LIMIT ${count}`;
 }
 

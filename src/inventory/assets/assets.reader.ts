@@ -96,7 +96,7 @@ export class AssetsReader {
   /** @throws Problem 404 `asset.missing`. */
   async find(id: string): Promise<AssetDetail> {
     const [row] = (await this.reads.db.query(
-      `SELECT ${ASSET_FIELDS}, a.resolved_by AS "resolvedBy", v.verdict
+      `SELECT ${ASSET_FIELDS}, a.component, a.resolved_by AS "resolvedBy", v.verdict
        FROM judged_asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id WHERE a.id = $1`,
       [id],
     )) as (JudgedAsset & { verdict: RiskVerdict | null })[];

@@ -42,13 +42,27 @@ function invalid(): Problem {
 }
 
 const compressed = promisify<Buffer, Buffer>(deflateRaw);
-const expanded = promisify<Buffer, Buffer>(inflateRaw);
+const expanded = (bytes: Buffer) =>
+  promisify<Buffer, object, Buffer>(inflateRaw)(bytes, { maxOutputLength: MAX_REFS_BYTES });
+
+/** Characters of a bom-ref that is kept: a longer one is nothing that somebody links to. */
+const MAX_REF = 1000;
+/** Characters of all bom-refs of a document that are kept; those after them have no links. */
+const MAX_REFS = 32 * 1024 * 1024;
+/** Bytes of the JSON of a document's bom-refs: ids, quotes and escapes included. */
+const MAX_REFS_BYTES = 8 * MAX_REFS;
+
+/** keptRefs returns the bom-refs that links may name. */
+export function keptRefs(refs: readonly [ref: string, id: string][]): [ref: string, id: string][] {
+  let left = MAX_REFS;
+  return refs.filter(([ref]) => ref.length <= MAX_REF && (left -= ref.length) >= 0);
+}
 
 /** Stores which assets the bom-refs of a document stand for; documents of the same content share it. */
 export async function keepRefs(tx: EntityManager, said: Buffer, refs: [ref: string, id: string][]): Promise<void> {
   const known = (await tx.query('SELECT 1 FROM bom_link_refs WHERE said = $1', [said])) as unknown[];
   if (known.length > 0) return;
-  const text = JSON.stringify(refs);
+  const text = JSON.stringify(keptRefs(refs));
   await tx.query('INSERT INTO bom_link_refs (said, refs) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
     said,
     await compressed(Buffer.from(text)),
@@ -56,5 +70,5 @@ export async function keepRefs(tx: EntityManager, said: Buffer, refs: [ref: stri
 }
 
 export async function readRefs(refs: Buffer): Promise<Map<string, string>> {
-  return new Map(JSON.parse((await expanded(refs)).toString()) as [string, string][]);
+  return new Map(keptRefs(JSON.parse((await expanded(refs)).toString()) as [string, string][]));
 }

@@ -31,6 +31,8 @@ export class BomLinkExport {
 }
 
 const MAX_DOCUMENTS = 20;
+/** Links to one asset in an answer. */
+const MAX_LINKS = 1000;
 
 /** The document that a link points to. */
 export interface LinkedDocument {
@@ -65,8 +67,11 @@ interface StoredDocument extends LinkedDocument {
 }
 
 const COLUMNS = `d.id, d.serial_number AS "serialNumber", d.version, i.name AS source, d.format, d.received_at AS "receivedAt",
-  (SELECT max(n.version) FROM inventory_document n WHERE n.serial_number = d.serial_number) AS "newestVersion"`;
+  (SELECT max(n.version) FROM inventory_document n WHERE n.serial_number = d.serial_number AND n.source_id = d.source_id) AS "newestVersion"`;
 const FROM = `FROM inventory_document d JOIN inventory_source i ON i.id = d.source_id`;
+/** A serial number belongs to the source that used it first: a later document of another source cannot take over its links. */
+const OF_FIRST_SOURCE = `d.source_id = (
+  SELECT f.source_id FROM inventory_document f WHERE f.serial_number = d.serial_number ORDER BY f.received_at, f.id LIMIT 1)`;
 const LINKABLE = `d.serial_number ~ '^urn:uuid:' AND d.version > 0`;
 
 /** Follows BOM-Links to documents that were taken in or exported, whatever their version, and to the assets of their elements. */
@@ -80,12 +85,15 @@ export class BomLinksReader {
   /** @throws Problem 400 `bom-link.invalid`, 404 `bom-link.missing`. */
   async resolve(link: string): Promise<Resolved> {
     const { uuid, version, ref } = parseBomLink(link);
+    // Whoever sends an export in again, or another document with its serial number, does not change where its links lead.
+    const own = await this.resolveExport(uuid, version, ref);
+    if (own !== undefined) return own;
     const documents: StoredDocument[] = await this.db.query(
       `SELECT ${COLUMNS}, r.refs ${FROM} LEFT JOIN bom_link_refs r ON r.said = d.said
-       WHERE d.serial_number = $1 AND d.version = $2 ORDER BY d.received_at DESC LIMIT ${MAX_DOCUMENTS}`,
+       WHERE d.serial_number = $1 AND d.version = $2 AND ${OF_FIRST_SOURCE} ORDER BY d.received_at DESC LIMIT ${MAX_DOCUMENTS}`,
       [`urn:uuid:${uuid}`, version],
     );
-    if (documents.length === 0) return this.resolveExport(uuid, version, ref);
+    if (documents.length === 0) throw unresolved('No document has this serial number and version.');
     for (const { refs, ...document } of documents) {
       if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
       const id = refs === null ? undefined : (await readRefs(refs)).get(ref);
@@ -123,17 +131,19 @@ export class BomLinksReader {
     const links: Resolved[] = [];
     for (const { refs, ...document } of documents) {
       const found = refs === null ? [] : [...(await readRefs(refs))].filter(([, target]) => target === id);
-      for (const [ref] of found)
+      for (const [ref] of found.slice(0, MAX_LINKS - links.length))
         links.push({ link: bomLinkOf(document.serialNumber, document.version, ref), document, asset });
     }
     return links;
   }
 
-  private async resolveExport(uuid: string, version: string, ref: string | undefined): Promise<Resolved> {
+  /** The export, or its element, that a link leads to; undefined where the serial number is that of no export. */
+  private async resolveExport(uuid: string, version: string, ref: string | undefined): Promise<Resolved | undefined> {
     const [row] = (await this.db.query('SELECT state FROM bom_link_export WHERE serial = $1', [uuid])) as {
       state: Date;
     }[];
-    if (row === undefined || version !== '1') throw unresolved('No document has this serial number and version.');
+    if (row === undefined) return undefined;
+    if (version !== '1') throw unresolved('No document has this serial number and version.');
     const serialNumber = `urn:uuid:${uuid}`;
     const own = { version, source: 'Sealwright', format: 'CycloneDX 1.6', newestVersion: '1' };
     const document = { id: uuid, serialNumber, receivedAt: row.state, ...own };

@@ -23,12 +23,27 @@ export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   removeMember(component, 'bom-ref');
   removeMember(component, 'evidence');
   removeMember(component, 'components');
+  removeMember(component, 'signature');
+  for (const member of WITH_REFS) removeRefs(component[member]);
   const found: Property[] = [];
   const isHeldBack = holdBackValue(component, found);
   if (blankSecrets(component) > 0 && !isHeldBack) found.push({ name: WITHHELD_PROPERTY, value: 'text' });
   fingerprintOf(component, found);
   if (found.length > 0) addProperties(component, found);
   return { ref, kind: assetKindOf(component), component, occurrences, links: linksOf(component) };
+}
+
+/** Members of a component in which further bom-refs may stand. Ids of one document mean nothing in another, and an export has bom-refs of its own. */
+const WITH_REFS = ['licenses', 'modelCard', 'data', 'pedigree'] as const;
+
+/** Removes bom-refs, and signatures, which would not fit what is left. */
+function removeRefs(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) {
+    removeMember(value as Record<string, unknown>, 'bom-ref');
+    removeMember(value as Record<string, unknown>, 'signature');
+  }
+  for (const member of Object.values(value)) removeRefs(member);
 }
 
 function removeMember(members: Record<string, unknown>, name: string): void {

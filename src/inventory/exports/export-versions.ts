@@ -8,8 +8,8 @@ export const EXPORT_VERSIONS = ['1.6', '1.7'] as const;
 export type ExportVersion = (typeof EXPORT_VERSIONS)[number];
 export const DEFAULT_EXPORT_VERSION: ExportVersion = '1.6';
 
-/** Lines that one turn of the event loop converts: about a millisecond. */
-const LINES_IN_TURN = 100;
+/** Characters that one turn of the event loop converts, about a millisecond, and at least one line. */
+const CHARACTERS_IN_TURN = 64 * 1024;
 
 /**
  * Lines of components in a version: a comma and a JSON text each. Those of 1.6 are sent as they stand; those of 1.7 are converted line by line.
@@ -26,11 +26,13 @@ async function* converted(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   for await (const part of parts) {
     const lines = (rest + decoder.write(part)).split('\n');
     rest = lines.pop() ?? '';
-    for (let at = 0; at < lines.length; at += LINES_IN_TURN) {
-      const text = lines
-        .slice(at, at + LINES_IN_TURN)
-        .map(convertedLine)
-        .join('');
+    for (let at = 0; at < lines.length;) {
+      let text = '';
+      for (let read = 0; at < lines.length && read < CHARACTERS_IN_TURN; at += 1) {
+        const line = lines[at] ?? '';
+        read += line.length;
+        text += convertedLine(line);
+      }
       if (text !== '') yield Buffer.from(text);
       await turn();
     }

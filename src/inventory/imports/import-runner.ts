@@ -1,5 +1,8 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { mayDo } from '../../access/scopes.js';
+import { rightsOf } from '../../auth/rights/credential-rights.js';
+import { isId } from '../../platform/database/new-id.js';
 import { causeOf } from '../../platform/database/database-error.js';
 import { claimDue, backOff, underLease } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
@@ -22,6 +25,10 @@ const MAX_PAUSE_SECONDS = 20;
 const MAX_ATTEMPTS = 5;
 /** Largest import, in bytes, that runs in parallel with an import of another caller. It needs little memory. */
 const SMALL_BYTES = 4 * 1024 * 1024;
+
+type ImportCaller = InventoryImport['order']['caller'];
+/** Callers whose own rights are stored; those of a workload are the rights of whoever trusts it. */
+const WITH_RIGHTS: ReadonlySet<string> = new Set(['user', 'api-key', 'oauth-client']);
 
 type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;
 /** `again`: seconds after which the import is tried again at the earliest. */
@@ -97,8 +104,9 @@ export class ImportRunner implements BeforeApplicationShutdown {
     const renew = () => this.renew(claimed, progress);
     try {
       const outcome = await underLease(RENEW_EVERY_MS, renew, async () => {
+        const caller = await this.callerNow(claimed.order.caller);
         const body = await this.bodies.read(this.db.manager, claimed.id, claimed.bytes);
-        const order = { ...claimed.order, bytes: transferable(body), password: undefined };
+        const order = { ...claimed.order, caller, bytes: transferable(body), password: undefined };
         return this.threads.take(order, (now) => (progress = now));
       });
       return { outcome };
@@ -110,6 +118,15 @@ export class ImportRunner implements BeforeApplicationShutdown {
       );
       return { again: error instanceof Problem ? (error.retryAfter ?? 0) : 0 };
     }
+  }
+
+  /** The caller of an import with the rights of now: what waits ends with them. @throws Problem 403 `import.rights-ended` */
+  private async callerNow(caller: ImportCaller): Promise<ImportCaller> {
+    const giver = WITH_RIGHTS.has(caller.kind) ? caller.id : caller.ownerId;
+    if (caller.kind === 'system' || !isId(giver)) return caller;
+    const rights = await rightsOf(this.db.manager, giver);
+    if (rights === undefined || !mayDo(rights, 'inventory:report')) throw rightsEnded(caller);
+    return { ...caller, mayWrite: (caller.mayWrite ?? true) && mayDo(rights, 'inventory:write') };
   }
 
   private async renew({ id, attempts }: Claimed, { phase, done, total }: IngestProgress): Promise<void> {
@@ -141,6 +158,11 @@ export class ImportRunner implements BeforeApplicationShutdown {
       if (changed > 0 && over) await this.bodies.forget(tx, id);
     });
   }
+}
+
+function rightsEnded({ name }: ImportCaller): Problem {
+  const detail = `${name} may not report any more, so the document was not taken in. Send it again with another key.`;
+  return new Problem('forbidden', 'import.rights-ended', detail);
 }
 
 function plain({ kind, code, message, errors }: Problem) {

@@ -18,8 +18,8 @@ import { InventoryImport } from './inventory-import.entity.js';
 
 /** Documents that wait or run, over all callers: their bodies lie in the database. */
 const MAX_OPEN = 200;
-/** Of these, how many one caller may have. */
-const MAX_OPEN_PER_CALLER = 50;
+/** Of these, how many one owner may have with all their credentials, and each sensor. */
+const MAX_OPEN_PER_OWNER = 50;
 const OPERATION = 'inventory.import';
 const SLICE = 4 * 1024 * 1024;
 
@@ -61,7 +61,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     const made = await this.db.transaction(async (tx) => {
       const earlier = await this.keys.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      const place = await this.nextTurn(tx, callerId);
+      const place = await this.nextTurn(tx, caller);
       const order = {
         kind: bodyKindOf(body),
         mode,
@@ -120,20 +120,26 @@ export class ImportsService implements BeforeApplicationShutdown {
    * Returns the turn of another import of this caller: after their last one, and not before the imports whose turn it is now, so that callers
    * take turns (start-time fair queueing). Throws Problem 429 `ingest.busy` when the queue, or their part of it, is full.
    */
-  private async nextTurn(tx: EntityManager, callerId: string): Promise<number> {
+  private async nextTurn(tx: EntityManager, { id, ownerId }: Caller): Promise<number> {
     const [{ count, own, present, last } = NO_QUEUE]: Queue[] = await tx.query(
-      `SELECT count(*)::int AS count, count(*) FILTER (WHERE "order" -> 'caller' ->> 'id' = $1)::int AS own,
-         min(turn) AS present, max(turn) FILTER (WHERE "order" -> 'caller' ->> 'id' = $1) AS last
-       FROM inventory_import WHERE ended_at IS NULL`,
-      [callerId],
+      `WITH open AS (
+         SELECT turn, CASE WHEN EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id::text = i."order" -> 'caller' ->> 'id')
+           THEN i."order" -> 'caller' ->> 'id' ELSE owner_id END AS share
+         FROM inventory_import i WHERE ended_at IS NULL),
+       own AS (SELECT CASE WHEN EXISTS (SELECT FROM sensor_api_key WHERE api_key_id::text = $1) THEN $1 ELSE $2 END AS share)
+       SELECT count(open.turn)::int AS count, count(*) FILTER (WHERE open.share = own.share)::int AS own,
+         min(turn) AS present, max(turn) FILTER (WHERE open.share = own.share) AS last
+       FROM own LEFT JOIN open ON true`,
+      [id, ownerId],
     );
-    if (count >= MAX_OPEN) throw busy('The import queue is full.');
-    if (own >= MAX_OPEN_PER_CALLER) throw busy(`You have ${own} imports in the queue, which is the limit.`);
+    if (own >= MAX_OPEN_PER_OWNER) throw busy(`You have ${own} imports in the queue, which is the limit.`);
+    // Who has none in the queue is not kept out by others.
+    if (count >= MAX_OPEN && own > 0) throw busy('The import queue is full.');
     return Math.max(present ?? 0, (last ?? -1) + 1);
   }
 }
 
-/** Imports that have not ended: all of them and those of one caller, the smallest turn, and the caller's largest. */
+/** Imports that have not ended: all of them and those of one owner or sensor, the smallest turn, and the largest of the owner or sensor. */
 interface Queue {
   readonly count: number;
   readonly own: number;

@@ -40,7 +40,11 @@ const documents = new DocumentIngest(
   new AuditService(db, new Cursors(config), new AuditSeals(config)),
   new IdempotencyKeys(db),
   new RuleBook(db),
-  { mergeLock: workerData as string, maxAssets: config.reporterMaxAssets },
+  {
+    mergeLock: workerData as string,
+    maxAssets: config.reporterMaxAssets,
+    mergeMs: config.ingestStallSeconds * 1000,
+  },
 );
 
 async function reply({ job, order, confirmedUntil, derivations }: IngestMessage): Promise<IngestReply> {

@@ -62,6 +62,18 @@ export function arrivalsOf(
   });
 }
 
+/**
+ * The same arrival under a name that contains its reporter, for a document that names no source and whose bytes somebody else has sent before: certificates and published
+ * documents are known to many. Undefined for documents that name their source.
+ */
+export function underOwnName(arrival: Arrival): Arrival | undefined {
+  const { order, document, digest, source } = arrival;
+  const isUnnamed = document.whole && order.source === undefined && document.source === undefined;
+  if (!isUnnamed || source.name !== defaultSource(order, document, digest)) return undefined;
+  const name = `${order.caller.kind}:${order.caller.id}/${source.name}`;
+  return { ...arrival, source: { id: hashId('source', name), name } };
+}
+
 /** A time of the future is replaced by now: it would make every later document of the source an older one. */
 function asOf(document: CheckedDocument, now: Date): CheckedDocument {
   const time = instant(document.time);

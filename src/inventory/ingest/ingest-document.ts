@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/entries/audit.service.js';
 import { advisoryLock, confirmRead } from '../../platform/database/statements.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
 import {
   type IdempotencyKeys,
@@ -15,7 +16,7 @@ import { readBody, contentDigest } from '../readers/body-reader.js';
 import { SENSOR_SCAN } from '../readers/sensor-scan-reader.js';
 import { editionOf } from '../risk-rules/reclassifier.js';
 import type { RuleBook } from '../risk/rule-book.js';
-import { type Arrival, arrivalsOf } from './arrivals.js';
+import { type Arrival, arrivalsOf, underOwnName } from './arrivals.js';
 import { recordAssetEvents } from './asset-alert-events.js';
 import { RowWriter } from './asset-rows.js';
 import { DocumentAssets } from './document-assets.js';
@@ -104,15 +105,15 @@ class RulesChanged extends Error {}
  */
 export class DocumentIngest {
   /**
-   * @param limits `mergeLock`: name of an advisory lock, of the documents that threads of this process store, one at a time is merged; `maxAssets`: of the
-   *   sources of a caller who may only report
+   * @param limits `mergeLock`: name of an advisory lock, under which the threads of this process merge one document at a time; `mergeMs`: longest time for a
+   *   statement under that lock; `maxAssets`: of the sources of a caller who may only report
    */
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly keys: IdempotencyKeys,
     private readonly book: RuleBook,
-    private readonly limits: { readonly mergeLock: string; readonly maxAssets: number },
+    private readonly limits: { readonly mergeLock: string; readonly mergeMs: number; readonly maxAssets: number },
   ) {}
 
   /**
@@ -120,7 +121,7 @@ export class DocumentIngest {
    * @throws Problem when the body cannot be read or is refused.
    */
   async ingest(order: IngestOrder, confirmedUntil: Date | undefined, onProgress: OnProgress): Promise<IngestOutcome> {
-    const arrivals = this.parse(order);
+    const arrivals = await Promise.all(this.parse(order).map((arrival) => this.underOwnName(arrival)));
     // A body of several documents is refused before any of them is stored.
     if (arrivals.length > 1)
       for (const { source } of arrivals) await knownSource(this.db.manager, source, order.caller);
@@ -132,6 +133,19 @@ export class DocumentIngest {
           (await this.ingestNew(arrival, onProgress)),
       );
     return together(outcomes);
+  }
+
+  /** Who sends bytes that somebody else has sent before has a source of their own. */
+  private async underOwnName(arrival: Arrival): Promise<Arrival> {
+    const own = underOwnName(arrival);
+    if (own === undefined) return arrival;
+    try {
+      await knownSource(this.db.manager, arrival.source, arrival.order.caller);
+      return arrival;
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'source.owned') return own;
+      throw error;
+    }
   }
 
   private async ingestNew(arrival: Arrival, onProgress: OnProgress): Promise<IngestOutcome> {
@@ -240,7 +254,9 @@ export class DocumentIngest {
     onProgress({ phase: 'MERGING', done: draft.received, total: draft.received });
     const { whole } = draft;
     const describer = { sourceId: source.id, owner: before.owner, mayWrite };
-    const merged = await merge(tx, { ...describer, isKnown, whole, scope: scopeOf(draft, before), edition }, staged);
+    const scope = scopeOf(draft, before);
+    const limitMs = this.mergeLimitMs(draft.received);
+    const merged = await merge(tx, { ...describer, isKnown, whole, scope, edition, limitMs }, staged);
     draft.warnings.push(...foreignRemarks(merged.foreign));
     await keepSourceNames(
       tx,
@@ -250,6 +266,11 @@ export class DocumentIngest {
     );
     await recordMerge(tx, intake, since);
     return { staged, isKnown, ...merged };
+  }
+
+  /** A tenth of a millisecond more for each asset. */
+  private mergeLimitMs(received: number): number {
+    return this.limits.mergeMs + received / 10;
   }
 
   private async count(

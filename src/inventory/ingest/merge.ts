@@ -1,5 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { uuidArray } from '../../platform/database/copy/copy-rows.js';
+import { sqlState } from '../../platform/database/database-error.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { stateOf } from '../model/asset-kind.js';
 import { deadlineByIn, FACTS, verdictFactsIn } from '../model/risk-verdict.js';
 import { lockVerdictsShared } from '../risk/rule-book.js';
@@ -12,6 +14,9 @@ import type { KnownSource } from './source-owner.js';
 import { countForeign, describeAssets, type Describer, describerValues, MAY_DESCRIBE } from './asset-describers.js';
 import { keepFormerNames } from './source-names.js';
 
+const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, component, content';
+/** SQLSTATE of a statement that reached its time limit. */
+const QUERY_CANCELED = '57014';
 /** Columns of `stage_changed`: what is counted of an asset. */
 const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
@@ -43,13 +48,39 @@ export interface MergeOrder extends Describer {
   readonly scope: PlaceScope;
   /** Of the rules that judged. */
   readonly edition: string;
+  /** Longest time for one statement of the merge, in milliseconds. */
+  readonly limitMs: number;
 }
 
 /** Brings the staging tables into the inventory, set by set. What is there already and unchanged costs a look-up and no write. */
 export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged): Promise<Merged> {
-  await lockVerdictsShared(tx);
-  await writeVerdicts(tx, staged.verdicts, order.edition);
-  return staged.differs ? mergeChanges(tx, order, staged) : { updated: 0, changed: 0, successions: [], foreign: 0 };
+  await limitMerge(tx, order.limitMs);
+  try {
+    await lockVerdictsShared(tx);
+    await writeVerdicts(tx, staged.verdicts, order.edition);
+    return staged.differs
+      ? await mergeChanges(tx, order, staged)
+      : { updated: 0, changed: 0, successions: [], foreign: 0 };
+  } catch (error) {
+    throw sqlState(error) === QUERY_CANCELED ? tooCostlyToMerge(order.limitMs) : error;
+  }
+}
+
+/**
+ * Limits each statement of a merge: others wait for its lock for at most 60 seconds. A row that somebody else has locked is given up sooner, and the call may be
+ * repeated: that is not the fault of the document.
+ */
+async function limitMerge(tx: EntityManager, limitMs: number): Promise<void> {
+  await tx.query(
+    `SET LOCAL statement_timeout = ${Math.ceil(limitMs)}; SET LOCAL lock_timeout = ${Math.ceil(limitMs / 2)}`,
+  );
+}
+
+function tooCostlyToMerge(limitMs: number): Problem {
+  const detail = `takes longer than ${Math.round(limitMs / 1000)} seconds to merge; send it in parts`;
+  return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
+    errors: [{ pointer: '', detail }],
+  });
 }
 
 export async function writeVerdicts(
@@ -79,7 +110,7 @@ async function mergeChanges(tx: EntityManager, order: MergeOrder, staged: Staged
   const placed = order.isKnown ? await mergePlaces(tx, order, staged.placed) : [];
   await updateStates(tx);
   const successions = await successionsOf(tx, order.sourceId, placed);
-  await inherit(tx, successions, staged.created);
+  await inherit(tx, successions, staged.created, order);
   return { updated, changed: await countChanged(tx), successions, foreign };
 }
 
@@ -136,12 +167,19 @@ async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<Pl
   )) as PlacedAsset[];
 }
 
+/** Each context of the source is compared by hash, once for each length that a start has: contexts times starts would be the square of a document. */
+const COVERED = `
+  start AS MATERIALIZED (SELECT DISTINCT start FROM unnest($2::text[]) AS start),
+  covered AS MATERIALIZED (
+    SELECT DISTINCT c.context FROM (SELECT DISTINCT context FROM asset_occurrence WHERE source_id = $1 AND context IS NOT NULL) c
+    CROSS JOIN (SELECT DISTINCT length(start) AS length FROM start) l JOIN start ON start.start = left(c.context, l.length)),`;
+
 async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: PlaceScope): Promise<void> {
   const starts = own ?? others;
-  const within = 'EXISTS (SELECT FROM unnest($2::text[]) AS start WHERE starts_with(o.context, start))';
+  const within = 'EXISTS (SELECT FROM covered c WHERE c.context = o.context)';
   const scope = own !== undefined ? `AND ${within}` : others.length > 0 ? `AND NOT ${within}` : '';
   await tx.query(
-    `WITH gone AS (
+    `WITH ${scope === '' ? '' : COVERED} gone AS (
        UPDATE asset_occurrence o SET missed = missed + 1
        WHERE o.source_id = $1 ${scope} AND NOT EXISTS (SELECT FROM stage_place s WHERE s.asset_id = o.asset_id AND s.id = o.id)
        RETURNING o.asset_id)
@@ -183,14 +221,29 @@ async function updateStates(tx: EntityManager): Promise<void> {
   );
 }
 
-/** Owner, labels and the day on which it was first seen go to a new asset that takes the place of another one. */
-async function inherit(tx: EntityManager, successions: readonly Succession[], created: NewAssets): Promise<void> {
+/**
+ * Owner, labels and the day on which it was first seen go to a new asset that takes the place of another one. Of a reporter without `inventory:write` only where
+ * the former one was shown by their sources alone: people gave these labels to an asset that others share.
+ */
+async function inherit(
+  tx: EntityManager,
+  successions: readonly Succession[],
+  created: NewAssets,
+  { owner, mayWrite }: Describer,
+): Promise<void> {
   const pairs = successions.flatMap(({ ids, former }) =>
     ids.filter((id) => created.has(id)).map((id) => ({ id, former })),
   );
   if (pairs.length === 0) return;
-  const values = [uuidArray(pairs.map(({ id }) => id)), uuidArray(pairs.map(({ former }) => former))];
-  const heirs = 'unnest($1::uuid[], $2::uuid[]) AS s (id, former) JOIN asset f ON f.id = s.former';
+  const values = [
+    uuidArray(pairs.map(({ id }) => id)),
+    uuidArray(pairs.map(({ former }) => former)),
+    mayWrite ? null : owner,
+  ];
+  const shared = `SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
+    WHERE o.asset_id = u.former AND i.owner IS DISTINCT FROM $3`;
+  const heirs = `(SELECT * FROM unnest($1::uuid[], $2::uuid[]) AS u (id, former) WHERE $3::text IS NULL OR NOT EXISTS (${shared})) s
+    JOIN asset f ON f.id = s.former`;
   await tx.query(
     `INSERT INTO stage_changed (${COUNTED}) SELECT ${COUNTED_NOW} JOIN (${heirs}) ON s.id = a.id WHERE f.owner IS NOT NULL ON CONFLICT DO NOTHING`,
     values,
@@ -242,6 +295,7 @@ export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgai
 export function scopeOf({ replaces }: DraftHead, { toolContexts }: KnownSource): PlaceScope {
   if (replaces === undefined) return { own: undefined, others: toolContexts };
   // Contexts of the version before, unless a document of the source has used the same start since.
-  const former = replaces.former.filter((start) => !toolContexts.includes(start));
+  const used = new Set(toolContexts);
+  const former = replaces.former.filter((start) => !used.has(start));
   return { own: [...new Set([...replaces.contexts, ...former])], others: [] };
 }

@@ -42,17 +42,16 @@ export async function knownSource(
   stored?: StoredSource,
 ): Promise<KnownSource> {
   const row = stored ?? (await storedSource(tx, source.id));
-  const toolContexts = row?.contexts ?? [];
   const self = await principalOf(tx, reporter);
   // What the service scans itself is its own, also where somebody reported it before.
-  if (reporter.kind === 'system') return { owner: self, toolContexts, notes: [] };
+  if (reporter.kind === 'system') return keptBy(self, row);
   const named = OF_SOMEBODY.exec(source.name)?.[1];
   assertPlain(source.name, row, named);
   const owner = named ?? row?.owner ?? self;
-  const keep = (kept: string, notes: readonly Remark[] = []) => ({ owner: kept, toolContexts, notes });
+  const keep = (kept: string) => ({ owner: kept, toolContexts: row?.contexts ?? [], notes: [] });
   if (owner === self || owner === `${reporter.kind}:${reporter.id}`) return keep(self);
   const holder = await holderOf(tx, owner);
-  if (holder === undefined && named === undefined) return keep(self, [TAKEN_OVER]);
+  if (holder === undefined && named === undefined) return { ...keptBy(self, row), notes: [TAKEN_OVER] };
   return keep(holder === undefined || holder === self ? self : assertMayWrite(reporter, holder));
 }
 
@@ -62,6 +61,11 @@ function assertPlain(name: string, known: StoredSource | undefined, owner: strin
   if (fault === undefined || known !== undefined || owner !== undefined) return;
   const detail = `The name of the source, "${truncate(name, 100)}", ${fault}. Report under another name (?source=).`;
   throw new Problem('refused', 'source.name', detail);
+}
+
+/** A new owner is not bound to what single tools of the former one reported: the next whole document replaces it. */
+function keptBy(self: string, row: StoredSource | undefined): KnownSource {
+  return { owner: self, toolContexts: row?.owner === self ? (row.contexts ?? []) : [], notes: [] };
 }
 
 function assertMayWrite(reporter: Reporter, owner: string): string {

@@ -8,6 +8,11 @@ import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;
+/** Characters of the name of a suite or a group: what is longer is none, and a verdict is stored for each set of names. */
+const MAX_SUITE_LENGTH = 200;
+/** The version of a known protocol that no rule knows. Each text would have a verdict of its own, although all are judged alike. */
+const OTHER_VERSION = 'other';
+const MAX_VERSION_LENGTH = 40;
 const MAX_PROTOCOL_NAME_LENGTH = 100;
 
 /** The facts that a protocol declares. */
@@ -59,7 +64,10 @@ function additionTo(name: string, protocol: string): string {
 }
 
 function texts(values: readonly unknown[]): string[] {
-  return values.filter((value) => typeof value === 'string').slice(0, MAX_SUITES);
+  return values
+    .filter((value) => typeof value === 'string')
+    .slice(0, MAX_SUITES)
+    .map((text) => truncate(text, MAX_SUITE_LENGTH));
 }
 
 /** The facts of a protocol that rules use, with the algorithms that it refers to. */
@@ -82,7 +90,7 @@ export function protocolFacts(declared: DeclaredProtocol, referred: readonly Alg
   const quality = isMixed ? ['mixed-exchange'] : [];
   if (ingredients.length === 0 && !isKnownVersion(type, version)) quality.push('unknown-algorithm');
   return {
-    protocol: { type, version, suites, kePq: exchangeHolds(declared, exchanges) },
+    protocol: { type, version: judgedVersion(type, version), suites, kePq: exchangeHolds(declared, exchanges) },
     // A peer that knows no post-quantum group gets a classical one, and one finding says so.
     ingredients: isMixed ? ingredients.filter((use) => !isExchange(use) || isPostQuantum(use)) : ingredients,
     quality,
@@ -117,6 +125,11 @@ const VERSIONS: Readonly<Record<string, RegExp>> = {
 function isKnownVersion(type: string, version: string | null): boolean {
   const known = VERSIONS[type];
   return known !== undefined && (version === null || known.test(version));
+}
+
+function judgedVersion(type: string, version: string | null): string | null {
+  if (version === null || isKnownVersion(type, version)) return version;
+  return VERSIONS[type] === undefined ? truncate(version, MAX_VERSION_LENGTH) : OTHER_VERSION;
 }
 
 function versionOf(type: string, given: string | undefined, name: string): string | null {

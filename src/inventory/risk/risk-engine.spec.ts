@@ -30,6 +30,36 @@ const protocol = (type: string, version: string | undefined, suites: string[] = 
     type,
   );
 
+describe('the facts of a protocol that are stored', () => {
+  const subject = (version: string, suites: string[] = []) => {
+    const cryptoProperties = {
+      protocolProperties: { type: 'tls', version, cipherSuites: suites.map((name) => ({ name })) },
+    };
+    const component = {
+      type: 'cryptographic-asset',
+      name: 'TLS',
+      cryptoProperties: { assetType: 'protocol', ...cryptoProperties },
+    };
+    const asset = {
+      id: 'a',
+      kind: 'protocol',
+      name: 'TLS',
+      traits: traitsOf('protocol', component as CdxComponent),
+      edges: [],
+    } as const;
+    return JSON.stringify(new SubjectReader(new AssetGraph([asset])).read(asset).subject);
+  };
+
+  it('are the same for all versions that no rule knows', () => {
+    expect(subject('7.1')).toBe(subject('91.44'));
+    expect(subject('1.2')).not.toBe(subject('1.3'));
+  });
+
+  it('do not grow with the names of suites', () => {
+    expect(subject('1.2', ['x'.repeat(1_000_000)]).length).toBeLessThan(1000);
+  });
+});
+
 describe('verdicts of algorithms by their names and facts', () => {
   it.each([
     ['RSA-1024', {}, 'CRITICAL', 'Q-RSA-ANY-LT2048'],

@@ -33,6 +33,8 @@ const MAX_CONTEXTS = 20;
 const MAX_CONTEXT_LENGTH = 500;
 /** More would fill the entry of the sign-in, so that streams to a SIEM leave its other facts out. */
 const MAX_CONTEXT_CHARACTERS = 2000;
+/** A time of authentication that is later is none. */
+const MAX_SKEW_MS = 10 * 60_000;
 /** Maximum nesting of claims: deeper ones cannot be written as JSON. */
 const MAX_CLAIM_DEPTH = 32;
 /** Names of RFC 8176 have 3 to 6 characters. */

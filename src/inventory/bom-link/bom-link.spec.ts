@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { keptRefs } from './bom-link.js';
+
+it('links name bom-refs of at most 1,000 characters, and of a document no more than 32 million characters of them', () => {
+  const ref = 'r'.repeat(1000);
+  expect(
+    keptRefs([
+      [ref, 'a'],
+      [`${ref}r`, 'b'],
+      ['c', 'c'],
+    ]).map(([, id]) => id),
+  ).toEqual(['a', 'c']);
+  const many = Array.from({ length: 40_000 }, (_, i): [string, string] => [ref, String(i)]);
+  expect(keptRefs(many)).toHaveLength(Math.floor((32 * 1024 * 1024) / 1000));
+});

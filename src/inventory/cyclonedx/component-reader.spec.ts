@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import type { CdxComponent } from '../model/document.js';
+import { assetOf } from './component-reader.js';
+
+it('a component keeps no bom-ref and no signature of its document, at whatever depth', () => {
+  const inner = (name: string) => ({ type: 'library', name, 'bom-ref': 'theirs', signature: { value: 'AAAA' } });
+  const component = {
+    ...inner('outer'),
+    licenses: [{ license: { id: 'MIT', 'bom-ref': 'theirs' } }],
+    modelCard: { 'bom-ref': 'theirs' },
+    data: [{ type: 'dataset', 'bom-ref': 'theirs' }],
+    pedigree: { ancestors: [{ ...inner('older'), components: [inner('oldest')] }] },
+  };
+  const text = JSON.stringify(assetOf(component as unknown as CdxComponent, 'theirs').component);
+  expect(text).not.toMatch(/theirs|AAAA/);
+  expect(text).toMatch(/MIT.*oldest/);
+});
