@@ -61,13 +61,14 @@ it('what has been over for long is forgotten, what is not over is not, and of ea
   );
   // Whoever made the database may have looked within the last hour.
   await stage.sql('DELETE FROM job_lease');
-  await stage.start({ role: 'worker' });
+  const worker = await stage.start({ role: 'worker' });
   const counts = () => Promise.all(['mail_message', 'sensor_command', 'webhook_delivery', 'schedule_run'].map(count));
   await until('something old is forgotten in each table', 30, async () => {
     const [mails = 0, commands = 0, deliveries = 0, runs = 0] = await counts();
     return mails < 3 && commands < 3 && deliveries < 3 && runs < 150;
   });
   expect(await counts()).toEqual([2, 2, 2, 100]);
+  await worker.kill();
 });
 
 it('what the operator does not keep for ever goes after its days, and what is in use stays', async () => {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { StreamDestination } from '../../platform/config/stream-destinations.js';
-import { claimDue } from '../../platform/jobs/claim.js';
+import { type ClaimedRow, dueRowsOf, WorkQueue } from '../../platform/work/work-queue.js';
 import { AuditService } from '../entries/audit.service.js';
 
 /** How far a receiver of the audit log has got. The process that sends holds the row by its lease and its fence. */
@@ -38,9 +38,7 @@ export class AuditStream {
   createdAt: Date;
 }
 
-export interface StreamClaim {
-  readonly id: string;
-  readonly fence: string;
+export interface StreamClaim extends ClaimedRow {
   /** Number of the first leaf that is not acknowledged. */
   readonly position: string;
   readonly failures: number;
@@ -65,16 +63,31 @@ export class StreamLost extends Error {
   }
 }
 
-const LEASE = `clock_timestamp() + interval '15 seconds'`;
+const QUEUE = {
+  table: 'audit_stream',
+  attempt: 'fence',
+  dueAt: 'due_at',
+  open: 'true',
+  columns: 't.position, t.failures',
+  leaseSeconds: 15,
+  firstPauseSeconds: 1,
+  longestPauseSeconds: 60,
+};
+/** Streams that no process sends. */
+export const DUE_STREAM = dueRowsOf(QUEUE);
 const OPERATOR = { kind: 'system', id: 'audit-stream', name: 'audit stream' } as const;
 
 /** The cursors of the streams. What a process writes counts only while its claim is the newest. */
 @Injectable()
 export class AuditStreamRepository {
+  private readonly queue: WorkQueue<StreamClaim>;
+
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-  ) {}
+  ) {
+    this.queue = new WorkQueue(db, QUEUE);
+  }
 
   /** Gives a destination that has none a cursor: at the end of the log, or at its beginning. */
   async begin({ name, kind, url, format, from }: StreamDestination): Promise<void> {
@@ -95,39 +108,27 @@ export class AuditStreamRepository {
   }
 
   claim(names: readonly string[], limit: number): Promise<StreamClaim[]> {
-    return claimDue<StreamClaim>(
-      this.db,
-      {
-        table: 'audit_stream',
-        where: 't.id = ANY($1::text[]) AND t.due_at <= clock_timestamp()',
-        order: 't.due_at',
-        limit,
-        set: `fence = t.fence + 1, due_at = ${LEASE}`,
-        returning: 't.id, t.fence, t.position, t.failures',
-      },
-      [names],
-    );
+    return this.queue.claim(limit, 't.id = ANY($1::text[])', [names]);
   }
 
   /** Rejects with StreamLost when another process has claimed the stream since. */
   async renew(claim: StreamClaim): Promise<void> {
-    await this.set(claim, `due_at = ${LEASE}`);
+    assertOurs(await this.queue.renew(claim));
   }
 
   /** Records that the receiver has everything before this number. */
   async advance(claim: StreamClaim, position: number): Promise<void> {
     const success = `failures = 0, last_error = NULL, last_success_at = clock_timestamp()`;
-    await this.set(claim, `position = greatest(position, $3), ${success}`, position);
+    assertOurs(await this.queue.write(claim, `position = greatest(position, $3), ${success}`, [position]));
   }
 
   /** Another process may send at once. */
   async release(claim: StreamClaim): Promise<void> {
-    await this.set(claim, 'due_at = clock_timestamp()');
+    assertOurs(await this.queue.postpone(claim, 0));
   }
 
   async failed(claim: StreamClaim, reason: string, pauseSeconds: number): Promise<void> {
-    const due = `due_at = clock_timestamp() + make_interval(secs => $4)`;
-    await this.set(claim, `${due}, failures = failures + 1, last_error = $3`, reason, pauseSeconds);
+    assertOurs(await this.queue.postpone(claim, pauseSeconds, 'failures = failures + 1, last_error = $3', reason));
   }
 
   async states(names: readonly string[]): Promise<StreamState[]> {
@@ -141,12 +142,8 @@ export class AuditStreamRepository {
       [names],
     );
   }
+}
 
-  private async set({ id, fence }: StreamClaim, change: string, ...values: unknown[]): Promise<void> {
-    const [, affected]: [unknown, number] = await this.db.query(
-      `UPDATE audit_stream SET ${change} WHERE id = $1 AND fence = $2`,
-      [id, fence, ...values],
-    );
-    if (affected !== 1) throw new StreamLost();
-  }
+function assertOurs(isOurs: boolean): void {
+  if (!isOurs) throw new StreamLost();
 }

@@ -9,7 +9,7 @@ import { oneLine } from '../../platform/text/truncate.js';
 import { Background } from '../../platform/work/background.js';
 import { LeafRowsReader } from '../log/log-leaf.js';
 import { LogKeys } from '../log/log-keys.js';
-import { AuditStreamRepository, type StreamClaim, StreamLost } from './audit-stream.repository.js';
+import { AuditStreamRepository, DUE_STREAM, type StreamClaim, StreamLost } from './audit-stream.repository.js';
 import { type StreamedLeaf, streamedLeaf } from './formats/streamed-leaf.js';
 import { HttpsSender } from './https-sender.js';
 import { ReceiverRefused, type StreamSender } from './stream-sender.js';
@@ -56,7 +56,8 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
   @Background({
     name: 'audit-streams',
     scope: 'process',
-    every: LOOK_EVERY_MS,
+    first: 0,
+    due: DUE_STREAM,
     when: ({ auditStreams }) => auditStreams.length > 0,
   })
   fill(): Promise<void> {

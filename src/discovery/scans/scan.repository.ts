@@ -8,7 +8,8 @@ import { Problem, missing } from '../../platform/errors/problem.js';
 import { Inbox } from '../../platform/inbox/inbox.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { ScheduledRuns } from '../../platform/schedules/schedule-targets.js';
-import { claimDue, WORKER_ID } from '../../platform/jobs/claim.js';
+import { WORKER_ID } from '../../platform/jobs/claim.js';
+import { dueRowsOf, WorkQueue } from '../../platform/work/work-queue.js';
 import { type OpenPort, type ProbeResult, ScanResult } from '../model/scan-result.entity.js';
 import { DISCOVERY_QUEUE, Scan, type ScanStatus, scanStatusesBefore, ScanScope } from '../model/scan.entity.js';
 import type { PlannedScan } from './scan-planner.js';
@@ -21,27 +22,36 @@ export interface ScanOrigin {
   readonly runId?: string;
 }
 
-const LEASE = `interval '30 seconds'`;
-/** Scans that wait, or whose worker has not renewed its lease. */
-export const DUE_SCAN = {
+const QUEUE = {
   table: 'scan',
-  where: `status IN (${scanStatusesBefore('RUNNING')
-    .map((status) => `'${status}'`)
-    .join(', ')}) AND (status = 'QUEUED' OR sweep_at <= now())`,
+  attempt: 'attempt',
+  dueAt: 'sweep_at',
+  open: `status IN ('QUEUED', 'RUNNING')`,
   order: 'id',
+  columns: 't.worker',
+  begin: `status = 'RUNNING', worker = '${WORKER_ID}', started_at = coalesce(started_at, now())`,
+  leaseSeconds: 30,
+  firstPauseSeconds: 0,
+  longestPauseSeconds: 0,
 };
+/** Scans that wait, or whose worker has not renewed its lease. */
+export const DUE_SCAN = dueRowsOf(QUEUE);
 const SYSTEM = { kind: 'system', id: 'discovery', name: 'discovery' } as const;
 
 /** Reads and writes scans. Each write of a worker names its attempt: one that lost the scan to another worker, or to a cancellation, writes nothing. */
 @Injectable()
 export class ScanRepository {
+  private readonly queue: WorkQueue<Pick<Scan, 'id' | 'attempt' | 'worker'>>;
+
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly inbox: Inbox,
     private readonly outbox: Outbox,
     private readonly runs: ScheduledRuns,
-  ) {}
+  ) {
+    this.queue = new WorkQueue(db, QUEUE);
+  }
 
   /** Records a scan with its audit entry and the signal for a worker. */
   async insert(tx: EntityManager, id: string, planned: PlannedScan, origin: ScanOrigin): Promise<void> {
@@ -67,16 +77,7 @@ export class ScanRepository {
 
   /** Claims due scans. */
   async claim(max: number): Promise<Scan[]> {
-    const rows = await claimDue<Pick<Scan, 'id'>>(
-      this.db,
-      {
-        ...DUE_SCAN,
-        limit: max,
-        set: `status = 'RUNNING', attempt = attempt + 1, worker = $1, sweep_at = now() + ${LEASE}, started_at = coalesce(started_at, now())`,
-        returning: 't.id',
-      },
-      [WORKER_ID],
-    );
+    const rows = await this.queue.claim(max);
     const scans = await Promise.all(rows.map(({ id }) => this.db.manager.findOneByOrFail(Scan, { id })));
     return scans.filter(({ worker }) => worker === WORKER_ID);
   }
@@ -84,11 +85,8 @@ export class ScanRepository {
   /** Renews the lease, and records the cursor with the open ports before it. False when the scan is not this attempt's any more. */
   checkpoint(scan: Scan, cursor: number, openPorts: readonly OpenPort[]): Promise<boolean> {
     return this.db.transaction(async (tx) => {
-      const [, kept]: [unknown, number] = await tx.query(
-        `UPDATE scan SET cursor = greatest(cursor, $4), sweep_at = now() + ${LEASE} WHERE id = $1 AND attempt = $2 AND worker = $3 AND status = 'RUNNING'`,
-        [scan.id, scan.attempt, WORKER_ID, cursor],
-      );
-      if (kept === 0 || openPorts.length === 0) return kept > 0;
+      const isOurs = await this.queue.write(scan, `cursor = greatest(cursor, $3), ${this.queue.lease}`, [cursor], tx);
+      if (!isOurs || openPorts.length === 0) return isOurs;
       const protocol = scan.kind === 'tls-network' ? 'tls' : 'ssh';
       const rows = openPorts.map((openPort) => ({ id: newId(), scan_id: scan.id, ...openPort, protocol }));
       const { from, values } = columns(rows, {
@@ -137,11 +135,9 @@ export class ScanRepository {
   /** Ends a scan, and the run of its schedule with it. False when it was cancelled, or is another worker's, by now. */
   async finish(scan: Scan, status: Extract<ScanStatus, 'DONE' | 'FAILED'>): Promise<boolean> {
     return await this.db.transaction(async (tx) => {
-      const [, moved]: [unknown, number] = await tx.query(
-        `UPDATE scan SET status = $4, failure_code = CASE WHEN $4 = 'FAILED' THEN 'scan.worker-lost' END, worker = NULL, finished_at = now() WHERE id = $1 AND attempt = $2 AND worker = $3 AND status = ANY($5)`,
-        [scan.id, scan.attempt, WORKER_ID, status, scanStatusesBefore(status)],
-      );
-      if (moved === 0) return false;
+      const failure = `failure_code = CASE WHEN $3 = 'FAILED' THEN 'scan.worker-lost' END`;
+      const end = `status = $3, ${failure}, worker = NULL, finished_at = now()`;
+      if (!(await this.queue.write(scan, end, [status], tx))) return false;
       if (scan.runId !== null) await this.endRun(tx, scan, scan.runId, status);
       const action = status === 'DONE' ? 'scan.done' : 'scan.failed';
       const target = { kind: 'scan', id: scan.id };
@@ -190,9 +186,6 @@ export class ScanRepository {
 
   /** Gives a scan back, so that another worker resumes it at once. */
   async release(scan: Scan): Promise<void> {
-    await this.db.query(
-      `UPDATE scan SET sweep_at = now(), worker = NULL WHERE id = $1 AND attempt = $2 AND worker = $3 AND status = 'RUNNING'`,
-      [scan.id, scan.attempt, WORKER_ID],
-    );
+    await this.queue.postpone(scan, 0, 'worker = NULL');
   }
 }

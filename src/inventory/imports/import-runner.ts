@@ -4,7 +4,7 @@ import { mayDo } from '../../access/scopes.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { isId } from '../../platform/database/new-id.js';
 import { causeOf } from '../../platform/database/database-error.js';
-import { claimDue, backOff, underLease } from '../../platform/jobs/claim.js';
+import { backOff, underLease } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
@@ -12,16 +12,26 @@ import type { IngestOutcome } from '../model/document.js';
 import { transferable } from '../../platform/memory/external-memory.js';
 import { Background } from '../../platform/work/background.js';
 import { BackgroundJobs } from '../../platform/work/background-jobs.js';
+import { type ClaimedRow, dueRowsOf, WorkQueue } from '../../platform/work/work-queue.js';
 import { IngestThreads } from './ingest-threads.js';
 import { ImportBodies } from './import-bodies.js';
 import type { InventoryImport } from './inventory-import.entity.js';
 
 const JOB = 'inventory-imports';
-const DUE = { table: 'inventory_import', where: 'ended_at IS NULL AND lease_until <= now()', order: 'turn, id' };
-const LEASE_SECONDS = 10;
+const QUEUE = {
+  table: 'inventory_import',
+  attempt: 'attempts',
+  dueAt: 'lease_until',
+  open: 'ended_at IS NULL',
+  order: 'turn, id',
+  columns: 't.bytes, t."order"',
+  begin: `status = 'RUNNING', phase = 'READING', done = 0, total = 0, started_at = coalesce(started_at, now())`,
+  leaseSeconds: 10,
+  firstPauseSeconds: 5,
+  longestPauseSeconds: 20,
+};
+/** Callers see the progress, which is written with the lease. */
 const RENEW_EVERY_MS = 1000;
-const FIRST_PAUSE_SECONDS = 5;
-const MAX_PAUSE_SECONDS = 20;
 const MAX_ATTEMPTS = 5;
 /** Largest import, in bytes, that runs in parallel with an import of another caller. It needs little memory. */
 const SMALL_BYTES = 4 * 1024 * 1024;
@@ -30,7 +40,7 @@ type ImportCaller = InventoryImport['order']['caller'];
 /** Callers whose own rights are stored; those of a workload are the rights of whoever trusts it. */
 const WITH_RIGHTS: ReadonlySet<string> = new Set(['user', 'api-key', 'oauth-client']);
 
-type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;
+type Claimed = ClaimedRow & Pick<InventoryImport, 'bytes' | 'order'>;
 /** `again`: seconds after which the import is tried again at the earliest. */
 type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number };
 
@@ -45,6 +55,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
   private readonly logger = new Logger(ImportRunner.name);
   /** Id of the caller of each import that runs here. */
   private readonly callers = new Set<string>();
+  private readonly queue: WorkQueue<Claimed>;
   private readonly imports = new WorkPool<Claimed>({
     max: 2,
     claim: () => this.claim(),
@@ -57,7 +68,9 @@ export class ImportRunner implements BeforeApplicationShutdown {
     private readonly bodies: ImportBodies,
     private readonly threads: IngestThreads,
     private readonly jobs: BackgroundJobs,
-  ) {}
+  ) {
+    this.queue = new WorkQueue(db, QUEUE);
+  }
 
   beforeApplicationShutdown(): void {
     // What runs is left to its lease.
@@ -69,23 +82,15 @@ export class ImportRunner implements BeforeApplicationShutdown {
     this.jobs.wake(JOB);
   }
 
-  @Background({ name: JOB, scope: 'process', due: DUE, quotesErrors: false })
+  @Background({ name: JOB, scope: 'process', due: dueRowsOf(QUEUE), quotesErrors: false })
   fill(): Promise<void> {
     return this.imports.fill();
   }
 
   private claim(): Promise<Claimed[]> {
     const callers = [...this.callers];
-    const beside = `AND bytes <= ${SMALL_BYTES} AND "order" -> 'caller' ->> 'id' <> ALL($1)`;
-    const claim = {
-      ...DUE,
-      where: `${DUE.where} ${callers.length === 0 ? '' : beside}`,
-      limit: 1,
-      set: `status = 'RUNNING', attempts = attempts + 1, phase = 'READING', done = 0, total = 0,
-        started_at = coalesce(started_at, now()), lease_until = now() + interval '${LEASE_SECONDS} seconds'`,
-      returning: 't.id, t.bytes, t."order", t.attempts',
-    };
-    return claimDue(this.db, claim, callers.length === 0 ? [] : [callers]);
+    if (callers.length === 0) return this.queue.claim(1);
+    return this.queue.claim(1, `bytes <= ${SMALL_BYTES} AND "order" -> 'caller' ->> 'id' <> ALL($1)`, [callers]);
   }
 
   /** Runs the only import of its caller in this process. */
@@ -114,7 +119,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
       if (error instanceof Problem && error.kind !== 'unavailable' && error.kind !== 'overloaded')
         return { problem: error };
       this.logger.warn(
-        `an import failed at attempt ${claimed.attempts}: ${error instanceof Error ? error.message : ''}`,
+        `an import failed at attempt ${claimed.attempt}: ${error instanceof Error ? error.message : ''}`,
       );
       return { again: error instanceof Problem ? (error.retryAfter ?? 0) : 0 };
     }
@@ -129,33 +134,29 @@ export class ImportRunner implements BeforeApplicationShutdown {
     return { ...caller, mayWrite: (caller.mayWrite ?? true) && mayDo(rights, 'inventory:write') };
   }
 
-  private async renew({ id, attempts }: Claimed, { phase, done, total }: IngestProgress): Promise<void> {
-    await this.db.query(
-      `UPDATE inventory_import SET phase = $3, done = $4, total = $5, lease_until = now() + interval '${LEASE_SECONDS} seconds'
-       WHERE id = $1 AND attempts = $2 AND ended_at IS NULL`,
-      [id, attempts, phase, done, total],
-    );
+  private renew(claimed: Claimed, { phase, done, total }: IngestProgress): Promise<boolean> {
+    return this.queue.renew(claimed, 'phase = $3, done = $4, total = $5', phase, done, total);
   }
 
   /** Only whoever claimed it last may say how it ended. */
-  private async finish({ id, attempts }: Claimed, end: End): Promise<void> {
-    const over = !('again' in end) || attempts >= MAX_ATTEMPTS;
+  private async finish(claimed: Claimed, end: End): Promise<void> {
+    const over = !('again' in end) || claimed.attempt >= MAX_ATTEMPTS;
     const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';
     const outcome = 'outcome' in end ? JSON.stringify(end.outcome) : null;
     // A quick one ends before its lease is renewed for the first time.
     const received = 'outcome' in end ? end.outcome.received : null;
     const problem = 'problem' in end ? JSON.stringify(plain(end.problem)) : null;
     const wait = 'again' in end ? end.again : 0;
-    const pause = Math.max(wait, backOff(attempts, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS));
+    const pause = Math.max(wait, backOff(claimed.attempt, QUEUE.firstPauseSeconds, QUEUE.longestPauseSeconds));
     await this.db.transaction(async (tx) => {
-      const [, changed] = (await tx.query(
-        `UPDATE inventory_import SET status = $3, outcome = $4, problem = $5,
-           total = coalesce($7, total), done = coalesce($7, total),
-           ended_at = CASE WHEN $6 THEN now() END, lease_until = now() + make_interval(secs => $8)
-         WHERE id = $1 AND attempts = $2 AND ended_at IS NULL`,
-        [id, attempts, status, outcome, problem, over, received, pause],
-      )) as [unknown[], number];
-      if (changed > 0 && over) await this.bodies.forget(tx, id);
+      const isOurs = await this.queue.write(
+        claimed,
+        `status = $3, outcome = $4, problem = $5, total = coalesce($7, total), done = coalesce($7, total),
+         ended_at = CASE WHEN $6 THEN now() END, lease_until = now() + make_interval(secs => $8)`,
+        [status, outcome, problem, over, received, pause],
+        tx,
+      );
+      if (isOurs && over) await this.bodies.forget(tx, claimed.id);
     });
   }
 }

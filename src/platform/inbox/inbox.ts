@@ -1,9 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Column, Entity, Index, PrimaryColumn, DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../database/new-id.js';
-import { claimDue, backOff } from '../jobs/claim.js';
 import { resumed, traceParent } from '../tracing/tracing.js';
 import { BackgroundJobs } from '../work/background-jobs.js';
+import { type ClaimedRow, dueRowsOf, WorkQueue } from '../work/work-queue.js';
 import type { InboxMessages, InboxTopic } from './inbox-messages.js';
 
 /** A message from one module to another that has not been taken yet. */
@@ -34,16 +34,22 @@ export class InboxMessage {
   createdAt: Date;
 }
 
-interface ClaimedMessage<Topic extends InboxTopic> {
-  readonly id: string;
-  readonly body: InboxMessages[Topic];
-  readonly attempts: number;
+interface ClaimedMessage extends ClaimedRow {
+  readonly body: unknown;
   readonly traceParent: string | null;
 }
 
-const LEASE_SECONDS = 600;
-const FIRST_PAUSE_SECONDS = 2;
-const MAX_PAUSE_SECONDS = 3600;
+const QUEUE = {
+  table: 'handover',
+  attempt: 'attempts',
+  dueAt: 'due_at',
+  open: 'true',
+  order: 'due_at, id',
+  columns: 't.body, t.trace_parent AS "traceParent"',
+  leaseSeconds: 600,
+  firstPauseSeconds: 2,
+  longestPauseSeconds: 3600,
+};
 
 /**
  * Hands facts from one module to another so that none is lost: the row commits with the change that made the fact, and stays until
@@ -54,11 +60,14 @@ const MAX_PAUSE_SECONDS = 3600;
 @Injectable()
 export class Inbox {
   private readonly logger = new Logger(Inbox.name);
+  private readonly queue: WorkQueue<ClaimedMessage>;
 
   constructor(
     private readonly db: DataSource,
     private readonly jobs: BackgroundJobs,
-  ) {}
+  ) {
+    this.queue = new WorkQueue(db, QUEUE);
+  }
 
   /** In the transaction of what made the fact. */
   async add<Topic extends InboxTopic>(tx: EntityManager, topic: Topic, body: InboxMessages[Topic]): Promise<void> {
@@ -77,7 +86,7 @@ export class Inbox {
 
   /** Takes the messages of a topic from now on. When `take` rejects, the same message comes again after a pause. */
   serve<Topic extends InboxTopic>(topic: Topic, take: (body: InboxMessages[Topic]) => Promise<void>): void {
-    const due = { table: 'handover', where: `topic = '${topic}' AND due_at <= now()`, order: 'due_at, id' };
+    const due = dueRowsOf({ ...QUEUE, open: `topic = '${topic}'` });
     this.jobs.add({ name: jobOf(topic), scope: 'process', due }, () => this.next(topic, take));
   }
 
@@ -85,33 +94,18 @@ export class Inbox {
     topic: Topic,
     take: (body: InboxMessages[Topic]) => Promise<void>,
   ): Promise<boolean> {
-    const [message] = await this.claim(topic);
+    const [message] = await this.queue.claim(1, 'topic = $1', [topic]);
     if (message === undefined) return false;
-    const { id, body, attempts, traceParent: parent } = message;
+    const { id, attempt, traceParent: parent } = message;
+    const body = message.body as InboxMessages[Topic];
     try {
       await resumed(parent, 'inbox.take', { 'messaging.destination.name': topic }, () => take(body));
       await this.db.query('DELETE FROM handover WHERE id = $1', [id]);
     } catch (error) {
-      this.logger.error(`${topic} was not taken at attempt ${attempts}: ${String(error)}`);
-      const pause = backOff(attempts, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS);
-      await this.db.query(`UPDATE handover SET due_at = now() + make_interval(secs => $2) WHERE id = $1`, [id, pause]);
+      this.logger.error(`${topic} was not taken at attempt ${attempt}: ${String(error)}`);
+      await this.queue.retry(message);
     }
     return true;
-  }
-
-  private claim<Topic extends InboxTopic>(topic: Topic): Promise<ClaimedMessage<Topic>[]> {
-    return claimDue(
-      this.db,
-      {
-        table: 'handover',
-        where: 'topic = $1 AND due_at <= now()',
-        order: 'due_at, id',
-        limit: 1,
-        set: `due_at = now() + interval '${LEASE_SECONDS} seconds', attempts = attempts + 1`,
-        returning: 't.id, t.body, t.attempts, t.trace_parent AS "traceParent"',
-      },
-      [topic],
-    );
   }
 }
 
