@@ -203,6 +203,20 @@ describe.runIf(canRunSshd())('an SSH scan', () => {
     expect((await call('POST', `/v1/hosts/${host.id}/test-connection`)).body).toMatchObject({ ok: true });
   });
 
+  it('reports a key that takes the place of one that was seen before, once', async () => {
+    const scopeId = await newScope([`${sshd.address}/32`], [sshd.port]);
+    const changes = () => stage.sql(`SELECT 1 FROM audit_entry WHERE action = 'host-key.changed'`);
+    const before = (await changes()).length;
+    // As if the host had shown other keys until now: none of those that it shows is known.
+    await stage.sql(`UPDATE host_key SET blob = blob || '\\x00', fingerprint = fingerprint || 'x'`);
+    await stage.sql(`DELETE FROM probe_window`);
+    const [found] = await scan(scopeId);
+    const { body: keys } = await call('GET', `/v1/hosts/${found.hostId}/host-keys`);
+    const shown = keys.items.filter(({ fingerprint }: { fingerprint: string }) => !fingerprint.endsWith('x'));
+    expect(shown.map(({ state }: { state: string }) => state)).toEqual(['changed', 'changed', 'changed']);
+    expect((await changes()).length - before).toBe(3);
+  });
+
   it('hands the keys to the inventory', async () => {
     let names: string[] = [];
     for (let i = 0; i < 100 && names.length === 0; i += 1) {

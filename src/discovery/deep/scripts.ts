@@ -108,7 +108,8 @@ const NO_CIPHER = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
 
 /**
  * Standard input: directories, one a line. Recognizes private keys, with the public half by ssh-keygen and encryption by the cipher in the header; certificates,
- * which are printed whole; and key stores by their first bytes. Of a private key nothing else leaves the host. At most 5,000 files of up to 512 KiB, for 60 seconds.
+ * which are printed whole; and key stores by their first bytes. Of a private key nothing else leaves the host. At most 5,000 files of up to 512 KiB, for 60 seconds,
+ * of each directory in turn: no account takes all of it.
  * Then the lines of its logs about logins with keys: from the journal those that root wrote, since anybody may write under the name of sshd; from files only where
  * the journal has none.
  */
@@ -119,9 +120,10 @@ stop=$(($(date +%s) + 60))
 IFS='
 '
 set -f; set -- $(cat); set +f; unset IFS
+tab=$(printf '\\t')
 if [ $# -gt 0 ]; then
-find "$@" -xdev -maxdepth 6 \\( -name node_modules -o -name .git -o -name .cache -o -name ca-certificates \\) -prune -o -type f -size -1025 \\( ${FILE_NAMES} -o -path '*/.ssh/*' \\) -print 2>/dev/null |
-  sort -u | head -n 5001 | { number=0; while IFS= read -r path; do
+for place; do find "$place" -xdev -maxdepth 6 \\( -name node_modules -o -name .git -o -name .cache -o -name ca-certificates \\) -prune -o -type f -size -1025 \\( ${FILE_NAMES} -o -path '*/.ssh/*' \\) -print 2>/dev/null |
+  sort | head -n 5001 | cat -n; done | sort -n | sort -t "$tab" -k 2 -u | sort -n | cut -f 2- | head -n 5001 | { number=0; while IFS= read -r path; do
   number=$((number + 1))
   if [ "$number" -gt 5000 ] || [ "$(date +%s)" -gt "$stop" ]; then echo cut; break; fi
   case $path in */authorized_keys*|*.pub|*/known_hosts*) continue;; esac

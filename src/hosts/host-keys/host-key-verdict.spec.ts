@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
-import { certificateFault } from './host-key-verdict.js';
+import { certificateFault, judgeHostKey } from './host-key-verdict.js';
 
 const HOST = { name: 'web-1.case.example', address: '192.0.2.11' };
 const NOW = new Date('2026-06-01T00:00:00Z');
@@ -18,6 +18,22 @@ const faultFor = (principals: string[]) =>
     [{ fingerprint: 'SHA256:ca' }],
     NOW,
   );
+
+describe('a key on first use', () => {
+  const key = (name: string, type = 'ssh-ed25519') =>
+    ({ blob: Buffer.from(name), type, state: 'tofu-pending' }) as const;
+  const judged = (known: readonly ReturnType<typeof key>[], name: string) =>
+    judgeHostKey({ known, shown: Buffer.from(name), policy: 'tofu', certified: [], sendsPassword: false });
+
+  it('is the first of its type that was seen; a later one is a change, also if a scan has seen it before', () => {
+    const known = [key('first'), key('later'), key('other type', 'ssh-rsa')];
+    expect(judged(known, 'first')).toEqual({ trusted: true, state: 'tofu-pending' });
+    expect(judged(known, 'other type')).toEqual({ trusted: true, state: 'tofu-pending' });
+    expect(judged(known, 'later')).toEqual({ trusted: false, state: 'changed' });
+    expect(judged(known, 'new')).toEqual({ trusted: false, state: 'changed' });
+    expect(judged([], 'new')).toEqual({ trusted: true, state: 'tofu-pending' });
+  });
+});
 
 describe('principals of a host certificate are patterns, as OpenSSH reads them', () => {
   it.each([

@@ -10,7 +10,8 @@ export interface HostKeyVerdict {
 }
 
 interface Question {
-  readonly known: readonly Pick<HostKey, 'blob' | 'state'>[];
+  /** In the order in which they were first seen. */
+  readonly known: readonly Pick<HostKey, 'blob' | 'state' | 'type'>[];
   readonly shown: Buffer;
   readonly policy: HostKeyPolicy;
   /** Keys that a trusted authority certifies for this host at this moment; with the policy `ca` they alone count. */
@@ -27,7 +28,8 @@ export function judgeHostKey({ known, shown, policy, certified, sendsPassword }:
   if (own?.state === 'rejected' || own?.state === 'changed') return { trusted: false, state: own.state };
   if (known.some(({ state }) => state === 'pinned')) return { trusted: false, state: 'changed' };
   const onFirstUse = policy === 'tofu' && !sendsPassword;
-  const isFirst = own !== undefined || !known.some(({ state }) => state === 'tofu-pending');
+  const pending = known.filter(({ state }) => state === 'tofu-pending');
+  const isFirst = own === undefined ? pending.length === 0 : pending.find(({ type }) => type === own.type) === own;
   if (policy === 'tofu' && !isFirst) return { trusted: false, state: 'changed' };
   return { trusted: onFirstUse, state: 'tofu-pending' };
 }

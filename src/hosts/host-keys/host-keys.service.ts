@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, type FindOperator, Not } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
@@ -14,6 +14,8 @@ import { HostKeyAlerts } from './host-key-alerts.js';
 import { certificateFault, certifiedKeys } from './host-key-verdict.js';
 import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
 
+/** Keys of a host that are read, of the pinned ones and of the others. */
+const MAX_KNOWN = 100;
 const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 
 /** A key as a host showed it. */
@@ -39,8 +41,11 @@ export class HostKeysService {
     return await this.known(hostId);
   }
 
-  known(hostId: string): Promise<HostKey[]> {
-    return this.db.manager.find(HostKey, { where: { hostId }, order: { id: 'ASC' }, take: 100 });
+  /** Pinned keys first, however many others the host has shown; then those that were seen first. */
+  async known(hostId: string): Promise<HostKey[]> {
+    const find = (state: HostKeyState | FindOperator<HostKeyState>) =>
+      this.db.manager.find(HostKey, { where: { hostId, state }, order: { id: 'ASC' }, take: MAX_KNOWN });
+    return [...(await find('pinned')), ...(await find(Not('pinned')))];
   }
 
   /** Pins a key that the caller has from a trusted source, before or after the host showed it; keeps the certificate if `line` is one. */
@@ -138,7 +143,8 @@ export class HostKeysService {
       const fresh: PublicKeyBlob[] = [];
       for (const one of seen) {
         const isNew = await this.insert(tx, hostId, one, new Date());
-        if (isNew && one.state === 'changed') fresh.push(one.key);
+        if (one.state !== 'changed') continue;
+        if (isNew || (await this.markChanged(tx, hostId, one.key.fingerprint))) fresh.push(one.key);
       }
       const target = { kind: 'host', id: hostId };
       await this.audit.append(
@@ -154,6 +160,12 @@ export class HostKeysService {
       );
       await this.alerts.changed(tx, hostId, fresh);
     });
+  }
+
+  /** True when the key waited to be confirmed until now: a scan may have seen it before a login did. */
+  private async markChanged(tx: EntityManager, hostId: string, fingerprint: string): Promise<boolean> {
+    const { affected } = await tx.update(HostKey, { hostId, fingerprint, state: 'tofu-pending' }, { state: 'changed' });
+    return affected === 1;
   }
 
   /** Rejects the pinned keys of a type: another key takes their place. */

@@ -65,11 +65,17 @@ export class HostSightings {
   }
 
   private async judged(id: string, shown: SshSighting['hostKeys']): Promise<SeenHostKey[]> {
-    const pinned = (await this.keys.known(id)).filter(({ state }) => state === 'pinned');
+    const known = await this.keys.known(id);
+    const pinned = known.filter(({ state }) => state === 'pinned');
+    const expected = pinned.length > 0 ? pinned : known.filter(({ state }) => state === 'tofu-pending');
+    const isExpected = (blob: Buffer) => expected.some((one) => one.blob.equals(blob));
+    // Keys beside the expected one are of the same host only if it has proven that one as well.
+    const isSameHost = expected.length === 0 || shown.some(({ blob, proven }) => proven && isExpected(blob));
     return shown.flatMap(({ blob, proven }): SeenHostKey[] => {
       const key = readPublicKeyBlob(blob);
       if (key === undefined) return [];
-      const isOther = pinned.some((one) => one.type === key.type && !one.blob.equals(blob));
+      const isKnown = known.some((one) => one.blob.equals(blob));
+      const isOther = !isKnown && (!isSameHost || expected.some(({ type }) => type === key.type));
       return [{ key, possession: proven ? 'proven' : 'claimed', state: isOther ? 'changed' : 'tofu-pending' }];
     });
   }

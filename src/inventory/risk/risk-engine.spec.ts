@@ -44,7 +44,7 @@ describe('the facts of a protocol that are stored', () => {
       id: 'a',
       kind: 'protocol',
       name: 'TLS',
-      traits: traitsOf('protocol', component as CdxComponent),
+      traits: traitsOf('protocol', component),
       edges: [],
     } as const;
     return JSON.stringify(new SubjectReader(new AssetGraph([asset])).read(asset).subject);
