@@ -87,6 +87,36 @@ describe('a signing key', () => {
   });
 });
 
+describe('a certificate of a signing key', () => {
+  it('is not signed for the public key that SQL gave to the key while it was composed', async () => {
+    const [key, other] = await Promise.all(
+      ['named', 'other'].map((name) =>
+        createKey(writer.service, writer.apiKey, { name: unique(name), type: 'ec-p256' }),
+      ),
+    );
+    const give = (from: string | undefined) =>
+      sql(`UPDATE signing_key_version SET public_key = $2 WHERE key_id = $1`, [
+        key?.id,
+        createPublicKey(from ?? '').export({ format: 'der', type: 'spki' }),
+      ]);
+    await give(other?.publicKey);
+    await ask('POST', `/api/v1/signing-keys/${key?.id}/self-signed-certificate`, {
+      subject: { commonName: 'Release' },
+    });
+    await give(key?.publicKey);
+    const requests = () =>
+      sql<{ status: string; code: string | null; signature: Buffer | null }>(
+        `SELECT status, failure_code AS code, signature FROM signing_request WHERE key_id = $1`,
+        [key?.id],
+      );
+    const ended = await until('an end', 20, async () => {
+      const [row] = await requests();
+      return row !== undefined && ['FAILED', 'SIGNED'].includes(row.status) ? row : undefined;
+    });
+    expect(ended).toEqual({ status: 'FAILED', code: 'signing.not-logged', signature: null });
+  });
+});
+
 describe('an SSH authority', () => {
   const order = (more: object = {}) => ({
     publicKey: PUBLIC_KEY,
