@@ -4,6 +4,7 @@ import { newApprovers, newGroup, newGuardedKey, unique } from '../approvals/appr
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { createKey, digestOf, sign, until } from '../support/signing.js';
+import { DatabaseOwner } from './database-owner.js';
 import { openWriter, type Writer } from './writer.js';
 
 /**
@@ -191,6 +192,21 @@ describe('an SSH authority', () => {
     await sql(`UPDATE ssh_authority SET list_version = list_version + 1`);
     expect((await list()).includes('stolen-one')).toBe(true);
     expect((await list()).includes('stolen-two')).toBe(true);
+  });
+
+  it('keeps on its list what was revoked while both the row and its entry are away', async () => {
+    const { id } = await authority();
+    const list = async () =>
+      Buffer.from(await (await fetch(`${writer.service.url}/v1/ssh-ca/${id}/krl`)).arrayBuffer());
+    await ask('POST', `/v1/ssh-ca/${id}/revocations`, { kind: 'keyId', value: 'stolen-three' });
+    expect((await list()).includes('stolen-three')).toBe(true);
+    const owner = new DatabaseOwner(writer.place.stage);
+    const back = await owner.keep('audit_entry', `target_id = '${id}' AND action = 'ssh-ca.revoked'`);
+    await sql(`DELETE FROM audit_entry WHERE target_id = '${id}' AND action = 'ssh-ca.revoked'`);
+    await sql(`DELETE FROM ssh_revocation`);
+    await sql(`UPDATE ssh_authority SET list_version = list_version + 7`);
+    expect((await list()).includes('stolen-three')).toBe(true);
+    await back();
   });
 });
 
