@@ -130,6 +130,19 @@ describe('a sign-in with a password', () => {
   });
 });
 
+describe('guesses of a second factor', () => {
+  it('are slowed down although SQL deletes the counts', async () => {
+    const { person } = await enrolled();
+    const statuses: number[] = [];
+    for (let guess = 0; guess < 25 && !statuses.includes(429); guess += 1) {
+      await stage.sql(`DELETE FROM attempt_count`);
+      const body = { email: person.email, password: person.password, totp: '000000' };
+      statuses.push((await service.call('POST', '/api/auth/login', { body })).status);
+    }
+    expect(statuses.at(-1)).toBe(429);
+  });
+});
+
 describe('the link to set a new password', () => {
   it('is not sent to the address that SQL gave to an account, nor for roles that SQL took away from it', async () => {
     const person = await register(service, 'reset');
