@@ -4,6 +4,7 @@ import { newApprovers, newGroup, newGuardedKey, unique } from '../approvals/appr
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { createKey, digestOf, sign, until } from '../support/signing.js';
+import { DatabaseOwner } from './database-owner.js';
 import { openWriter, type Writer } from './writer.js';
 
 /**
@@ -87,6 +88,36 @@ describe('a signing key', () => {
   });
 });
 
+describe('a certificate of a signing key', () => {
+  it('is not signed for the public key that SQL gave to the key while it was composed', async () => {
+    const [key, other] = await Promise.all(
+      ['named', 'other'].map((name) =>
+        createKey(writer.service, writer.apiKey, { name: unique(name), type: 'ec-p256' }),
+      ),
+    );
+    const give = (from: string | undefined) =>
+      sql(`UPDATE signing_key_version SET public_key = $2 WHERE key_id = $1`, [
+        key?.id,
+        createPublicKey(from ?? '').export({ format: 'der', type: 'spki' }),
+      ]);
+    await give(other?.publicKey);
+    await ask('POST', `/api/v1/signing-keys/${key?.id}/self-signed-certificate`, {
+      subject: { commonName: 'Release' },
+    });
+    await give(key?.publicKey);
+    const requests = () =>
+      sql<{ status: string; code: string | null; signature: Buffer | null }>(
+        `SELECT status, failure_code AS code, signature FROM signing_request WHERE key_id = $1`,
+        [key?.id],
+      );
+    const ended = await until('an end', 20, async () => {
+      const [row] = await requests();
+      return row !== undefined && ['FAILED', 'SIGNED'].includes(row.status) ? row : undefined;
+    });
+    expect(ended).toEqual({ status: 'FAILED', code: 'signing.not-logged', signature: null });
+  });
+});
+
 describe('an SSH authority', () => {
   const order = (more: object = {}) => ({
     publicKey: PUBLIC_KEY,
@@ -161,6 +192,21 @@ describe('an SSH authority', () => {
     await sql(`UPDATE ssh_authority SET list_version = list_version + 1`);
     expect((await list()).includes('stolen-one')).toBe(true);
     expect((await list()).includes('stolen-two')).toBe(true);
+  });
+
+  it('keeps on its list what was revoked while both the row and its entry are away', async () => {
+    const { id } = await authority();
+    const list = async () =>
+      Buffer.from(await (await fetch(`${writer.service.url}/v1/ssh-ca/${id}/krl`)).arrayBuffer());
+    await ask('POST', `/v1/ssh-ca/${id}/revocations`, { kind: 'keyId', value: 'stolen-three' });
+    expect((await list()).includes('stolen-three')).toBe(true);
+    const owner = new DatabaseOwner(writer.place.stage);
+    const back = await owner.keep('audit_entry', `target_id = '${id}' AND action = 'ssh-ca.revoked'`);
+    await sql(`DELETE FROM audit_entry WHERE target_id = '${id}' AND action = 'ssh-ca.revoked'`);
+    await sql(`DELETE FROM ssh_revocation`);
+    await sql(`UPDATE ssh_authority SET list_version = list_version + 7`);
+    expect((await list()).includes('stolen-three')).toBe(true);
+    await back();
   });
 });
 

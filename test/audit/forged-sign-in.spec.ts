@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Browser } from '../auth/browser.js';
-import { atKnownAddress, login, PEERS_HERE, type Person, register } from '../auth/people.js';
+import { atKnownAddress, login, newPassword, PEERS_HERE, type Person, register } from '../auth/people.js';
 import { arrive, putQuirky, signInAt } from '../auth/quirky-calls.js';
 import { QuirkyProvider } from '../fakes/quirky-openid-provider.js';
 import type { Answer, Service } from '../support/service.js';
@@ -80,23 +80,23 @@ describe('a sign-in at an identity provider', () => {
   });
 });
 
-describe('a sign-in with a password', () => {
-  /** A person with a factor, as if the service had added it, and their account row of before. */
-  async function enrolled(): Promise<{ person: Person; id: string; earlier: object }> {
-    const person = await register(service, 'factor');
-    const [row] = await stage.sql<{ id: string; earlier: object }>(
-      `SELECT id, to_jsonb(u) AS earlier FROM user_account u WHERE email = $1`,
-      [person.email],
-    );
-    const { id = '', earlier = {} } = row ?? {};
-    await stage.sql(`INSERT INTO second_factor (id, user_id, name, confirmed_at) VALUES ($1, $2, 'phone', now())`, [
-      randomUUID(),
-      id,
-    ]);
-    await stage.change(`UPDATE user_account SET revision = coalesce(revision, 0) + 1 WHERE id = $1`, [id]);
-    return { person, id, earlier };
-  }
+/** A person with a factor, as if the service had added it, and their account row of before. */
+async function enrolled(): Promise<{ person: Person; id: string; earlier: object }> {
+  const person = await register(service, 'factor');
+  const [row] = await stage.sql<{ id: string; earlier: object }>(
+    `SELECT id, to_jsonb(u) AS earlier FROM user_account u WHERE email = $1`,
+    [person.email],
+  );
+  const { id = '', earlier = {} } = row ?? {};
+  await stage.sql(`INSERT INTO second_factor (id, user_id, name, confirmed_at) VALUES ($1, $2, 'phone', now())`, [
+    randomUUID(),
+    id,
+  ]);
+  await stage.change(`UPDATE user_account SET revision = coalesce(revision, 0) + 1 WHERE id = $1`, [id]);
+  return { person, id, earlier };
+}
 
+describe('a sign-in with a password', () => {
   const insert = (row: object) =>
     `INSERT INTO user_account SELECT * FROM jsonb_populate_record(NULL::user_account, '${JSON.stringify(row)}')`;
 
@@ -127,6 +127,19 @@ describe('a sign-in with a password', () => {
     const away = `DELETE FROM user_account WHERE id = '${id}'; ${insert(earlier)}; DELETE FROM second_factor WHERE user_id = '${id}'`;
     const answer = await signInDuring(person, away);
     expect([answer.status, answer.body.code]).toEqual([403, 'second-factor.changed']);
+  });
+});
+
+describe('guesses of a second factor', () => {
+  it('are slowed down although SQL deletes the counts', async () => {
+    const { person } = await enrolled();
+    const statuses: number[] = [];
+    for (let guess = 0; guess < 25 && !statuses.includes(429); guess += 1) {
+      await stage.sql(`DELETE FROM attempt_count`);
+      const body = { email: person.email, password: person.password, totp: '000000' };
+      statuses.push((await service.call('POST', '/api/auth/login', { body })).status);
+    }
+    expect(statuses.at(-1)).toBe(429);
   });
 });
 
@@ -174,5 +187,19 @@ describe('a login to hosts', () => {
     expect((await ask()).status).toBeLessThan(300);
     await stage.sql(`UPDATE ssh_login_rule SET principals = '{root}'`);
     expect((await ask()).status).toBeGreaterThanOrEqual(400);
+  });
+});
+
+describe('the first administrator', () => {
+  it('is not created again because the accounts are away while a process starts', async () => {
+    await stage.sql(`CREATE TABLE kept_account AS SELECT * FROM user_account; DELETE FROM user_account`);
+    try {
+      const settings = { SVC_ADMIN_EMAIL: 'first@example.org', SVC_ADMIN_PASSWORD: newPassword() };
+      const restarted = await stage.start({ role: 'api', settings });
+      expect(await stage.sql(`SELECT email FROM user_account`)).toEqual([]);
+      await restarted.kill();
+    } finally {
+      await stage.sql(`INSERT INTO user_account SELECT * FROM kept_account`);
+    }
   });
 });

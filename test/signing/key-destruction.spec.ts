@@ -226,3 +226,36 @@ it('no other key of the token is reached: not that of the log, though a row says
   await signed(await createKey(service, apiKey, { name: fresh('after'), type: 'ec-p256' }));
   await until('another checkpoint, signed with it', 30, async () => (await sizeOf()) !== size);
 });
+
+it('signs nothing after its rows of before its destruction were put back', async () => {
+  const key = await createKey(service, apiKey, { name: fresh('put-back'), type: 'ml-dsa-44' });
+  expect((await signed(key)).status).toBe(200);
+  const kept = `kept_${key.id.replaceAll('-', '')}`;
+  for (const [table, id] of [
+    ['signing_key', 'id'],
+    ['signing_key_version', 'key_id'],
+  ])
+    await stage.sql(`CREATE TABLE ${kept}_${table} AS SELECT * FROM ${table} WHERE ${id} = '${key.id}'`);
+  await plan(key);
+  await due(key);
+  const worker = await stage.start(WORKER);
+  await until('the end', 30, async () => (await stateOf(key)) === 'DESTROYED');
+  await until('the end in the signed log', 30, async () => {
+    const [row] = await stage.sql<{ open: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM log_waiting) OR (SELECT size FROM log_head) <> (SELECT max(size) FROM log_checkpoint) AS open`,
+    );
+    return row?.open === false;
+  });
+  await worker.kill();
+  await stage.sql(
+    `UPDATE signing_key k SET state = o.state, revision = o.revision, seal = o.seal FROM ${kept}_signing_key o WHERE o.id = k.id`,
+  );
+  await stage.sql(
+    `UPDATE signing_key_version v SET sealed = o.sealed, destroyed_at = NULL FROM ${kept}_signing_key_version o WHERE o.key_id = v.key_id`,
+  );
+  await stage.sql(`DELETE FROM signing_key_destruction WHERE key_id = $1`, [key.id]);
+  const restarted = await stage.start({ role: 'api' });
+  const body = { digest: digestOf('afterwards'), key: key.name };
+  assertProblem(await sign(restarted, { key: apiKey, body }), { status: 409, code: 'signing-key.inactive' });
+  await restarted.kill();
+});

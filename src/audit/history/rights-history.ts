@@ -42,6 +42,13 @@ export interface ActingPerson {
   readonly at: number;
 }
 
+/** What was revoked for an SSH authority. */
+export interface LoggedRevocation {
+  readonly authorityId: string;
+  readonly kind: string;
+  readonly value: string;
+}
+
 /** RightsHistory as JSON. */
 export interface RightsHistoryState {
   readonly people: readonly (readonly [string, LoggedPerson])[];
@@ -55,6 +62,8 @@ export interface RightsHistoryState {
   readonly policySetAt: number;
   readonly refused: readonly (readonly [string, number])[];
   readonly last: readonly (readonly [string, string])[];
+  readonly destroyedKeys: readonly string[];
+  readonly sshRevocations: readonly LoggedRevocation[];
 }
 
 /** A policy whose revision in the database is older than in the log. */
@@ -89,6 +98,10 @@ export class RightsHistory {
   policySetAt: number;
   /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
   readonly refused: Map<string, number>;
+  /** Signing keys whose destruction began. */
+  readonly destroyedKeys: Set<string>;
+  /** Revocations of SSH certificates and keys, by their content. */
+  readonly sshRevocations: Map<string, LoggedRevocation>;
   /**
    * The newest entry about each person, group or policy. Somebody who writes to the database can have an old entry logged again, or keep one back and have it
    * logged later: neither takes back what was logged since.
@@ -107,6 +120,8 @@ export class RightsHistory {
     this.policySetAt = state?.policySetAt ?? 0;
     this.refused = new Map(state?.refused);
     this.last = new Map(state?.last);
+    this.destroyedKeys = new Set(state?.destroyedKeys);
+    this.sshRevocations = new Map((state?.sshRevocations ?? []).map((one) => [revocationName(one), one]));
   }
 
   state(): RightsHistoryState {
@@ -126,6 +141,8 @@ export class RightsHistory {
       policySetAt,
       refused: [...refused],
       last: [...last],
+      destroyedKeys: [...this.destroyedKeys],
+      sshRevocations: [...this.sshRevocations.values()],
     };
   }
 
@@ -189,6 +206,11 @@ export class RightsHistory {
   }
 }
 
+/** The text by which revocations are compared. */
+export function revocationName({ authorityId, kind, value }: LoggedRevocation): string {
+  return JSON.stringify([authorityId, kind, value]);
+}
+
 /** Whether a loss at this time, in milliseconds, counts against the action. */
 type IsOver = (since: number | undefined) => boolean;
 type LoggedChange = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'targetId' | 'detail'>;
@@ -219,6 +241,11 @@ const countFactor =
 const withdraw: Rule = (history, { id, targetId }) => void history.withdrawn.set(targetId, timeOfId(id));
 const restore: Rule = (history, { targetId }) => void history.withdrawn.delete(targetId);
 const setProvider: Rule = (history, entry) => (entry.detail['enabled'] === false ? withdraw : restore)(history, entry);
+/** A key whose destruction began signs nothing any more, and cannot be restored. */
+const destroyKey: Rule = (history, entry) => {
+  withdraw(history, entry);
+  history.destroyedKeys.add(entry.targetId);
+};
 
 const revoke: Rule = (history, { id, targetId }) => void history.revoked.set(targetId, timeOfId(id));
 
@@ -260,6 +287,13 @@ const RULES: Readonly<Record<string, Rule>> = {
   'session.ended': (history, { id, targetId, detail: { user } }) => {
     if (typeof user === 'string') history.ended.set(targetId, timeOfId(id));
   },
+  'signing-key.destroying': destroyKey,
+  'signing-key.destroyed': destroyKey,
+  'ssh-ca.revoked': (history, { targetId: authorityId, detail: { kind, value } }) => {
+    if (typeof kind !== 'string' || typeof value !== 'string') return;
+    const revocation = { authorityId, kind, value };
+    history.sshRevocations.set(revocationName(revocation), revocation);
+  },
   'api-key.revoked': revoke,
   'oauth-client.revoked': revoke,
   'identity-provider.created': setProvider,
@@ -271,8 +305,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   'user.invitation-revoked': withdraw,
   'signing-key.disabled': withdraw,
   'signing-key.enabled': restore,
-  'signing-key.destroying': withdraw,
-  'signing-key.destroyed': withdraw,
   'signing-key.destruction-scheduled': (history, entry) => {
     withdraw(history, entry);
     history.destructions.set(entry.targetId, String(entry.detail['destroyAt']));
@@ -296,6 +328,9 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 /** Actions after which nothing else happens to the same: their entries count whenever they are logged. */
 const FINAL: ReadonlySet<string> = new Set([
+  'signing-key.destroying',
+  'signing-key.destroyed',
+  'ssh-ca.revoked',
   'session.ended',
   'api-key.revoked',
   'oauth-client.revoked',

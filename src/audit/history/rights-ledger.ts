@@ -18,6 +18,8 @@ const SNAPSHOT_LEAVES = 20_000;
 const MAX_SILENCE_MS = 30_000;
 /** A log that nobody has read yet takes minutes for each ten million leaves. */
 const READ_PATIENCE_MS = 8000;
+/** What was read within this time is not read again by `recent`. */
+const RECENT_MS = 5000;
 const PROBE_PATIENCE_MS = 8000;
 const PROBE_EVERY_MS = 200;
 
@@ -71,6 +73,9 @@ export class RightsLedger {
   private storedSize = 0;
   /** The history of the last complete read; it stays while a later read is under way. */
   private seen: RightsHistory | undefined;
+  private seenAt = 0;
+  private trying: Promise<void> | undefined;
+  private triedAt = 0;
 
   constructor(
     private readonly db: DataSource,
@@ -107,6 +112,27 @@ export class RightsLedger {
     const state = await this.readInTime();
     assertIntact(state);
     return state.history;
+  }
+
+  private remember({ history }: LedgerState): void {
+    this.seen = history;
+    this.seenAt = Date.now();
+  }
+
+  /**
+   * What the log said at most 30 seconds ago, for facts that are final. If the log cannot be read, what this process read last; undefined if it has read nothing.
+   * After a failure the next five seconds do not wait for another attempt.
+   */
+  async recent(): Promise<RightsHistory | undefined> {
+    if (Date.now() - Math.max(this.seenAt, this.triedAt) < RECENT_MS) return this.seen;
+    this.trying ??= this.readInTime()
+      .catch((error: unknown) => this.logger.warn(`the log was not read: ${String(error)}`))
+      .then(() => {
+        this.triedAt = Date.now();
+        this.trying = undefined;
+      });
+    if (Date.now() - this.seenAt > MAX_SILENCE_MS) await this.trying;
+    return this.seen;
   }
 
   /** What this process has read of the log already, which may be old; undefined before the first read, which this call starts. Does not wait for the HSM. */
@@ -183,7 +209,7 @@ export class RightsLedger {
     try {
       await this.leaves.follow(begun.tree, (leaf) => begun.visit(leaf));
       this.state = begun;
-      this.seen = begun.history;
+      this.remember(begun);
       return begun;
     } catch (error) {
       if (!(error instanceof ForkedLeaves)) throw error;
@@ -211,7 +237,7 @@ export class RightsLedger {
       throw new Problem('unavailable', 'audit-log.incomplete', detail, { cause });
     }
     this.state = state;
-    this.seen = state.history;
+    this.remember(state);
     return state;
   }
 
@@ -222,7 +248,8 @@ export class RightsLedger {
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
     // A snapshot of an earlier version lacks what this version reads.
-    if (!Array.isArray(history.withdrawn)) return undefined;
+    const parts = [history.withdrawn, history.last, history.destroyedKeys, history.sshRevocations];
+    if (!parts.every(Array.isArray)) return undefined;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));
     return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);

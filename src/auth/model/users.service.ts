@@ -70,6 +70,12 @@ export class UsersService {
     if (now !== null && verdict === 'match') user.passwordHash = now.passwordHash;
   }
 
+  /** Whether the entries in the database have an account. */
+  async isLogged(): Promise<boolean> {
+    const found: unknown[] = await this.db.query(`SELECT 1 FROM audit_entry WHERE action = 'user.created' LIMIT 1`);
+    return found.length > 0;
+  }
+
   async isEmpty(): Promise<boolean> {
     return !(await this.db.manager.exists(User));
   }

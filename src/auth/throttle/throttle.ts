@@ -58,15 +58,27 @@ export interface ThrottledAttempt {
 
 /** Attempts are forgotten after this time. */
 const MEMORY_SECONDS = 900;
+/** A process allows this many times the free attempts by its own count: a success in another process does not reset it. */
+const OWN_SHARE = 2;
+const MAX_REMEMBERED = 100_000;
+
+interface OwnCount {
+  attempts: number;
+  /** Milliseconds. */
+  blockedUntil: number;
+  updatedAt: number;
+}
 
 /**
  * Slows guessing down, for all processes together. An attempt is counted before its outcome is known, in one statement,
  * so that attempts made at once cannot slip through; success takes the count away.
- * Counts are in PostgreSQL, without which nobody can sign in anyway, so no fallback is needed.
+ * Counts are in PostgreSQL, without which nobody can sign in anyway, so no fallback is needed. Each process also counts by itself, so that rows that are deleted in
+ * the database do not make guessing free.
  */
 @Injectable()
 export class Throttle {
   private readonly key: KeyObject;
+  private readonly own = new Map<string, OwnCount>();
 
   constructor(
     private readonly db: DataSource,
@@ -90,6 +102,7 @@ export class Throttle {
   /** Resets the counts after a successful attempt. */
   async succeeded(attempts: readonly ThrottledAttempt[]): Promise<void> {
     const keys = attempts.map((attempt) => this.keyOf(attempt));
+    for (const key of keys) this.own.delete(key.toString('base64'));
     await this.db.query(`DELETE FROM attempt_count WHERE key = ANY($1::bytea[])`, [keys]);
   }
 
@@ -106,6 +119,8 @@ export class Throttle {
   private async count(attempt: ThrottledAttempt): Promise<number> {
     const { free, longest } = RULES[attempt.rule];
     const key = this.keyOf(attempt);
+    const wait = this.countHere(key.toString('base64'), RULES[attempt.rule]);
+    if (wait > 0) return wait;
     const counted: unknown[] = await this.db.query(
       `INSERT INTO attempt_count AS known (key, attempts, blocked_until, updated_at) VALUES ($1, 1, to_timestamp(0), now())
        ON CONFLICT (key) DO UPDATE SET
@@ -123,6 +138,22 @@ export class Throttle {
       [key],
     );
     return row?.wait ?? 1;
+  }
+
+  /** Counts by the memory of this process. @returns seconds to wait; 0 when the attempt was counted */
+  private countHere(key: string, { free, longest }: Rule): number {
+    const now = Date.now();
+    const known = this.own.get(key);
+    if (known !== undefined && known.blockedUntil > now) return Math.ceil((known.blockedUntil - now) / 1000);
+    const isRecent = known !== undefined && known.updatedAt > now - MEMORY_SECONDS * 1000;
+    const attempts = isRecent ? known.attempts + 1 : 1;
+    const beyond = attempts - free * OWN_SHARE;
+    const pause = beyond > 0 ? Math.min(longest, 2 ** Math.min(beyond, 20)) : 0;
+    // The oldest is dropped: forgetting all would let a flood of names reset the count of one.
+    if (known === undefined && this.own.size >= MAX_REMEMBERED) this.own.delete(this.own.keys().next().value ?? '');
+    this.own.delete(key);
+    this.own.set(key, { attempts, blockedUntil: now + pause * 1000, updatedAt: now });
+    return 0;
   }
 
   private keyOf({ rule, subject }: ThrottledAttempt): Buffer {

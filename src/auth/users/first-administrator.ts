@@ -1,5 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { Config } from '../../platform/config/config.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { UsersService } from '../model/users.service.js';
 import { AdministratorWatch } from './administrator-watch.js';
 
@@ -12,6 +14,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     private readonly config: Config,
     private readonly users: UsersService,
     private readonly administrators: AdministratorWatch,
+    private readonly ledger: RightsLedger,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -20,9 +23,25 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     if (status !== 'UP') this.logger.warn(detail);
   }
 
+  /** Whether the audit log has an account. While the HSM does not answer, the entries in the database decide; a damaged log may have had one. */
+  private async hadUsers(): Promise<boolean> {
+    try {
+      return (await this.ledger.latest()).people.size > 0;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code.startsWith('audit-log.')) return true;
+      return this.users.isLogged();
+    }
+  }
+
   private async createFirst(): Promise<void> {
     const { adminEmail: email, adminPassword: password } = this.config;
     if (email === '' || password === '' || !(await this.users.isEmpty())) return;
+    if (await this.hadUsers()) {
+      this.logger.error(
+        'There is no user, but the audit log has some: they were deleted in the database. No administrator is created. Restore the rows, or run: sealwright-admin user create ADDRESS --role admin.',
+      );
+      return;
+    }
     const actor = { kind: 'system', id: 'start', name: 'start' } as const;
     if ((await this.users.create(actor, { email, password, roles: ['admin'] }, 'start')) !== undefined) {
       this.logger.log('created the first administrator');

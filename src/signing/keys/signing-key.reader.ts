@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { KeyEvidence, KeyType, VaultKey } from '../../hsm/key-vault.js';
+import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
@@ -112,6 +113,7 @@ export class SigningKeyReader {
     private readonly config: Config,
     private readonly cursors: Cursors,
     private readonly clock: Clock,
+    private readonly ledger: RightsLedger,
   ) {}
 
   /** The active key with this name or id, of one of these purposes; without a name, the configured key. */
@@ -121,6 +123,7 @@ export class SigningKeyReader {
     if (key === null) throw await this.absence(wanted, nameOrId === undefined);
     if (!purposes.includes(key.purpose))
       throw new Problem('forbidden', 'signing-key.purpose', `The key "${key.name}" is for ${key.purpose} alone.`);
+    await this.assertNotDestroyed(key);
     assertInDate(key, this.clock.now());
     return key;
   }
@@ -157,7 +160,8 @@ export class SigningKeyReader {
     const remembered = await this.byVersion.find(place);
     if (remembered?.revision !== use.keyRevision) this.byVersion.forget(place);
     const key = await this.byVersion.find(place);
-    if (key === null) throw new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
+    if (key === null) throw inactive();
+    await this.assertNotDestroyed(key);
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) assertPermitted(key, use, now);
@@ -225,6 +229,11 @@ export class SigningKeyReader {
     );
     const keys = rows.map((row) => withColumns(row, decodedKey(this.db, row.key)));
     return this.cursors.page('signing-keys', keys, limit, ({ keyId }) => [keyId]);
+  }
+
+  /** Rows of before the destruction of a key could have been put back with their seals. */
+  private async assertNotDestroyed({ keyId }: ActiveKey): Promise<void> {
+    if ((await this.ledger.recent())?.destroyedKeys.has(keyId) === true) throw inactive();
   }
 
   private async readActive(nameOrId: string): Promise<ActiveKey | null> {
@@ -317,6 +326,10 @@ function assertInDate({ name, notBefore, notAfter }: ActiveKey, now: Date): void
   if (notBefore !== null && now < notBefore)
     throw new Problem('conflict', 'signing-key.not-yet', `The key "${name}" signs from ${notBefore.toISOString()}.`);
   if (notAfter !== null && now >= notAfter) throw expired(name, notAfter);
+}
+
+function inactive(): Problem {
+  return new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
 }
 
 function expired(name: string, notAfter: Date): Problem {

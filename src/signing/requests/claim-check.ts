@@ -54,7 +54,8 @@ export class ClaimCheck {
     const free = rows.filter((row) => row.approvalId === null && !row.composed && !refusals.has(row.id));
     for (const id of await this.unapproved(tx, free)) refusals.set(id, NEEDED);
     for (const row of rows) await this.fail(tx, row, refusals.get(row.id));
-    return rows.filter(({ id }) => !refusals.has(id));
+    const passed = rows.filter(({ id }) => !refusals.has(id));
+    return passed.map((row) => ({ ...row, publicKeySha256: publicKeySha256In(about.get(row.id) ?? []) }));
   }
 
   /** The revision of all policies by which claims are judged now. */
@@ -81,6 +82,12 @@ export class ClaimCheck {
     const target = { kind: 'signing-request', id };
     await this.audit.append(tx, [{ ...entry, target, detail: { from: 'QUEUED', to: 'FAILED', code } }]);
   }
+}
+
+/** SHA-256 of the public key for which a request was accepted, or bound again after a rotation. */
+function publicKeySha256In(about: readonly EntryRow[]): string | undefined {
+  const named = about.map(({ detail }) => detail['publicKeySha256']).filter((hash) => typeof hash === 'string');
+  return named.at(-1);
 }
 
 /** Whether the entries of the log about the row agree with it. */

@@ -44,6 +44,7 @@ export class Signer {
   /** The signature as the caller gets it. The HSM gets the digest in the row of the request, or in its envelope. */
   private async signature(request: Claimed, { madeAt, ...key }: SigningVaultKey): Promise<MadeSignature> {
     const { scheme, algorithm, envelope, format } = request;
+    assertPublicKey(request, key.publicKey);
     const order = format === 'raw' ? undefined : await this.orderOf(format, request, { ...key, madeAt });
     if (format !== 'raw' && order !== undefined) FORMAT_WRITERS[format].beforeSigning?.(order);
     assertSignedDigest(request, key.type);
@@ -83,6 +84,18 @@ export class Signer {
       content: envelope?.content ?? undefined,
     };
   }
+}
+
+/**
+ * assertPublicKey verifies that a request is signed with the public key for which it was accepted. A certificate or record contains that key: if the row of the
+ * key was changed while it was composed, the certificate would be for a key of somebody else.
+ *
+ * @throws Problem `signing.not-logged`
+ */
+function assertPublicKey({ publicKeySha256: logged }: Claimed, publicKey: Uint8Array): void {
+  if (logged === undefined || logged === createHash('sha256').update(publicKey).digest('base64')) return;
+  const detail = 'The public key is not the one for which the request was accepted: it was changed in the database.';
+  throw new Problem('conflict', 'signing.not-logged', detail);
 }
 
 /**

@@ -54,7 +54,12 @@ export type Claimed = Pick<
   | 'requestedBy'
   | 'ownerId'
   | 'identity'
-> & { readonly keyRevision: number; readonly envelope?: Envelope };
+> & {
+  readonly keyRevision: number;
+  readonly envelope?: Envelope;
+  /** SHA-256 of the public key by the entry that accepted the request, base64; absent in entries of earlier versions. */
+  readonly publicKeySha256?: string | undefined;
+};
 
 /** How an attempt ended. RELEASED gives the request back for another attempt. */
 export type SigningOutcome =

@@ -88,10 +88,10 @@ export class SigningService {
 
   /** Signs a recorded request and settles it, unless an earlier call, a worker or the approvers come first. */
   private async finish(request: NewSigningRequest, id: string): Promise<ShownRequest> {
-    const { row, keyRevision, envelope } = request;
+    const { row, keyRevision, envelope, keyFacts } = request;
     if (id !== row.id) return this.repeated(request, id);
     if (row.status !== 'PROCESSING') return this.requests.shown(row);
-    const claimed = { ...row, keyRevision, envelope };
+    const claimed = { ...row, keyRevision, envelope, publicKeySha256: keyFacts.publicKeySha256 };
     const outcome = await this.signer.sign(claimed);
     const settledAt = await this.outcomes.settle(claimed, outcome, 'sync');
     return this.requests.shown(signedOrThrow(row, outcome, settledAt));

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { type LoggedRevocation, revocationName } from '../../audit/history/rights-history.js';
+import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { readPublicKeyLine, sshFingerprintOf } from '../../formats/ssh/public-key.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
@@ -18,25 +20,49 @@ export class RevocationRecords {
   /** By the version of the lists: a later version is read at once, an old one again after seconds. */
   private readonly records = new TtlCache<readonly RevocationRecord[]>(() => this.read());
 
+  private readonly remembered = new Map<string, RevocationRecord>();
+
   constructor(
     private readonly db: DataSource,
     private readonly vouched: VouchedEntries,
+    private readonly ledger: RightsLedger,
   ) {}
 
-  /** All revocations. The same list is returned until it is read again. */
+  /** All revocations. One that this process has read stays, even if its row and its entry are not there any more. */
   async all(): Promise<readonly RevocationRecord[]> {
     const [row]: { version: string }[] = await this.db.query('SELECT sum(list_version) AS version FROM ssh_authority');
-    return (await this.records.find(row?.version ?? '')) ?? [];
+    this.remember((await this.records.find(row?.version ?? '')) ?? []);
+    this.remember(this.ledger.known()?.sshRevocations.values() ?? []);
+    return [...this.remembered.values()];
   }
 
-  /** Ids of the revoked certificates among these, which one authority issued. A key is revoked for all authorities of its kind (`siblings`). */
+  /**
+   * Like `all`, by the whole signed log, so that a process which has read none of it misses an entry that is hidden.
+   *
+   * @throws Problem those of RightsLedger.latest
+   */
+  async allLogged(): Promise<readonly RevocationRecord[]> {
+    this.remember((await this.ledger.latest()).sshRevocations.values());
+    return this.all();
+  }
+
+  private remember(records: Iterable<LoggedRevocation>): void {
+    for (const one of records) this.remembered.set(revocationName(one), one as RevocationRecord);
+  }
+
+  /**
+   * Ids of the revoked certificates among these, which one authority issued. A key is revoked for all authorities of its kind (`siblings`).
+   *
+   * @param isComplete whether the whole signed log is read first; Problems are those of `allLogged`
+   */
   async revokedOf(
     authorityId: string,
     siblings: ReadonlySet<string>,
     certificates: readonly Pick<SshCertificate, 'id' | 'serial' | 'keyId' | 'fingerprint'>[],
+    isComplete = false,
   ): Promise<Set<string>> {
     if (certificates.length === 0) return new Set();
-    const records = await this.all();
+    const records = await (isComplete ? this.allLogged() : this.all());
     const own = new Set(
       records.flatMap((one) => (one.authorityId === authorityId ? [`${one.kind} ${one.value}`] : [])),
     );
@@ -57,12 +83,8 @@ export class RevocationRecords {
     const logged = entries.flatMap(({ targetId: authorityId, detail: { kind, value } }): RevocationRecord[] =>
       typeof value === 'string' ? [{ authorityId, kind: kind as RevocationKind, value }] : [],
     );
-    return [...new Map([...rows, ...logged].map((one) => [JSON.stringify(nameOf(one)), one])).values()];
+    return [...rows, ...logged];
   }
-}
-
-function nameOf({ authorityId, kind, value }: RevocationRecord): string[] {
-  return [authorityId, kind, value];
 }
 
 function fingerprintOf({ value }: RevocationRecord): string[] {

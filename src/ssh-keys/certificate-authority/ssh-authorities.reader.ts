@@ -54,17 +54,21 @@ export class SshAuthoritiesReader {
     return this.cursors.newest(`ssh-revocations ${authorityId}`, query, page);
   }
 
-  /** Whether the lists of hosts take a certificate of this authority back. */
+  /** Whether a certificate of this authority was revoked, by the whole signed log. Problems: those of RightsLedger.latest. */
   async isRevoked(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
-    return (await this.revokedOf(authority, [certificate])).has(certificate.id);
+    return (await this.revokedOf(authority, [certificate], true)).has(certificate.id);
   }
 
-  private async revokedOf(authority: SshAuthority, certificates: readonly SshCertificate[]): Promise<Set<string>> {
+  private async revokedOf(
+    authority: SshAuthority,
+    certificates: readonly SshCertificate[],
+    isComplete = false,
+  ): Promise<Set<string>> {
     const siblings = await this.db.manager.find(SshAuthority, {
       select: { id: true },
       where: { kind: authority.kind },
     });
-    return this.records.revokedOf(authority.id, new Set(siblings.map(({ id }) => id)), certificates);
+    return this.records.revokedOf(authority.id, new Set(siblings.map(({ id }) => id)), certificates, isComplete);
   }
 
   /** Every key that hosts or users are to trust: a file for TrustedUserCAKeys, or lines for known_hosts. */
