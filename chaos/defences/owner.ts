@@ -2,6 +2,8 @@ import type { Mutation } from './mutation.js';
 
 const ROWS = 'test/audit/forged-rows.spec.ts';
 const RIGHTS = 'test/audit/forged-rights.spec.ts';
+const LOG = 'test/audit/forged-log.spec.ts';
+const APPROVALS = 'test/audit/forged-approvals.spec.ts';
 const LOGGED = 'src/approvals/decisions/logged-approvals.ts';
 
 /** Somebody owns the database: findings 27 and 28. */
@@ -63,9 +65,9 @@ export const OWNER: readonly Mutation[] = [
   {
     finding: 28,
     defence: 'the parties of a renewed approval are those of the log',
-    file: LOGGED,
-    text: 'const { ownerId, requesters, requestedBy, requesterName } = logged.parties ?? approval;',
-    instead: 'const { ownerId, requesters, requestedBy, requesterName } = approval;',
+    file: 'src/approvals/approvals.service.ts',
+    text: 'const { approval: old } = await this.logged.asLogged(tx, row, await this.logged.signedRights());',
+    instead: 'const old = row;',
     spec: RIGHTS,
     test: 'does not approve their own request after the parties',
   },
@@ -109,9 +111,81 @@ export const OWNER: readonly Mutation[] = [
     finding: 28,
     defence: 'an approval that ended stays ended by the signed log',
     file: LOGGED,
-    text: 'if (logged.hasEnded || rights.refused.has(approval.id)) throw mismatch();',
-    instead: '',
+    text: 'if (logged === undefined || logged.hasEnded || !isAbout(logged, row)) throw mismatch();',
+    instead: 'if (logged === undefined || !isAbout(logged, row)) throw mismatch();',
     spec: RIGHTS,
     test: 'stays one after the approval was put back',
+  },
+  {
+    finding: 28,
+    defence: 'policies that a process has not seen are compared with the log',
+    file: 'src/approvals/policies/policy-evaluation.ts',
+    text: 'if (stored.revision < logged.policySet || logged.policiesBehind(stored.policies).length > 0) throw rolledBack();',
+    instead: '',
+    spec: LOG,
+    test: 'are refused by the first signature of a new process',
+  },
+  {
+    finding: 28,
+    defence: 'an entry does not take back what was logged since about the same',
+    file: 'src/audit/history/rights-history.ts',
+    text: `if (entry.id <= (this.last.get(about) ?? '')) return false;`,
+    instead: '',
+    spec: 'src/cli/doctor/rights-review.spec.ts',
+    test: 'an entry that was logged twice',
+  },
+  {
+    finding: 28,
+    defence: 'an entry with a number is not numbered again',
+    file: 'src/audit/log/log-sequencer.ts',
+    text: 'rows.filter(({ repeated }) => !repeated)',
+    instead: 'rows',
+    spec: LOG,
+    test: 'logged again, it does not take back',
+  },
+  {
+    finding: 28,
+    defence: 'rules and parties of an approval are those of the log',
+    file: LOGGED,
+    text: 'return Object.assign(row, rules, parties, text);',
+    instead: 'return Object.assign(row, text);',
+    spec: APPROVALS,
+    test: 'is rejected by as many people as the log asks for',
+  },
+  {
+    finding: 28,
+    defence: 'nobody votes for another document than the one of the hash',
+    file: LOGGED,
+    text: 'if (row === undefined || !textHash(row.shown).equals(hash)) throw mismatch();',
+    instead: 'if (row === undefined) throw mismatch();',
+    spec: APPROVALS,
+    test: 'is shown with title and document of the log, or not at all',
+  },
+  {
+    finding: 28,
+    defence: 'only what was asked for is renewed',
+    file: 'src/signing/requests/approval-renewal.ts',
+    text: 'if (!held.every((one) => cover.holds(one))) return;',
+    instead: '',
+    spec: APPROVALS,
+    test: 'is not renewed over other content',
+  },
+  {
+    finding: 28,
+    defence: 'a key is destroyed only if the log has its destruction as scheduled',
+    file: 'src/signing/keys/signing-key-destroyer.ts',
+    text: '  if (!destructions.has(key.id)) return undefined;',
+    instead: '',
+    spec: 'test/signing/key-destruction.spec.ts',
+    test: 'is not carried out by rows that were put back',
+  },
+  {
+    finding: 28,
+    defence: 'each step of a rotation needs its order and its earlier steps in the log',
+    file: 'src/ssh-keys/rotation/steps/step-executor.ts',
+    text: '      await this.clearance.assertContinues(work.rotation, work.target);',
+    instead: '',
+    spec: 'test/ssh-keys/rotation.spec.ts',
+    test: 'is not continued from rows that were inserted',
   },
 ];

@@ -82,12 +82,12 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 5,
-    defence: 'a vote of a requester that is in the table is not counted',
-    file: 'src/approvals/decisions/voting.service.ts',
-    text: '!voters.requesters.includes(person) && ',
-    instead: '',
-    spec: WHO_COUNTS,
-    test: 'even when the rows of the vote are there',
+    defence: 'a vote of a requester that is in the log is not counted',
+    file: 'src/approvals/decisions/logged-approval.ts',
+    text: 'approvals.has(person) || excluded.has(person) ||',
+    instead: 'approvals.has(person) ||',
+    spec: 'src/approvals/decisions/logged-approval.spec.ts',
+    test: 'neither the requester votes',
   },
   {
     finding: 5,

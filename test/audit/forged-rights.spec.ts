@@ -106,7 +106,9 @@ describe('a vote', () => {
     const member = await newApprover(place);
     const { approvalId } = await heldFor([member]);
     const entry = `id = (SELECT e.id FROM log_leaf l JOIN audit_entry e ON e.id = l.entry_id ORDER BY l.index DESC LIMIT 1)`;
-    const [row] = await sql<{ id: string }>(`SELECT id FROM audit_entry WHERE ${entry}`);
+    const newest = () => sql<{ id: string }>(`SELECT id FROM audit_entry WHERE ${entry}`);
+    await expect.poll(newest).toHaveLength(1);
+    const [row] = await newest();
     const back = await keep('audit_entry', `id = '${row?.id}'`);
     const restarted = await place.stage.start();
     const unlocked = (work: string) =>

@@ -127,6 +127,32 @@ describe('until it is due', () => {
     expect((await signed(key)).status).toBe(200);
     expect(await actionsOn(key)).toEqual(['destruction-scheduled', 'destruction-called-off']);
   });
+
+  it('is not carried out by rows that were put back after it was called off', async () => {
+    const kept = await createKey(service, apiKey, { name: fresh('kept'), type: 'ec-p256' });
+    await plan(kept);
+    await due(kept);
+    const tables = { signing_key: 'id', signing_key_destruction: 'key_id' };
+    for (const [table, column] of Object.entries(tables))
+      await stage.sql(`CREATE TABLE kept_${table} AS SELECT * FROM ${table} WHERE ${column} = '${kept.id}'`);
+    expect((await call('DELETE', kept, '/destruction')).status).toBe(200);
+    await stage.sql(
+      `UPDATE signing_key k SET state = o.state, revision = o.revision, seal = o.seal FROM kept_signing_key o WHERE o.id = k.id`,
+    );
+    await stage.sql('INSERT INTO signing_key_destruction SELECT * FROM kept_signing_key_destruction');
+    const worker = await stage.start(WORKER);
+    await until('a look at it', 20, async () => {
+      const [row] = await stage.sql<{ seen: boolean }>(
+        `SELECT lease_until IS NOT NULL AS seen FROM signing_key_destruction WHERE key_id = $1`,
+        [kept.id],
+      );
+      return row?.seen;
+    });
+    expect(await asked(kept, 'destroy')).toEqual([]);
+    expect(await actionsOn(kept)).toEqual(['destruction-scheduled', 'destruction-called-off']);
+    await worker.kill();
+    await stage.sql(`DELETE FROM signing_key_destruction WHERE key_id = $1`, [kept.id]);
+  });
 });
 
 it('is carried out once, though its worker is killed on the way; its signatures still verify', async () => {

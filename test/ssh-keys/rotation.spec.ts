@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateUnderHammer } from '../../chaos/rotation/hammered.js';
 import { type Approver, newApprover, newGroup, vote } from '../approvals/approvers.js';
@@ -270,6 +271,38 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       await field.ended(place.id, 40, ['HALTED']);
       expect((await field.targets(place.id))[0]).toMatchObject({ outcome: 'FAILED_PRECHECK', failure: { code } });
       expect(place.at.sshd.authorizedKeys('deploy')).toBe(before);
+    });
+
+    it('is not continued from rows that were inserted in the middle of its life', async () => {
+      const at = await field.addHost();
+      const [old, next] = [await field.newKey(), await field.newKey()];
+      at.sshd.authorize('deploy', '# team');
+      const before = at.sshd.authorizedKeys('deploy');
+      const [rotation, target] = [randomUUID(), randomUUID()];
+      const settings = { verifySeconds: 60, overlapSeconds: 0, onFailure: 'skip' };
+      await stage.sql(
+        `INSERT INTO ssh_rotation (id, key_id, next_key_id, custody, status, settings, requested_by, owner_id, correlation)
+         VALUES ($1, $2, $3, 'human', 'RUNNING', $4, '{"kind":"system","id":"x","name":"x"}', 'x', 'x')`,
+        [rotation, old.id, next.id, JSON.stringify(settings)],
+      );
+      const file = {
+        path: '/home/deploy/.ssh/authorized_keys',
+        as: 'deploy',
+        sha256: '',
+        originals: [''],
+        oldText: 'x',
+      };
+      await stage.sql(
+        `INSERT INTO ssh_rotation_target (id, rotation_id, host_id, account, wave, state, due_at, restore_next, plan)
+         VALUES ($1, $2, $3, 'deploy', 0, 'PROMOTED', now(), true, $4)`,
+        [target, rotation, at.id, JSON.stringify({ files: [file], diffs: [], confidence: 'high', warnings: [] })],
+      );
+      const targetRow = () =>
+        stage.sql(`SELECT outcome, failure_code AS code FROM ssh_rotation_target WHERE id = $1`, [target]);
+      await expect
+        .poll(targetRow, { timeout: 20_000 })
+        .toEqual([{ outcome: 'BLOCKED', code: 'rotation.not-approved' }]);
+      expect(at.sshd.authorizedKeys('deploy')).toBe(before);
     });
 
     it('follows a key that its policy names through every rotation, and says which key it covers', async () => {

@@ -93,8 +93,8 @@ export class AuditService {
       'append',
       `WITH entry AS (
          INSERT INTO audit_entry
-           (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail, record, seal)
-         SELECT id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail::jsonb, record, seal
+           (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail, record, seal, at)
+         SELECT id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail::jsonb, record, seal, now()
          FROM ${from} RETURNING id)
        INSERT INTO log_waiting (entry_id) SELECT id FROM entry RETURNING entry_id AS id`,
       values,

@@ -57,7 +57,7 @@ export interface RightsHistoryState {
   readonly groups: readonly (readonly [string, LoggedGroup])[];
   readonly policies: readonly (readonly [string, number])[];
   readonly withdrawn: readonly (readonly [string, number])[];
-  readonly destructions: readonly (readonly [string, string])[];
+  readonly destructions: readonly string[];
   readonly policySet: number;
   readonly policySetAt: number;
   readonly refused: readonly (readonly [string, number])[];
@@ -88,8 +88,8 @@ export class RightsHistory {
   readonly groups: Map<string, LoggedGroup>;
   /** Providers, issuers, trusts, login rules and invitations that were removed, revoked or switched off, and keys that were disabled or destroyed, with the time. */
   readonly withdrawn: Map<string, number>;
-  /** Signing keys whose destruction is scheduled, with its time (RFC 3339). */
-  readonly destructions: Map<string, string>;
+  /** Signing keys whose destruction is scheduled. */
+  readonly destructions: Set<string>;
   /** Approval policies with their revision; 0: removed. */
   readonly policies: Map<string, number>;
   /** Revision of all policies together; 0 if the log does not have it. */
@@ -114,7 +114,7 @@ export class RightsHistory {
     this.revoked = new Map(state?.revoked);
     this.groups = new Map(state?.groups);
     this.withdrawn = new Map(state?.withdrawn);
-    this.destructions = new Map(state?.destructions);
+    this.destructions = new Set(state?.destructions);
     this.policies = new Map(state?.policies);
     this.policySet = state?.policySet ?? 0;
     this.policySetAt = state?.policySetAt ?? 0;
@@ -307,7 +307,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'signing-key.enabled': restore,
   'signing-key.destruction-scheduled': (history, entry) => {
     withdraw(history, entry);
-    history.destructions.set(entry.targetId, String(entry.detail['destroyAt']));
+    history.destructions.add(entry.targetId);
   },
   'signing-key.destruction-called-off': (history, { targetId }) => void history.destructions.delete(targetId),
   'approver-group.created': setGroup,

@@ -13,7 +13,7 @@ import { columns, confirmRead } from '../../platform/database/statements.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
-import { insertSealed } from '../../platform/sealing/sealed-rows.js';
+import { insertSealed, notWritten } from '../../platform/sealing/sealed-rows.js';
 import { Background } from '../../platform/work/background.js';
 import {
   effectiveRights,
@@ -151,11 +151,14 @@ export class ApiKeysService implements OnApplicationShutdown {
     ownerId: string,
     because: string,
   ): Promise<void> {
+    const valid = `owner_id = $1 AND revoked_at IS NULL AND NOT EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id)`;
     const [rows]: [{ id: string; name: string }[], number] = await tx.query(
-      `UPDATE api_key k SET revoked_at = now(), seal = NULL WHERE owner_id = $1 AND revoked_at IS NULL
-         AND NOT EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) RETURNING id, name`,
+      `UPDATE api_key k SET revoked_at = now(), seal = NULL WHERE ${valid} RETURNING id, name`,
       [ownerId],
     );
+    // A trigger could have left rows as they were.
+    const left: unknown[] = await tx.query(`SELECT 1 FROM api_key k WHERE ${valid} LIMIT 1`, [ownerId]);
+    if (left.length > 0) throw notWritten('api_key');
     for (const { id, name } of rows) await this.record(tx, by, 'api-key.revoked', id, { name, because });
   }
 

@@ -1,4 +1,4 @@
-import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
+import { changeSealed, insertSealed, notWritten } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -288,6 +288,12 @@ export class SessionsService {
       `UPDATE auth_session SET ended_at = now(), ended_because = $1, seal = NULL WHERE ended_at IS NULL AND ${where} RETURNING id, user_id`,
       [because, ...values],
     );
+    // A trigger could have left rows as they were. `$1` is the reason, which the condition does not use.
+    const open: unknown[] = await tx.query(
+      `SELECT 1 FROM auth_session WHERE ended_at IS NULL AND $1::text IS NOT NULL AND ${where} LIMIT 1`,
+      [because, ...values],
+    );
+    if (open.length > 0) throw notWritten('auth_session');
     await this.audit.append(
       tx,
       ended.map(({ id, user_id }) => ({

@@ -118,4 +118,20 @@ describe('the review of the log reports', () => {
     expect(review.found).toEqual([expect.stringContaining('long before the entries that precede it')]);
     expect(review.history.groups.get('g')?.members).toEqual(['ben']);
   });
+
+  it('a vote for, the grant of and a signature under an approval that had ended, and a request that failed and was begun again', () => {
+    const ended = ['approval.decided', 'a', { actorKind: 'system', detail: { to: 'REJECTED' } }] as const;
+    const granted = ['approval.decided', 'a', { actorKind: 'system', detail: { to: 'APPROVED' } }] as const;
+    const released = ['signing.approved', 'r', { actorKind: 'system', detail: { approval: 'a' } }] as const;
+    const failed = ['signing.failed', 'r', { actorKind: 'system', detail: { to: 'FAILED' } }] as const;
+    const claimed = ['signing.claimed', 'r', { actorKind: 'system' }] as const;
+    expect(reviewed(REQUESTED, voteOf('ann'), granted, released, claimed, failed)).toEqual([]);
+    const why = 'although the approval or request had ended without consent';
+    expect(reviewed(REQUESTED, ended, voteOf('ann'), granted, released, failed, claimed)).toEqual([
+      `leaf 2: approval.approved of a, ${why}`,
+      `leaf 3: approval.decided of a, ${why}`,
+      `leaf 4: signing.approved of r, ${why}`,
+      `leaf 6: signing.claimed of r, ${why}`,
+    ]);
+  });
 });

@@ -51,6 +51,8 @@ export class RightsReview {
   readonly history = new RightsHistory();
   readonly found: string[] = [];
   private readonly order = new EntryOrder();
+  /** Requests that failed for good, with the time in milliseconds. */
+  private readonly failed = new Map<string, number>();
   /** The last signature under each revision of all policies. */
   private readonly judged = new Map<number, { readonly at: number; readonly targetId: string }>();
   /** The group of each stage, by approval. */
@@ -65,6 +67,14 @@ export class RightsReview {
     this.compareEarlier(entry);
     this.remember(entry);
     this.history.apply(entry);
+  }
+
+  /** When the approval had ended that an entry counts on, or the request had failed that it begins again. */
+  private endOf(action: string, targetId: string, { to, approval }: Entry['detail']): number | undefined {
+    if (action === 'signing.claimed' || action === 'signing.signed') return this.failed.get(targetId);
+    if (action === 'signing.approved') return this.history.refused.get(String(approval));
+    const counts = action === 'approval.approved' || (action === 'approval.decided' && to === 'APPROVED');
+    return counts ? this.history.refused.get(targetId) : undefined;
   }
 
   /** A change of policies that was kept from the log for a while: what was judged meanwhile precedes it. */
@@ -84,7 +94,8 @@ export class RightsReview {
     if (this.found.length < MAX_FOUND) this.found.push(finding);
   }
 
-  private remember({ action, targetId, detail: { stages } }: Entry): void {
+  private remember({ id, action, targetId, detail: { stages, to } }: Entry): void {
+    if (action === 'signing.failed' && to === 'FAILED') this.failed.set(targetId, timeOfId(id));
     if (!Array.isArray(stages) || !action.startsWith('approval.')) return;
     this.groups.set(
       targetId,
@@ -100,6 +111,8 @@ export class RightsReview {
     const judgedBy = JUDGED.has(action) ? detail['policySet'] : undefined;
     if (typeof judgedBy === 'number' && judgedBy < policySet && policySetAt <= at - TOLERANCE_MS)
       return `the approval policies had revision ${policySet}, not ${judgedBy}`;
+    const over = this.endOf(action, targetId, detail);
+    if (over !== undefined && over <= at - TOLERANCE_MS) return `the approval or request had ended without consent`;
     if (actorKind !== 'user') return undefined;
     const { session, stage, way, methods } = detail;
     const isVote = action === 'approval.approved' || action === 'approval.rejected';

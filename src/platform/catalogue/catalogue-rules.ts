@@ -32,7 +32,7 @@ const IS_OF_EXTENSION = (oid: string) =>
      AND EXISTS (SELECT FROM pg_catalog.pg_proc x JOIN pg_catalog.pg_language l ON l.oid = x.prolang WHERE x.oid = ${oid} AND l.lanname = 'c')`;
 
 /**
- * SQL that lists what can change the meaning of statements: functions, operators and casts in the schemas of the search path, and everything but plain
+ * SQL that lists what can change the meaning of statements: functions and operators in the schemas of the search path, casts by them or between types of PostgreSQL, and everything but plain
  * columns, indexes and constraints about relations with the names that the service uses, which are the parameter. Names are qualified, so that none of
  * them is looked up where somebody may have put another.
  */
@@ -51,7 +51,8 @@ export const READ_CATALOGUE = `
   UNION ALL SELECT 'operator', o.oid::pg_catalog.regoperator::text, '' FROM pg_catalog.pg_operator o JOIN path p ON p.oid = o.oprnamespace
     WHERE NOT (${IS_OF_EXTENSION('o.oprcode')})
   UNION ALL SELECT 'cast', pg_catalog.format_type(c.castsource, NULL) || ' to ' || pg_catalog.format_type(c.casttarget, NULL), ''
-    FROM pg_catalog.pg_cast c WHERE c.oid >= ${FIRST_NORMAL_OID} AND (c.castfunc = 0 OR NOT (${IS_OF_EXTENSION('c.castfunc')}))
+    FROM pg_catalog.pg_cast c WHERE c.oid >= ${FIRST_NORMAL_OID} AND NOT (
+      (c.castsource >= ${FIRST_NORMAL_OID} OR c.casttarget >= ${FIRST_NORMAL_OID}) AND (c.castfunc < ${FIRST_NORMAL_OID} OR ${IS_OF_EXTENSION('c.castfunc')}))
   UNION ALL SELECT 'inheritance', r.name, i.inhparent::pg_catalog.regclass::text FROM pg_catalog.pg_inherits i JOIN relation r ON r.oid = i.inhrelid
   UNION ALL SELECT 'inheritance', i.inhrelid::pg_catalog.regclass::text, r.name FROM pg_catalog.pg_inherits i JOIN relation r ON r.oid = i.inhparent
   UNION ALL SELECT 'type', r.name || '.' || a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)

@@ -197,7 +197,7 @@ export class SigningKeyDestroyer {
 }
 
 /**
- * The key of a due destruction if the service wrote both rows, and the log has the destruction as scheduled for this time and not as called off; undefined
+ * The key of a due destruction if the service wrote both rows, and the log has the destruction as scheduled and not as called off; undefined
  * otherwise. Earlier rows with their seals could have been put back.
  */
 function vouchedDue(
@@ -209,8 +209,7 @@ function vouchedDue(
   const [plan, key] = [seals.opened(SigningKeyDestruction, planned), seals.opened(SigningKey, keyed)];
   if (plan === null || key === null || plan.keyId !== key.id || plan.destroyAt.getTime() > Date.now() + MAX_CLOCK_MS)
     return undefined;
-  // In milliseconds, as the service made it.
-  if (Date.parse(destructions.get(key.id) ?? '') !== plan.destroyAt.getTime()) return undefined;
+  if (!destructions.has(key.id)) return undefined;
   const isPlanned = key.state === 'PENDING_DESTRUCTION' || key.state === 'DESTROYING';
   return isPlanned ? { keyId: key.id, name: key.name, purpose: key.purpose } : undefined;
 }

@@ -116,11 +116,11 @@ export class SigningRequestRepository implements OnApplicationShutdown {
     const inserted = await prepared<{ at: Date }>(
       tx,
       'record',
-      `INSERT INTO signing_request (${INTO}, worker, lease_until, sweep_at)
+      `INSERT INTO signing_request (${INTO}, worker, lease_until, sweep_at, created_at)
        SELECT ${FROM_ITEM},
          CASE item.status WHEN 'PROCESSING' THEN $${next}::uuid END,
          CASE item.status WHEN 'PROCESSING' THEN now() + $${next + 1} * interval '1 ms' END,
-         now() + $${next + 2} * interval '1 ms'
+         now() + $${next + 2} * interval '1 ms', now()
        FROM ${from} JOIN signing_key ON signing_key.id = item."keyId" AND signing_key.state = 'ACTIVE'
          AND signing_key.revision = item."keyRevision"
          AND (not_before IS NULL OR not_before <= now()) AND (not_after IS NULL OR not_after > now())

@@ -21,6 +21,9 @@ import { FencedOff, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
 
+/** Outcome of a target that is refused: before, or after its host was changed. */
+type Refusal = 'FAILED_PRECHECK' | 'BLOCKED';
+
 /** Decides before a host is changed whether the rotation is what was ordered, and what was approved. */
 @Injectable()
 export class RotationClearance {
@@ -68,7 +71,7 @@ export class RotationClearance {
    * plan of its precheck. A row can be inserted in any state. Throws StepFailure.
    */
   async assertContinues(rotation: Rotation, target: RotationTarget): Promise<void> {
-    if (await this.wasDemanded(rotation)) {
+    if (await this.wasDemanded(rotation, 'BLOCKED')) {
       const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
       if (granted?.granted !== true || granted.id !== rotation.approvalId)
         throw notApproved('It was not approved.', 'BLOCKED');
@@ -90,7 +93,7 @@ export class RotationClearance {
   }
 
   /** Whether the audit log says that the order needed approval. Throws StepFailure if a row differs from the order in the log. */
-  private async wasDemanded(rotation: Rotation): Promise<boolean> {
+  private async wasDemanded(rotation: Rotation, outcome: Refusal = 'FAILED_PRECHECK'): Promise<boolean> {
     const { manager } = this.db;
     const actions = ['ssh-rotation.requested', 'ssh-rotation.key-made'];
     const entries = await this.vouched.about(manager, [rotation.id], actions);
@@ -106,6 +109,7 @@ export class RotationClearance {
     )
       throw notApproved(
         'The rotation differs from what the audit log has of its order: it was changed in the database.',
+        outcome,
       );
     return order.detail['approval'] === true;
   }
@@ -196,6 +200,6 @@ export function planSha256(plan: TargetPlan | null): string {
   return createHash('sha256').update(canonicalJson(plan)).digest('base64');
 }
 
-function notApproved(detail: string, outcome: 'FAILED_PRECHECK' | 'BLOCKED' = 'FAILED_PRECHECK'): StepFailure {
+function notApproved(detail: string, outcome: Refusal = 'FAILED_PRECHECK'): StepFailure {
   return new StepFailure(outcome, 'rotation.not-approved', detail);
 }
