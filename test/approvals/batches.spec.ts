@@ -100,7 +100,11 @@ describe('one approval for a batch of 1,000', () => {
     expect(list.items[0]).toMatchObject({ id: asked.approvalId, shown: { size: 1000, manifest: body.shown.manifest } });
     expect(list.items[0].shown.items).toBeUndefined();
     expect(list.items[0].shown.details).toBeUndefined();
-    expect(body.shown.details[421]).toMatchObject({ index: 421, format: 'raw', metadata: { filename: 'file-421.exe' } });
+    expect(body.shown.details[421]).toMatchObject({
+      index: 421,
+      format: 'raw',
+      metadata: { filename: 'file-421.exe' },
+    });
   });
 
   it('signs each of them once, however many voted at once', () => {

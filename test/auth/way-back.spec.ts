@@ -109,6 +109,16 @@ describe('an installation to which nobody can sign in', () => {
       expect((await auditOf(action))[0]).toMatchObject(OPERATOR);
   });
 
+  it('disables an administrator who does not want to leave, also the last one', async () => {
+    const stubborn = await register(service, 'stubborn');
+    await stage.change(`UPDATE user_account SET roles = '{}' WHERE email <> $1`, [stubborn.email]);
+    await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [stubborn.email]);
+    const { out, code } = await admin(['user', 'disable', stubborn.email]);
+    expect({ out, code }).toMatchObject({ out: expect.stringContaining('is disabled') as string, code: 0 });
+    expect((await login(service, stubborn.email, stubborn.password)).status).toBe(401);
+    await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [ADDRESS]);
+  });
+
   it.each([
     ['a password among the arguments', ['user', 'create', ADDRESS, 'secret-of-mine', '--role', 'admin']],
     ['an unknown role', ['user', 'grant', ADDRESS, 'root']],

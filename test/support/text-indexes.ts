@@ -21,6 +21,7 @@ export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'idempotency_key.principal',
     'inventory_document.digest',
     'inventory_import.owner_id',
+    'inventory_source.owner',
     'invitation.inviter_person',
     'invitation.token_hash',
     'passkey_challenge.hash',

@@ -66,6 +66,12 @@ export class OperatorAccounts {
     return this.administration.change(operator(), id, { roles: [...new Set([...held, ...roles])], disabled: false });
   }
 
+  /** Disables an account, also that of the last administrator. */
+  async disable(email: string): Promise<User> {
+    const { id } = await this.userWith(email);
+    return this.administration.change(operator(), id, { disabled: true });
+  }
+
   /** @throws Problem `user.missing` */
   private async userWith(email: string): Promise<User> {
     const user = await this.users.findByEmail(email);

@@ -64,7 +64,9 @@ export class UserAdministrationService {
       const roles = [...(change.roles ?? user.roles)];
       const disabled = change.disabled ?? user.disabled;
       const staysAdministrator = roles.includes('admin') && !disabled;
-      if (administrators.includes(id) && administrators.length === 1 && !staysAdministrator) throw lastAdministrator();
+      const isLast = administrators.includes(id) && administrators.length === 1 && !staysAdministrator;
+      // The operator can make another one.
+      if (isLast && caller.kind !== 'system') throw lastAdministrator();
       await changeSealed(tx, User, { id }, { roles, disabled });
       if (disabled && !user.disabled) {
         await this.sessions.endAllIn(tx, caller, { userId: id, because: 'user-disabled' });
