@@ -118,6 +118,7 @@ export class SessionsService {
       createdAt: this.clock.now(),
       authenticatedAt: order.authenticatedAt ?? this.clock.now(),
       expiresAt: this.endOf(order),
+      providerEnd: order.until ?? null,
       address: origin.address,
       agent: origin.agent ?? '',
     });
