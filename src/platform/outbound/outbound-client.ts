@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
 import { traceParent } from '../tracing/tracing.js';
 import { OutboundAddressGuard } from './address-guard.js';
+import { nameLookup, type NameLookup } from './name-lookup.js';
 import { CLIENT_CIPHERS } from './tls-ciphers.js';
 
 export interface OutboundOrder {
@@ -38,13 +39,6 @@ const REMEDY = 'SVC_OUTBOUND_ALLOW names the addresses inside that may be called
 /** The target may not be called. The message says why, and never what else the name resolves to. */
 export class OutboundRefused extends Error {}
 
-/** Answers every address of a name, as `dns.lookup` with `all` does. */
-export type NameLookup = (
-  name: string,
-  options: LookupOptions & { all: true },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
 const MAX_BYTES = 64 * 1024;
 const PATIENCE_MS = 15_000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -60,7 +54,7 @@ export class OutboundClient {
 
   constructor(
     config: Config,
-    private readonly lookup: NameLookup = systemLookup,
+    private readonly lookup: NameLookup = nameLookup(),
   ) {
     this.guard = new OutboundAddressGuard(config.outboundAllow);
   }
