@@ -2,7 +2,7 @@ import { signXml } from '@node-saml/node-saml/lib/xml.js';
 import type { Profile } from '@node-saml/passport-saml';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { assertNameFormat, PERSISTENT, withSeenFormat } from './name-format.js';
+import { assertNameFormat, PERSISTENT, withSeenFormat } from '../providers/saml-name-format.js';
 import {
   assertAddressedTo,
   assertUnderstood,

@@ -25,7 +25,7 @@ import {
   SKEW_MS,
   statusNames,
 } from './saml-response.js';
-import { assertNameFormat, PERSISTENT } from './name-format.js';
+import { assertNameFormat, PERSISTENT } from '../providers/saml-name-format.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
 import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';

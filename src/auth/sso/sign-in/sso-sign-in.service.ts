@@ -20,7 +20,7 @@ import { assertStrongEnough } from '../providers/authentication-context.js';
 import { addressOf, assertNothingLeftOut, groupsOf, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
 import { IdentityProvider, type SamlSettings } from '../../model/identity-provider.entity.js';
-import { assertNameFormat, withSeenFormat } from '../saml/name-format.js';
+import { assertNameFormat, withSeenFormat } from '../providers/saml-name-format.js';
 import { type Assertion, boundedAssertion } from './assertion.js';
 import { type SsoTransaction } from './sso.entity.js';
 import { ProvidedRights } from './provided-rights.service.js';
