@@ -7,6 +7,7 @@ import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
+import { deviceGrant, makeClient, postForm } from './oauth-calls.js';
 import { atKnownAddress, me } from './people.js';
 import { postResponse, putProvider, redeem as redeemAt, responseFrom, ticketIn } from './saml-calls.js';
 import { selfSigned } from '../support/openssl.js';
@@ -70,6 +71,22 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     const who = await me(service, body['access_token'] ?? '');
     expect(who.body).toMatchObject({ kind: 'user', name: 'ada@saml.example' });
     expect(who.body.scopes).toContain('sign:digest');
+  });
+
+  it('ends the session of a device when the provider ends the session of the person who approved it', async () => {
+    const browser = new Browser();
+    const arrived = await post(await responseFor(browser, 'ada'));
+    const key = (await redeem(browser, ticketIn(arrived))).body['access_token'] ?? '';
+    const client = await makeClient(service, apiKey, ['audit:read'], 'public');
+    const { body: device } = await postForm(service, '/oauth/device_authorization', { client_id: client.client_id });
+    await service.call('POST', `/api/auth/device/${device.user_code}/approve`, { key });
+    expect((await postForm(service, '/oauth/token', deviceGrant(client, device.device_code))).status).toBe(200);
+    const [ends] = await stage.sql<{ person: Date; device: Date; stated: Date }>(
+      `SELECT p.expires_at AS person, p.provider_end AS stated, d.expires_at AS device FROM auth_session d
+       JOIN auth_session p ON p.user_id = d.user_id AND p.way = 'saml' WHERE d.way = 'device' ORDER BY p.created_at DESC LIMIT 1`,
+    );
+    expect(ends?.stated).toEqual(ends?.person);
+    expect(ends?.device).toEqual(ends?.person);
   });
 
   it('lets nobody in whom no rule knows', async () => {

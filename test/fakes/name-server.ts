@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { Resolver } from 'node:dns';
 import { once } from 'node:events';
-import type { NameLookup } from '../../src/platform/outbound/shared-lookup.js';
+import type { NameLookup } from '../../src/platform/outbound/name-lookup.js';
 
 const TYPE_A = 1;
 

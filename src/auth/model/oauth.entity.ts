@@ -152,6 +152,10 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('text', { nullable: true })
   externalSession: string | null;
 
+  /** When the identity provider ends the session in which the person approved: the device's session ends then as well. */
+  @Column('timestamptz', { nullable: true })
+  providerEnd: Date | null;
+
   /** Seconds between two polls. */
   @Column('int')
   pollSeconds: number;

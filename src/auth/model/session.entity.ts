@@ -91,6 +91,10 @@ export class Session extends SealedEntity {
   @Column('timestamptz')
   expiresAt: Date;
 
+  /** When the identity provider ends the session; null if it does not say. What is granted in the session ends then as well. */
+  @Column('timestamptz', { nullable: true })
+  providerEnd: Date | null;
+
   @Column('timestamptz', { nullable: true })
   endedAt: Date | null;
 

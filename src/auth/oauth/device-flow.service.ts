@@ -30,6 +30,8 @@ export interface RedeemedDeviceCode {
   /** When the person who approved last authenticated. */
   readonly authenticatedAt: Date;
   readonly external: NewSession['external'] | null;
+  /** When the identity provider ends the session of the person who approved; null if it does not say. */
+  readonly providerEnd: Date | null;
 }
 
 /** The device flow (RFC 8628): a command line shows a code, a signed-in person sees the requested scopes and approves or denies. */
@@ -82,8 +84,8 @@ export class DeviceFlowService {
       const its = { id: caller.session?.id ?? '', userId: caller.id, endedAt: IsNull() };
       const session = await findGenuine(tx, Session, its);
       if (session === null) throw missing();
-      const { authenticatedAt, providerId, externalSession } = session;
-      const grounds = { sessionId: session.id, authenticatedAt, providerId, externalSession };
+      const { authenticatedAt, providerId, externalSession, providerEnd } = session;
+      const grounds = { sessionId: session.id, authenticatedAt, providerId, externalSession, providerEnd };
       const change = { status: decision, userId: caller.id, scopes, ...grounds };
       const changed = await changeSealed(tx, DeviceAuthorization, pending, change);
       if (changed !== 1) throw missing();
@@ -159,9 +161,9 @@ export class DeviceFlowService {
 
 /** Rows of an older version do not have the time of authentication: the epoch stands for it. */
 function redeemed(row: DeviceAuthorization): RedeemedDeviceCode {
-  const { userId, scopes, authenticatedAt: at, providerId, externalSession: session } = row;
+  const { userId, scopes, authenticatedAt: at, providerId, externalSession: session, providerEnd } = row;
   const external = providerId === null ? null : { providerId, session, logoutHint: null };
-  return { userId: userId ?? '', scopes, authenticatedAt: at ?? new Date(0), external };
+  return { userId: userId ?? '', scopes, authenticatedAt: at ?? new Date(0), external, providerEnd };
 }
 
 function attemptOf({ id: subject }: Caller) {

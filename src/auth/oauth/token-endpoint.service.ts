@@ -149,12 +149,13 @@ export class TokenEndpointService {
     return this.db.transaction(async (tx) => {
       // Locks in the order of those who end sessions: first what the session rests on, then the code.
       if (approved !== null) await assertStillGranted(tx, { ...approved, client });
-      const { userId, scopes, authenticatedAt, external } = await this.devices.redeem(tx, client, code);
+      const { userId, scopes, authenticatedAt, external, providerEnd } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)
         throw new OAuthError('authorization_pending', 'The person answered just now: ask again.');
       const user = await findTrusted(tx, User, { id: userId, disabled: false });
       if (user === null) throw new OAuthError('access_denied', 'The person may not sign in any more.');
-      const came = { ...(external === null ? {} : { external }), authenticatedAt };
+      const until = providerEnd === null ? {} : { until: providerEnd };
+      const came = { ...(external === null ? {} : { external }), ...until, authenticatedAt };
       const { id, proofSince } = client;
       const granted = { id, proofSince, scopes, boundTo, lifeSeconds: lifeOf(client) };
       return this.grants.forPersonIn(tx, { user, way: 'device', methods: ['user'], client: granted, ...came }, origin);

@@ -118,7 +118,7 @@ export class SessionsService {
       methods: [...order.methods],
       createdAt: this.clock.now(),
       authenticatedAt: order.authenticatedAt ?? this.clock.now(),
-      expiresAt: this.endOf(order),
+      ...this.endsOf(order),
       address: origin.address,
       agent: origin.agent ?? '',
     });
@@ -133,9 +133,9 @@ export class SessionsService {
     return session;
   }
 
-  private endOf({ lifeSeconds, until }: NewSession): Date {
+  private endsOf({ lifeSeconds, until }: NewSession): Pick<Session, 'expiresAt' | 'providerEnd'> {
     const end = this.clock.now().getTime() + lifeSeconds * 1000;
-    return new Date(Math.min(end, until?.getTime() ?? end));
+    return { expiresAt: new Date(Math.min(end, until?.getTime() ?? end)), providerEnd: until ?? null };
   }
 
   /** The provider by which the person signed in; nothing for other sign-ins. */

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { lookup as systemLookup, type LookupAddress } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
 import { traceParent } from '../tracing/tracing.js';
-import { type NameLookup, sharedLookup } from './shared-lookup.js';
 import { OutboundAddressGuard } from './address-guard.js';
+import { nameLookup, type NameLookup } from './name-lookup.js';
 import { CLIENT_CIPHERS } from './tls-ciphers.js';
 
 export interface OutboundOrder {
@@ -51,10 +51,10 @@ const MAX_HEADER_BYTES = 16 * 1024;
 @Injectable()
 export class OutboundClient {
   private readonly guard: OutboundAddressGuard;
-  private readonly lookup: NameLookup;
-
-  constructor(config: Config, lookup: NameLookup = systemLookup) {
-    this.lookup = sharedLookup(lookup);
+  constructor(
+    config: Config,
+    private readonly lookup: NameLookup = nameLookup(),
+  ) {
     this.guard = new OutboundAddressGuard(config.outboundAllow);
   }
 

@@ -171,7 +171,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   logoutUrl?: string | null;
   /** Sign what asks the provider to sign somebody in. What is said about signing out is always signed. */
   @Optional(Flag()) signRequests?: boolean;
-  /** Format that the NameIDPolicy asks for; null asks for none. Left out, a persistent name is asked for. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress */
+  /** Format of the NameID that is requested and required; persistent if left out. With null none is requested, and the format of the first sign-in is required from then on. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress */
   @ApiProperty({ type: String, required: false, nullable: true })
   @Nullable()
   @IsOptional()

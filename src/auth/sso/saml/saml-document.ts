@@ -57,26 +57,19 @@ export function attributeOf(tag: string, name: string): string {
   return double ?? single ?? '';
 }
 
-/** The unverified Issuers of a document, without the blanks of indentation around them. */
+/** The unverified Issuers of a document, without the blanks around them. */
 export function issuersIn(xml: string): string[] {
   return Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, text = '']) =>
-    withoutIndentation(text).replaceAll('&amp;', '&'),
+    withoutXmlBlanks(text).replaceAll('&amp;', '&'),
   );
 }
 
-/** White space of XML (XML 1.0 section 2.3). */
-const XML_BLANKS = ' \t\r\n';
-
 /**
- * withoutIndentation removes the white space around a text that was written on a line of its own. Other blanks are part of the text: at the provider
- * "chiefs" and "chiefs" with a no-break space are two groups, and a person may have made the second.
+ * withoutXmlBlanks removes the white space of XML (XML 1.0 section 2.3) around a URI, which has none itself. Names of people and groups are taken as they
+ * are: at the provider "chiefs" and "chiefs" with a line feed are two groups, and a person may have made the second.
  */
-export function withoutIndentation(text: string): string {
-  let [start, end] = [0, text.length];
-  while (start < end && XML_BLANKS.includes(text.charAt(start))) start += 1;
-  while (end > start && XML_BLANKS.includes(text.charAt(end - 1))) end -= 1;
-  const isBroken = (from: number, to: number) => text.slice(from, to).includes('\n');
-  return text.slice(isBroken(0, start) ? start : 0, isBroken(end, text.length) ? end : text.length);
+export function withoutXmlBlanks(uri: string): string {
+  return uri.replace(/^[ \t\r\n]+/, '').replace(/(?<![ \t\r\n])[ \t\r\n]+$/, '');
 }
 
 function algorithmsOf(xml: string): string[] {

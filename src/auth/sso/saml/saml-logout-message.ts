@@ -8,7 +8,7 @@ import {
   issuersIn,
   MAX_DOCUMENT_BYTES,
   plainDocument,
-  withoutIndentation,
+  withoutXmlBlanks,
 } from './saml-document.js';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
@@ -96,7 +96,7 @@ export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly
   const notOnOrAfter = attribute('NotOnOrAfter');
   return {
     id: attribute('ID'),
-    issuer: only(textOf(root, ASSERTION, 'Issuer')),
+    issuer: withoutXmlBlanks(only(textOf(root, ASSERTION, 'Issuer'))),
     destination: attribute('Destination'),
     issuedAt: Date.parse(attribute('IssueInstant')),
     notOnOrAfter: notOnOrAfter === '' ? undefined : Date.parse(notOnOrAfter),
@@ -141,7 +141,7 @@ function textOf(root: XmlElement, namespace: string, name: string): string[] {
     root,
     `./*[local-name()='${name}' and namespace-uri()='${namespace}']`,
   );
-  return found.map((element) => withoutIndentation(element.textContent ?? ''));
+  return found.map((element) => element.textContent ?? '');
 }
 
 /** The single item; empty if there are several. */

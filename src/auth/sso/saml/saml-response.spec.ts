@@ -2,8 +2,7 @@ import { signXml } from '@node-saml/node-saml/lib/xml.js';
 import type { Profile } from '@node-saml/passport-saml';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { withoutIndentation } from './saml-document.js';
-import { assertNameFormat, withSeenFormat } from '../providers/saml-name-format.js';
+import { assertNameFormat, PERSISTENT, withSeenFormat } from '../providers/saml-name-format.js';
 import {
   assertAddressedTo,
   assertUnderstood,
@@ -98,39 +97,41 @@ describe('a response', () => {
   });
 });
 
-it.each([
-  ['chiefs', 'chiefs'],
-  ['\n      chiefs\n    ', 'chiefs'],
-  ['\r\n\tchiefs', 'chiefs'],
-  ['chiefs ', 'chiefs '],
-  ['chiefs\u00a0', 'chiefs\u00a0'],
-  ['\n  chiefs\u3000\n', 'chiefs\u3000'],
-  ['\ufeffchiefs', '\ufeffchiefs'],
-  [' \n ', ''],
-])('of %j only indentation is removed', (text, expected) => {
-  expect(withoutIndentation(text)).toBe(expected);
-});
-
 describe('the format of a NameID', () => {
   const settings = { entityId: 'x', entryPoint: 'x', certificates: [] };
   const [EMAIL, UNSPECIFIED] = ['emailAddress', 'unspecified'].map(
     (name) => `urn:oasis:names:tc:SAML:1.1:nameid-format:${name}`,
   ) as [string, string];
+  const REFUSED = 'set "nameIdFormat" of the provider';
 
   it('is the configured one, and no other that a person asked for', () => {
-    expect(() => assertNameFormat({ ...settings, nameIdFormat: EMAIL }, EMAIL)).not.toThrow();
-    for (const other of [UNSPECIFIED, `${EMAIL} `, ''])
-      expect(() => assertNameFormat({ ...settings, nameIdFormat: EMAIL }, other)).toThrow('the format of the NameID');
-    expect(withSeenFormat({ ...settings, nameIdFormat: EMAIL }, EMAIL)).toBeUndefined();
+    const configured = { ...settings, nameIdFormat: EMAIL };
+    expect(() => assertNameFormat(configured, EMAIL)).not.toThrow();
+    for (const other of [UNSPECIFIED, PERSISTENT, `${EMAIL} `, ''])
+      expect(() => assertNameFormat(configured, other)).toThrow(REFUSED);
+    expect(withSeenFormat(configured, EMAIL)).toBeUndefined();
   });
 
-  it.each([[undefined], [null]])('is that of the first sign-in where nameIdFormat is %j', (nameIdFormat) => {
-    const open = nameIdFormat === undefined ? settings : { ...settings, nameIdFormat };
+  it('is persistent where nameIdFormat is not set, whoever signs in first', () => {
+    expect(() => assertNameFormat(settings, PERSISTENT)).not.toThrow();
+    for (const other of [EMAIL, UNSPECIFIED, '']) expect(() => assertNameFormat(settings, other)).toThrow(REFUSED);
+    expect(withSeenFormat(settings, EMAIL)).toBeUndefined();
+    expect(() => assertNameFormat({ ...settings, seenNameIdFormat: EMAIL }, EMAIL)).toThrow(REFUSED);
+  });
+
+  it('is that of the first sign-in where nameIdFormat is null', () => {
+    const open = { ...settings, nameIdFormat: null };
     expect(() => assertNameFormat(open, EMAIL)).not.toThrow();
     const seen = withSeenFormat(open, EMAIL) ?? open;
     expect(() => assertNameFormat(seen, EMAIL)).not.toThrow();
-    expect(() => assertNameFormat(seen, UNSPECIFIED)).toThrow('the format of the NameID');
+    expect(() => assertNameFormat(seen, UNSPECIFIED)).toThrow(REFUSED);
     expect(withSeenFormat(seen, UNSPECIFIED)).toBeUndefined();
+  });
+
+  it('that is absent is unspecified', () => {
+    expect(() => assertNameFormat({ ...settings, nameIdFormat: UNSPECIFIED }, '')).not.toThrow();
+    const seen = withSeenFormat({ ...settings, nameIdFormat: null }, '') ?? settings;
+    expect(() => assertNameFormat(seen, UNSPECIFIED)).not.toThrow();
   });
 });
 
@@ -233,11 +234,11 @@ describe('a signed assertion', () => {
     );
   });
 
-  it('has the texts of its attributes, whatever stands around them', async () => {
+  it('has the texts of its attributes as the provider wrote them, with blanks and line ends', async () => {
     const typed = '<saml:AttributeValue xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">';
     expect(
       await attributesIn(
-        attribute('indented', '\n      release\n    ') +
+        attribute('groups', 'chiefs', '\nchiefs', 'chiefs&#10;', ' chiefs', '\r\n\tchiefs', 'chiefs\u00a0') +
           `<saml:Attribute Name="typed">${typed}release</saml:AttributeValue></saml:Attribute>` +
           attribute('nested', '<saml:NameID>x</saml:NameID>') +
           attribute('none') +
@@ -245,7 +246,7 @@ describe('a signed assertion', () => {
       ),
     ).toEqual(
       Object.fromEntries([
-        ['indented', 'release'],
+        ['groups', ['chiefs', '\nchiefs', 'chiefs\n', ' chiefs', '\n\tchiefs', 'chiefs\u00a0']],
         ['typed', 'release'],
         ['nested', undefined],
         ['__proto__', 'x'],

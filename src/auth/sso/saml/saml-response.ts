@@ -5,7 +5,7 @@ import {
   fromSamlBase64,
   isAllowed,
   issuersIn,
-  withoutIndentation,
+  withoutXmlBlanks,
   MAX_DOCUMENT_BYTES,
   plainDocument,
 } from './saml-document.js';
@@ -67,7 +67,7 @@ export function assertAddressedTo(
   if (!mayBeAbsent && !isSameAddress(destination, acsUrl))
     throw new Error(`the Destination is ${destination}, not ${acsUrl}`);
   if (!profile.issuer) throw new Error('the assertion has no Issuer');
-  const other = [withoutIndentation(profile.issuer), ...issuersIn(xml)].find((issuer) => issuer !== entityId);
+  const other = [withoutXmlBlanks(profile.issuer), ...issuersIn(xml)].find((issuer) => issuer !== entityId);
   if (other !== undefined) throw new Error(`the Issuer is ${other}, not the entity id ${entityId}`);
   const isOurs = bearersOf(profile.getAssertion?.()).some(
     (data) => isSameAddress(data['Recipient'], acsUrl) && data['InResponseTo'] === inResponseTo && isOfNow(data),
@@ -144,13 +144,13 @@ export function contextsOf(profile: Profile): string[] {
   const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
   return statements.map((statement) => {
     const [reference] = [first(statement['AuthnContext'])?.['AuthnContextClassRef'] ?? []].flat();
-    return textIn(reference) ?? '';
+    return withoutXmlBlanks(textIn(reference) ?? '');
   });
 }
 
 /**
  * The attributes of the signed assertion by name: one text, or the texts of all its values. A provider may write an element for each value, all of one
- * name, as Keycloak does for roles and groups; node-saml keeps the last of them. Blanks around a text come from indentation.
+ * name, as Keycloak does for roles and groups; node-saml keeps the last of them. Blanks and line ends are part of a text.
  */
 export function attributesOf(profile: Profile): Record<string, unknown> {
   const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
@@ -168,7 +168,7 @@ export function attributesOf(profile: Profile): Record<string, unknown> {
 /** The text of an AttributeValue, which has attributes of its own or none; undefined where it holds elements. */
 function textIn(value: unknown): string | undefined {
   const text = typeof value === 'object' && value !== null ? textAlone(value as Element) : value;
-  return typeof text === 'string' ? withoutIndentation(text) : undefined;
+  return typeof text === 'string' ? text : undefined;
 }
 
 function textAlone({ $: _attributes, _: text, ...elements }: Element): unknown {

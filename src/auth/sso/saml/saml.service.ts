@@ -25,15 +25,13 @@ import {
   SKEW_MS,
   statusNames,
 } from './saml-response.js';
-import { withoutIndentation } from './saml-document.js';
-import { assertNameFormat } from '../providers/saml-name-format.js';
+import { assertNameFormat, PERSISTENT } from '../providers/saml-name-format.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
 import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
 const MAX_ASSERTION_AGE_MS = 5 * 60_000;
-const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
 /** A transient NameID changes with every sign-in, so it does not identify a person. */
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
@@ -88,6 +86,8 @@ export class SamlService {
     response: SamlResponse,
   ): Promise<Assertion> {
     const profile = await this.profileOf(provider, response);
+    const nameFormat = (profile as Partial<Profile>).nameIDFormat ?? '';
+    assertNameFormat(provider.settings as SamlSettings, nameFormat);
     return {
       transactionId: row.id,
       provider,
@@ -99,7 +99,7 @@ export class SamlService {
       logoutHint: JSON.stringify(logoutHintOf(profile)),
       authenticatedAt: authenticatedAt(profile),
       sessionEnd: sessionEndOf(profile),
-      nameFormat: profile.nameIDFormat ?? '',
+      nameFormat,
     };
   }
 
@@ -122,11 +122,9 @@ export class SamlService {
       const profile = await profileIn(await this.configFor(provider, response.inResponseTo), response.encoded);
       assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
       assertUnderstood(profile);
-      const nameID = withoutIndentation(profile.nameID || '');
-      const { nameIDFormat: format } = profile as Partial<Profile>;
+      const { nameIDFormat: format, nameID = '' } = profile as Partial<Profile>;
       if (nameID.trim() === '' || format?.trim() === TRANSIENT)
         throw new Error('the NameID is transient or empty; have the provider send a persistent one');
-      assertNameFormat(provider.settings as SamlSettings, format ?? '');
       return { ...profile, nameID };
     } catch (error) {
       this.logger.warn(

@@ -198,7 +198,7 @@ export class SsoSignInService {
  * assertSameProvider verifies that the provider is still enabled and has the rules by which the sign-in is judged, and locks it until the transaction
  * ends. The provider decides how long it takes to answer, and an administrator may have changed the rules meanwhile.
  *
- * @throws Problem 401 `sso.provider-changed`
+ * @throws Problem 401 `sso.provider-changed`, 403 `sso.name-format`
  */
 async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: Assertion): Promise<void> {
   const { id, version, settings } = provider;
@@ -207,20 +207,11 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
   const now = trusted(tx, IdentityProvider, await tx.findOne(IdentityProvider, { where: { id }, lock: { mode } }));
   const isSame = now?.enabled === true && now.version === version;
   // Of two first sign-ins at once the second waits for the lock, and is judged by the format of the first.
-  if (isSame && nameFormat !== undefined) assertExpectedFormat(now.settings as SamlSettings, nameFormat);
+  if (isSame && nameFormat !== undefined) assertNameFormat(now.settings as SamlSettings, nameFormat);
   if (isSame && seen !== undefined) await changeSealed(tx, IdentityProvider, { id }, { settings: seen });
   if (isSame) return;
   const detail = 'The identity provider was changed or disabled during this sign-in. Sign in again.';
   throw new Problem('unauthenticated', 'sso.provider-changed', detail);
-}
-
-function assertExpectedFormat(settings: SamlSettings, format: string): void {
-  try {
-    assertNameFormat(settings, format);
-  } catch (cause) {
-    const detail = 'The answer of the identity provider cannot be trusted.';
-    throw new Problem('unauthenticated', 'sso.refused', detail, { cause });
-  }
 }
 
 /** Accepted clock skew of providers. */

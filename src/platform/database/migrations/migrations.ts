@@ -86,6 +86,7 @@ import { HostsThatScansMiss1798000043702 } from './1798000043702-hosts-that-scan
 import { SealedSigningKeys1798000044000 } from './1798000044000-sealed-signing-keys.js';
 import { RightsHistory1798000044100 } from './1798000044100-rights-history.js';
 import { DescribersOfAssets1798000044900 } from './1798000044900-describers-of-assets.js';
+import { EndsAtProviders1798000048200 } from './1798000048200-ends-at-providers.js';
 import { PeopleBehindCredentials1798000046000 } from './1798000046000-people-behind-credentials.js';
 import { FloorsOfDescriptions1798000046100 } from './1798000046100-floors-of-descriptions.js';
 import { SourcesByOwner1798000046200 } from './1798000046200-sources-by-owner.js';
@@ -203,4 +204,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   PeopleBehindCredentials1798000046000,
   FloorsOfDescriptions1798000046100,
   SourcesByOwner1798000046200,
+  EndsAtProviders1798000048200,
 ];

@@ -101,6 +101,8 @@ export const people: Record<keyof typeof english, string> = {
   'notSignedIn.sso.claims-left-out':
     'Sie sind dort in so vielen Gruppen, dass der Anbieter sie nicht nennt. Fragen Sie einen Administrator.',
   'notSignedIn.sso.disabled': 'Dieses Konto oder dieser Anbieter ist deaktiviert. Fragen Sie einen Administrator.',
+  'notSignedIn.sso.name-format':
+    'Der Anbieter hat ein anderes NameID-Format gesendet, als dieser Dienst verlangt. Bitten Sie einen Administrator, das NameID-Format des Anbieters einzustellen.',
   'notSignedIn.sso.no-address': 'Der Anbieter nennt Ihre E-Mail-Adresse nicht. Fragen Sie einen Administrator.',
   'notSignedIn.sso.no-role':
     'Der Anbieter kennt Sie, aber keine Regel gibt Ihnen hier eine Rolle. Bitten Sie einen Administrator um eine Gruppe, die eine hat.',

@@ -55,7 +55,7 @@ export const singleSignOn: Record<keyof typeof english, string> = {
   'sso.name.hint': 'Kleinbuchstaben, Ziffern und Bindestriche. Später nicht änderbar.',
   'sso.nameIdFormat': 'NameID-Format',
   'sso.nameIdFormat.hint':
-    'Leer: persistent. Personen sind an der NameID bekannt: Mit einem anderen Format sind sie Fremde.',
+    'Leer: persistent; andere Formate werden abgelehnt. Personen sind an der NameID bekannt: Mit einem anderen Format sind sie Fremde.',
   'sso.nameIdFormat.none': 'kein Format verlangen',
   'sso.newKey': 'Neuen Schlüssel erzeugen',
   'sso.newKey.hint': 'Der Anbieter braucht den neuen Schlüssel zur selben Zeit.',

@@ -100,6 +100,8 @@ export const people = {
   'notSignedIn.sso.claims-left-out':
     'You are in too many groups there for the provider to tell them. Ask an administrator.',
   'notSignedIn.sso.disabled': 'This account or this provider is disabled. Ask an administrator.',
+  'notSignedIn.sso.name-format':
+    'The provider sent another NameID format than this service requires. Ask an administrator to set the NameID format of the provider.',
   'notSignedIn.sso.no-address': 'The provider does not tell your e-mail address. Ask an administrator.',
   'notSignedIn.sso.no-role':
     'You are known there, but no rule gives you a role here. Ask an administrator for a group that has one.',

@@ -51,7 +51,8 @@ export const singleSignOn = {
   'sso.name': 'Name in URLs',
   'sso.name.hint': 'Lower-case letters, digits and hyphens. It cannot be changed later.',
   'sso.nameIdFormat': 'NameID format',
-  'sso.nameIdFormat.hint': 'Empty: persistent. People are known by the NameID: with another format they are strangers.',
+  'sso.nameIdFormat.hint':
+    'Empty: persistent; other formats are refused. People are known by the NameID: with another format they are strangers.',
   'sso.nameIdFormat.none': 'do not request a format',
   'sso.newKey': 'Create a new key',
   'sso.newKey.hint': 'The provider needs the new key at the same time.',

@@ -1,0 +1,97 @@
+import { type LookupAddress, lookup, Resolver } from 'node:dns';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { promisify } from 'node:util';
+
+/** Answers every address of a name, as `dns.lookup` with `all` does. */
+export type NameLookup = (
+  name: string,
+  options: { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface NameLookupOptions {
+  /** Addresses of name servers; those of the system if absent. */
+  readonly servers?: readonly string[];
+  /** Time for one name, in milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 5000;
+const HOSTS_FILE = '/etc/hosts';
+const systemAddresses = promisify(lookup);
+
+/**
+ * nameLookup returns a look-up whose slow names delay no others. `dns.lookup` (getaddrinfo) occupies one of a few threads of the process until the name
+ * servers answer, so a few names with silent servers would stop every call by name. Names are looked up in the hosts file and by DNS queries, which use no
+ * thread. Names that only the system resolves (search domains, other sources of names) are looked up by getaddrinfo, one at a time.
+ */
+export function nameLookup(options: NameLookupOptions = {}): NameLookup {
+  let lastBySystem: Promise<unknown> = Promise.resolve();
+  const bySystem = (name: string): Promise<LookupAddress[]> => {
+    const found = lastBySystem.then(() => systemAddresses(name, { all: true }));
+    lastBySystem = found.catch(() => undefined);
+    return found;
+  };
+  return (name, _options, done) => {
+    addressesOf(name, options, bySystem).then(
+      (addresses) => done(null, addresses),
+      (error: NodeJS.ErrnoException) => done(error, []),
+    );
+  };
+}
+
+async function addressesOf(
+  name: string,
+  { servers, timeoutMs = TIMEOUT_MS }: NameLookupOptions,
+  bySystem: (name: string) => Promise<LookupAddress[]>,
+): Promise<LookupAddress[]> {
+  const pinned = addressesIn(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), name);
+  if (pinned.length > 0) return pinned;
+  const { addresses, isSilent } = await queried(name, servers, timeoutMs);
+  if (addresses.length > 0) return addresses;
+  if (isSilent) throw new Error(`the name servers of ${name} did not answer within ${timeoutMs / 1000} seconds`);
+  return bySystem(name);
+}
+
+/** Queries the A and AAAA records of a name. */
+async function queried(name: string, servers: readonly string[] | undefined, timeoutMs: number) {
+  // A resolver for this name alone: `cancel` ends all queries of a resolver.
+  const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
+  if (servers !== undefined) resolver.setServers(servers);
+  let isSilent = false;
+  const timer = setTimeout(() => {
+    isSilent = true;
+    resolver.cancel();
+  }, timeoutMs);
+  try {
+    const [four, six] = await Promise.allSettled([
+      promisify(resolver.resolve4.bind(resolver) as Query)(name),
+      promisify(resolver.resolve6.bind(resolver) as Query)(name),
+    ]);
+    const found = [
+      ...(four.status === 'fulfilled' ? four.value.map((address) => ({ address, family: 4 })) : []),
+      ...(six.status === 'fulfilled' ? six.value.map((address) => ({ address, family: 6 })) : []),
+    ];
+    const isTimeout = [four, six].some((one) => one.status === 'rejected' && codeOf(one.reason) === 'ETIMEOUT');
+    return { addresses: found, isSilent: isSilent || isTimeout };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Query = (name: string, done: (error: NodeJS.ErrnoException | null, addresses: string[]) => void) => void;
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}
+
+/** Returns the addresses of a name in the text of a hosts file. */
+export function addressesIn(hosts: string, name: string): LookupAddress[] {
+  const wanted = name.toLowerCase();
+  return hosts.split('\n').flatMap((line) => {
+    const [address = '', ...names] = (line.split('#')[0] ?? '').trim().split(/\s+/);
+    const family = isIP(address);
+    return family !== 0 && names.some((known) => known.toLowerCase() === wanted) ? [{ address, family }] : [];
+  });
+}
