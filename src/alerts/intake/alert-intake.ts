@@ -18,7 +18,7 @@ export class AlertIntake {
   constructor(private readonly db: DataSource) {}
 
   /** Takes a batch of events. @returns whether there were any; false also while another process takes them */
-  @Background({ name: 'alert-events', scope: 'process', due: WAITING })
+  @Background({ name: 'alert-events', scope: 'process', due: WAITING, wakes: ['alert-notifications'] })
   async take(): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const [lock]: { mine: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [LOCK]);

@@ -21,7 +21,7 @@ export class AlertNotifier {
   ) {}
 
   /** Sends a batch of due notifications. @returns whether any were due */
-  @Background({ name: 'alert-notifications', scope: 'process', due: DUE })
+  @Background({ name: 'alert-notifications', scope: 'process', due: DUE, wakes: ['mail', 'webhooks'] })
   async notify(): Promise<boolean> {
     const notified = await whenDue(this.db, DUE, async (tx) => {
       const due = await lockDue<Pick<Alert, 'id'>>(tx, {

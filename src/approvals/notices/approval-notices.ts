@@ -58,13 +58,13 @@ export class ApprovalNotices {
   ) {}
 
   /** Works through what waits. */
-  @Background({ name: 'approval-notices', scope: 'process', due: UNSENT })
+  @Background({ name: 'approval-notices', scope: 'process', due: UNSENT, wakes: ['mail', 'webhooks'] })
   async send(): Promise<void> {
     while ((await whenDue(this.db, UNSENT, (tx) => this.sendSome(tx))) === BATCH_SIZE);
   }
 
   /** Puts a reminder in line for approvals of which half the time is over, once; whoever waits for alerts hears of it too. */
-  @Background({ name: 'approval-reminders', scope: 'process', due: HALF_OVER })
+  @Background({ name: 'approval-reminders', scope: 'process', due: HALF_OVER, wakes: ['approval-notices'] })
   async remind(): Promise<void> {
     await whenDue(this.db, HALF_OVER, async (tx) => {
       const due = await claimDue<Asked>(tx, {

@@ -52,7 +52,10 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
       now: () => this.now(),
       execute: options.scope === 'process' ? inProcess : (run) => this.inCluster(job, run),
       isStopping: () => this.stopping,
-      ran: (outcome, seconds) => this.metrics.backgroundRuns.observe({ job: name, outcome }, seconds),
+      ran: (outcome, seconds) => {
+        this.metrics.backgroundRuns.observe({ job: name, outcome }, seconds);
+        if (outcome === 'succeeded') for (const next of options.wakes ?? []) this.wake(next);
+      },
     });
     this.jobs.set(name, job);
   }

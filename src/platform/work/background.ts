@@ -16,6 +16,8 @@ export interface BackgroundOptions {
   readonly first?: number;
   /** Rows that make the job due. All jobs are looked at by one statement a second, so an idle job costs no statement of its own. */
   readonly due?: DueLook | readonly DueLook[];
+  /** Jobs of this process that start after a successful run: those that go on with what it wrote. */
+  readonly wakes?: readonly string[];
   /** False for a process or an installation in which the job has nothing to do; `isWorker` for jobs of providers that every role has. */
   readonly when?: (config: Config) => boolean;
   /** False for a job that takes minutes and may be interrupted: a stop does not wait for it. True by default. */
