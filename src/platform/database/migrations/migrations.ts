@@ -98,6 +98,7 @@ import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
 import { CertificateBoundTokens1798000042202 } from './1798000042202-certificate-bound-tokens.js';
 import { RestoredDatabase1798000039400 } from './1798000039400-restored-database.js';
 import { TurnsOfImports1798000043201 } from './1798000043201-turns-of-imports.js';
+import { BackgroundJobsOfInstances1798000047000 } from './1798000047000-background-jobs-of-instances.js';
 import { ReplacedSshKeys1798000043100 } from './1798000043100-replaced-ssh-keys.js';
 import { OpenApprovalsByCaller1798000043200 } from './1798000043200-open-approvals-by-caller.js';
 
@@ -204,5 +205,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   PeopleBehindCredentials1798000046000,
   FloorsOfDescriptions1798000046100,
   SourcesByOwner1798000046200,
+  BackgroundJobsOfInstances1798000047000,
   EndsAtProviders1798000048200,
 ];
