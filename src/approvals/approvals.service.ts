@@ -17,6 +17,9 @@ import { ApprovalExtension } from './decisions/approval-extension.js';
 import type { LoggedApproval } from './decisions/logged-approval.js';
 import { LoggedApprovals } from './decisions/logged-approvals.js';
 import { textHash } from './model/approval-text.js';
+
+export { approvalHash, textHash } from './model/approval-text.js';
+
 import { ApprovalItem, Approval, endsAfter, isRequester, putNotice } from './model/approval.entity.js';
 import {
   type ApprovalRequirement,

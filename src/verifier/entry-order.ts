@@ -1,4 +1,4 @@
-import { isId, timeOfId } from '../platform/database/new-id.js';
+import { isId, timeOfId } from '../formats/encoding/uuid.js';
 
 /** Ids that are remembered at least: memory for about a day of a busy service. */
 const REMEMBERED = 500_000;

@@ -42,23 +42,7 @@ export function loggedApprovalIn(about: readonly LoggedVote[], isRefused: boolea
   const same = about.filter(({ detail }) => detail['hash'] === hash);
   const parties = partiesIn(requested);
   const excluded = new Set([...(parties?.requesters ?? []), parties?.ownerId]);
-  const approvals = new Map<string, LoggedApproval['approvals'][number]>();
-  const rejections = new Set<string>();
-  let rules: LoggedApproval['rules'] = { stages: [] };
-  let endsAt = Infinity;
-  for (const { id, action, actorId: person, detail } of same) {
-    // The rules of an extension replace those of the entry before.
-    if (action === 'approval.requested' || action === 'approval.extended') {
-      rules = rulesIn(detail);
-      endsAt = timeOfId(id) + (rules.expiresInSeconds ?? Infinity) * 1000;
-    } else if (action === 'approval.rejected') rejections.add(person);
-    else if (action === 'approval.approved') {
-      const hasComment = detail['comment'] !== undefined;
-      if (approvals.has(person) || excluded.has(person) || timeOfId(id) > endsAt + END_TOLERANCE_MS) continue;
-      if (rules.commentRequired !== true || hasComment)
-        approvals.set(person, { person, stage: detail['stage'], hasComment });
-    }
-  }
+  const { rules, endsAt, approvals, rejections } = votesIn(same, excluded);
   const isDecidedAgainst = same.some(
     ({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED',
   );
@@ -78,6 +62,33 @@ export function loggedApprovalIn(about: readonly LoggedVote[], isRefused: boolea
       hasEnded: isRefused || isDecidedAgainst || isRejected,
     },
   ];
+}
+
+/** Reads rules, end and votes, each vote by the rules of its time. */
+function votesIn(
+  entries: readonly LoggedVote[],
+  excluded: ReadonlySet<string | undefined>,
+): Pick<LoggedApproval, 'rules' | 'endsAt' | 'rejections'> & {
+  readonly approvals: ReadonlyMap<string, LoggedApproval['approvals'][number]>;
+} {
+  const approvals = new Map<string, LoggedApproval['approvals'][number]>();
+  const rejections = new Set<string>();
+  let rules: LoggedApproval['rules'] = { stages: [] };
+  let endsAt = Infinity;
+  for (const { id, action, actorId: person, detail } of entries) {
+    // The rules of an extension replace those of the entry before.
+    if (action === 'approval.requested' || action === 'approval.extended') {
+      rules = rulesIn(detail);
+      endsAt = timeOfId(id) + (rules.expiresInSeconds ?? Infinity) * 1000;
+    } else if (action === 'approval.rejected') rejections.add(person);
+    else if (action === 'approval.approved') {
+      const hasComment = detail['comment'] !== undefined;
+      if (approvals.has(person) || excluded.has(person) || timeOfId(id) > endsAt + END_TOLERANCE_MS) continue;
+      if (rules.commentRequired !== true || hasComment)
+        approvals.set(person, { person, stage: detail['stage'], hasComment });
+    }
+  }
+  return { rules, endsAt, approvals, rejections };
 }
 
 function rulesIn({ policies, stages, ...detail }: LoggedVote['detail']): LoggedApproval['rules'] {

@@ -3,7 +3,6 @@ import type { EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
-import type { EntryRow } from '../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { Session } from '../../auth/model/session.entity.js';
 import { CatalogueCheck } from '../../platform/catalogue/catalogue-check.js';
@@ -14,7 +13,6 @@ import { type LoggedApproval, loggedApprovalIn } from './logged-approval.js';
 import type { VotersOf } from '../groups/voters.js';
 import type { Approval } from '../model/approval.entity.js';
 import { textHash } from '../model/approval-text.js';
-import type { Stage } from '../policies/policy-evaluation.js';
 
 /** An approval whose facts are those of the log where the log has them. */
 export interface ApprovalAsLogged {

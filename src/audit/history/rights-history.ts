@@ -66,6 +66,22 @@ export interface RightsHistoryState {
   readonly sshRevocations: readonly LoggedRevocation[];
 }
 
+const EMPTY: RightsHistoryState = {
+  people: [],
+  ended: [],
+  revoked: [],
+  groups: [],
+  policies: [],
+  withdrawn: [],
+  destructions: [],
+  policySet: 0,
+  policySetAt: 0,
+  refused: [],
+  last: [],
+  destroyedKeys: [],
+  sshRevocations: [],
+};
+
 /** A policy whose revision in the database is older than in the log. */
 export interface PolicyBehind {
   readonly id: string;
@@ -108,20 +124,20 @@ export class RightsHistory {
    */
   private readonly last: Map<string, string>;
 
-  constructor(state?: RightsHistoryState) {
-    this.people = new Map(state?.people);
-    this.ended = new Map(state?.ended);
-    this.revoked = new Map(state?.revoked);
-    this.groups = new Map(state?.groups);
-    this.withdrawn = new Map(state?.withdrawn);
-    this.destructions = new Set(state?.destructions);
-    this.policies = new Map(state?.policies);
-    this.policySet = state?.policySet ?? 0;
-    this.policySetAt = state?.policySetAt ?? 0;
-    this.refused = new Map(state?.refused);
-    this.last = new Map(state?.last);
-    this.destroyedKeys = new Set(state?.destroyedKeys);
-    this.sshRevocations = new Map((state?.sshRevocations ?? []).map((one) => [revocationName(one), one]));
+  constructor(state: RightsHistoryState = EMPTY) {
+    this.people = new Map(state.people);
+    this.ended = new Map(state.ended);
+    this.revoked = new Map(state.revoked);
+    this.groups = new Map(state.groups);
+    this.withdrawn = new Map(state.withdrawn);
+    this.destructions = new Set(state.destructions);
+    this.policies = new Map(state.policies);
+    this.policySet = state.policySet;
+    this.policySetAt = state.policySetAt;
+    this.refused = new Map(state.refused);
+    this.last = new Map(state.last);
+    this.destroyedKeys = new Set(state.destroyedKeys);
+    this.sshRevocations = new Map(state.sshRevocations.map((one) => [revocationName(one), one]));
   }
 
   state(): RightsHistoryState {
@@ -268,8 +284,8 @@ const acceptPolicies: Rule = (history, { id, detail: { policySet, policies } }) 
   if (typeof policySet !== 'number') return;
   setPolicySet(history, policySet, id);
   history.policies.clear();
-  for (const [id = '', revision] of texts(policies).map((text) => text.split(' ')))
-    history.policies.set(id, Number(revision));
+  for (const [policy = '', revision] of texts(policies).map((text) => text.split(' ')))
+    history.policies.set(policy, Number(revision));
 };
 
 /** What each action changes. Other actions change no right. */

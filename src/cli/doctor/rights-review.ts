@@ -114,17 +114,19 @@ export class RightsReview {
     const over = this.endOf(action, targetId, detail);
     if (over !== undefined && over <= at - TOLERANCE_MS) return `the approval or request had ended without consent`;
     if (actorKind !== 'user') return undefined;
-    const { session, stage, way, methods } = detail;
+    const person = { id, at, ...this.factsOf(action, targetId, detail) };
+    return this.history.objectionTo(person, TOLERANCE_MS);
+  }
+
+  /** What the log has to confirm about a person who votes or signs in. */
+  private factsOf(action: string, targetId: string, { session, stage, way, methods }: Entry['detail']) {
     const isVote = action === 'approval.approved' || action === 'approval.rejected';
     const isSignIn = action === 'auth.signed-in' && way === 'password';
-    const person = {
-      id,
-      at,
+    return {
       session: isVote && typeof session === 'string' ? session : undefined,
       groupId: isVote ? groupOf(this.groups.get(targetId), stage) : undefined,
       methods: isSignIn && Array.isArray(methods) ? methods.map(String) : undefined,
     };
-    return this.history.objectionTo(person, TOLERANCE_MS);
   }
 }
 

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
-import { newId } from '../../platform/database/new-id.js';
+import { newId, uuidOf } from '../../platform/database/new-id.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
@@ -123,10 +123,10 @@ export class ImportsService implements BeforeApplicationShutdown {
   private async nextTurn(tx: EntityManager, { id, ownerId }: Caller): Promise<number> {
     const [{ count, own, present, last } = NO_QUEUE]: Queue[] = await tx.query(
       `WITH open AS (
-         SELECT turn, CASE WHEN EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id::text = i."order" -> 'caller' ->> 'id')
+         SELECT turn, CASE WHEN EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = ${uuidOf(`(i."order" -> 'caller' ->> 'id')`)})
            THEN i."order" -> 'caller' ->> 'id' ELSE owner_id END AS share
          FROM inventory_import i WHERE ended_at IS NULL),
-       own AS (SELECT CASE WHEN EXISTS (SELECT FROM sensor_api_key WHERE api_key_id::text = $1) THEN $1 ELSE $2 END AS share)
+       own AS (SELECT CASE WHEN EXISTS (SELECT FROM sensor_api_key WHERE api_key_id = ${uuidOf('$1')}) THEN $1 ELSE $2 END AS share)
        SELECT count(open.turn)::int AS count, count(*) FILTER (WHERE open.share = own.share)::int AS own,
          min(turn) AS present, max(turn) FILTER (WHERE open.share = own.share) AS last
        FROM own LEFT JOIN open ON true`,

@@ -14,7 +14,6 @@ import type { KnownSource } from './source-owner.js';
 import { countForeign, describeAssets, type Describer, describerValues, MAY_DESCRIBE } from './asset-describers.js';
 import { keepFormerNames } from './source-names.js';
 
-const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, component, content';
 /** SQLSTATE of a statement that reached its time limit. */
 const QUERY_CANCELED = '57014';
 /** Columns of `stage_changed`: what is counted of an asset. */

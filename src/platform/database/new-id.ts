@@ -1,4 +1,5 @@
 import { v7 } from 'uuid';
+export { isId, timeOfId } from '../../formats/encoding/uuid.js';
 
 /** A UUIDv7 (RFC 9562 section 5.7): ordered by creation time, so that indexes stay dense. */
 export function newId(): string {
@@ -14,13 +15,6 @@ export function firstIdAt(ms: number): string {
   return hex.replace(/^(.{8})(.{4})$/, '$1-$2-7000-8000-000000000000');
 }
 
-/** When an id of `newId` was made, in milliseconds. */
-export function timeOfId(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 /**
  * SQL: the UUID that a text is; NULL for another text, such as `system`. Ids of people are kept as text where others may stand in their place.
  * The text is converted and never the column of type uuid that it is compared with: an index on that column is of no use otherwise.
@@ -29,8 +23,4 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  */
 export function uuidOf(text: string): string {
   return `(CASE WHEN ${text} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN ${text}::uuid END)`;
-}
-
-export function isId(text: string): boolean {
-  return UUID.test(text);
 }

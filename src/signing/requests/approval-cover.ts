@@ -1,8 +1,7 @@
 import type { CoveringApproval } from '../../approvals/approvals.service.js';
-import { approvalHash, textHash } from '../../approvals/model/approval-text.js';
+import { approvalHash, textHash } from '../../approvals/approvals.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import type { Held } from './approval-renewal.js';
-import { manifestLinesOf, manifestLine } from './shown-batch.js';
+import { type BatchedRequest, manifestLinesOf, manifestLine } from './shown-batch.js';
 import { shownRequest } from './shown-request.js';
 
 /** The requests that one approval covers. */
@@ -16,7 +15,7 @@ export class ApprovalCover<Approval extends CoveringApproval> {
   }
 
   /** Whether the approval is about this request as its rows are now. */
-  holds({ request, envelope }: Held): boolean {
+  holds({ request, envelope }: BatchedRequest): boolean {
     const { kind, subjectId, about, hash } = this.approval;
     if (!about.includes(request.id)) return false;
     // What the service composes is under no policy and under none of the key's own limits: it has no approval.

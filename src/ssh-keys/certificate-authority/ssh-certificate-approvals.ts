@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { type ApprovalRequirement, ApprovalsService, type PolicyJudgement } from '../../approvals/approvals.service.js';
-import { approvalHash } from '../../approvals/model/approval-text.js';
+import { approvalHash } from '../../approvals/approvals.service.js';
 import { type KeyUseToApprove, usesOfCertificate } from '../../approvals/subjects/key-use.port.js';
 import type { Caller } from '../../access/caller.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';

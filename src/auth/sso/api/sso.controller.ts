@@ -54,8 +54,7 @@ export class SsoController {
   }
 
   /**
-   * Completes a sign-in in the browser. Verifies that the browser began the sign-in, opens a session in a cookie if it asked for one, and redirects
-   * to `returnTo`; a browser that asked for a ticket gets it in the fragment.
+   * Completes a sign-in in the browser that began it: opens a session in a cookie, or adds the ticket to the fragment, and redirects to the page in returnTo.
    */
   @Get('sso/complete')
   @Public()

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { mayDo } from '../../../access/scopes.js';
 import { ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
-import { approvalHash } from '../../../approvals/model/approval-text.js';
+import { approvalHash } from '../../../approvals/approvals.service.js';
 import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
 import type { EntryRow } from '../../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../../audit/log/vouched-entries.js';
