@@ -234,7 +234,8 @@ describe('a requester', () => {
     const { key } = await newGuardedKey(place, [{ members: [ann, other], threshold: 1 }]);
     const { requestId, approvalId } = await held(place, { digest: digestOf('own'), key: key.name }, ann.accessToken);
     await sql(`UPDATE approval SET owner_id = $2, requesters = ARRAY[$2::text] WHERE id = $1`, [approvalId, other.id]);
-    await sql(`UPDATE signing_request SET key_version = 0 WHERE id = $1`, [requestId]);
+    const rotated = await service.call('POST', `/api/v1/signing-keys/${key.id}/rotate`, { key: apiKey });
+    expect(rotated.status).toBeLessThan(300);
     const now = async () =>
       (await sql<{ id: string }>(`SELECT approval_id AS id FROM signing_request WHERE id = $1`, [requestId]))[0]?.id;
     await expect.poll(now, { timeout: 20_000 }).not.toBe(approvalId);

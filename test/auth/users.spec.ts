@@ -270,7 +270,10 @@ describe('administrators', () => {
     await keeper.query('COMMIT');
     await keeper.end();
     const answers = await calls;
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+    // The key's owner may be the one who has just lost the right to do this.
+    const [done, refused] = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    expect(done).toBe(200);
+    expect([403, 409]).toContain(refused);
     await stage.change(`UPDATE user_account SET disabled = false, roles = '{admin}' WHERE id = $1`, [first]);
   });
 

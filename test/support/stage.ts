@@ -98,7 +98,9 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       return rows;
     },
     start: async (options) => {
-      const service = await startService(settings, options);
+      // Production runs at the speed of the clock.
+      const speed = options?.settings?.['SVC_PROFILE'] === 'prod' ? { SVC_CLOCK_SPEED: '1' } : {};
+      const service = await startService({ ...settings, ...speed }, options);
       services.push(service);
       return service;
     },

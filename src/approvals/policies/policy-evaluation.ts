@@ -74,6 +74,8 @@ interface StoredSet {
 /** All policies are remembered under one name. */
 const WHOLE = '*';
 
+/** How long policies that were read are used in transactions that see the same revision. */
+const LAST_MS = 2500;
 /** Readings of policies that change while they are compared. */
 const MAX_READINGS = 5;
 
@@ -86,6 +88,8 @@ export class PolicyEvaluation {
   private readonly book = new TtlCache<Book>(() => this.read());
   /** The newest revision that this process has read: an older one was put back in the database. */
   private newest = 0;
+  /** The policies that were read last, and until when transactions judge by them. */
+  private last: { readonly book: Book; readonly until: number } | undefined;
   /** The set that was compared with the log last. */
   private confirmed: string | undefined;
 
@@ -119,11 +123,9 @@ export class PolicyEvaluation {
   /** Judges uses as `judgeAll` does, by policies that are at least as new as those that the transaction sees and that were compared with the log. */
   async judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
-    let book = await this.current();
-    if (book.revision !== row?.revision || book.doubt !== undefined) {
-      this.forget();
-      book = await this.current();
-    }
+    const isKnown = this.last?.book.revision === row?.revision && performance.now() < (this.last?.until ?? 0);
+    // Read on the connection of the transaction: many transactions at once would wait for another connection for ever.
+    const book = isKnown && this.last !== undefined ? this.last.book : await this.read(tx);
     if (book.doubt !== undefined) throw book.doubt;
     return judgedBy(book, kind, uses);
   }
@@ -144,25 +146,25 @@ export class PolicyEvaluation {
 
   /** The next judgement reads again. */
   forget(): void {
+    this.last = undefined;
     this.book.forget(WHOLE);
   }
 
-  private async read(): Promise<Book> {
-    const { stored, doubt } = await this.compared(await this.stored());
+  private async read(db: EntityManager = this.db.manager): Promise<Book> {
+    const { stored, doubt } = await this.compared(db, await this.stored(db));
     const { revision, policies } = stored;
     if (revision < this.newest) throw rolledBack();
     this.newest = revision;
     const ids = policies.flatMap(({ stages }) => stages.map(({ groupId }) => groupId));
     const groups: { id: string; name: string }[] =
-      ids.length === 0
-        ? []
-        : await this.db.query(`SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[])`, [ids]);
-    return { revision, policies, groups: new Map(groups.map(({ id, name }) => [id, name])), doubt };
+      ids.length === 0 ? [] : await db.query(`SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[])`, [ids]);
+    const book = { revision, policies, groups: new Map(groups.map(({ id, name }) => [id, name])), doubt };
+    if (doubt === undefined) this.last = { book, until: performance.now() + LAST_MS };
+    return book;
   }
 
-  private async stored(): Promise<StoredSet> {
-    const { manager } = this.db;
-    const rows: { set: JsonRow; policy: JsonRow | null }[] = await this.db.query(
+  private async stored(manager: EntityManager): Promise<StoredSet> {
+    const rows: { set: JsonRow; policy: JsonRow | null }[] = await manager.query(
       `SELECT to_jsonb(r) AS set, to_jsonb(p) AS policy FROM approval_policy_revision r LEFT JOIN approval_policy p ON true ORDER BY p.name`,
     );
     const seals = sealsOf(manager);
@@ -178,7 +180,10 @@ export class PolicyEvaluation {
    *
    * @throws Problem `approval-policy.changed` if the log has newer ones
    */
-  private async compared(first: StoredSet): Promise<{ readonly stored: StoredSet; readonly doubt?: Problem }> {
+  private async compared(
+    db: EntityManager,
+    first: StoredSet,
+  ): Promise<{ readonly stored: StoredSet; readonly doubt?: Problem }> {
     let stored = first;
     for (let reading = 1; reading <= MAX_READINGS; reading += 1) {
       const name = nameOf(stored);
@@ -190,7 +195,7 @@ export class PolicyEvaluation {
         if (error instanceof Problem) return { stored, doubt: error };
         throw error;
       }
-      stored = await this.stored();
+      stored = await this.stored(db);
       // Read after the log: unless they changed at this moment, they are as new as the log.
       if (nameOf(stored) !== name) continue;
       if (stored.revision < logged.policySet || logged.policiesBehind(stored.policies).length > 0) throw rolledBack();
