@@ -117,7 +117,7 @@ describe('the profile prod', () => {
   });
 
   it('has no demo seed', async () => {
-    const settings = { ...stage.settings, SVC_PROFILE: 'prod', SVC_JWT_SECRET: STRONG };
+    const settings = { ...stage.settings, SVC_PROFILE: 'prod', SVC_CLOCK_SPEED: '1', SVC_JWT_SECRET: STRONG };
     await expect(runToEnd(['seed-demo'], settings)).rejects.toThrow('the demo seed is not for SVC_PROFILE=prod');
   });
 });
