@@ -109,6 +109,6 @@ function indirectDataOf(digest: Buffer): Buffer {
     return Buffer.concat([Buffer.from([tag, content.length]), content]);
   };
   const hex = (text: string) => Buffer.from(text, 'hex');
-  const file = der(0x30, hex('060a2b06010401823702010f'), der(0x30, hex('030100'), hex('a000')));
+  const file = der(0x30, hex('060a2b06010401823702010f'), der(0x30, hex('030100'), hex('a004a2028000')));
   return der(0x30, file, der(0x30, der(0x30, hex('0609608648016503040201'), hex('0500')), der(4, digest)));
 }

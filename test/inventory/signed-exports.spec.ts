@@ -104,7 +104,7 @@ describe('an export that is signed in itself', () => {
   });
 
   it('takes no place from others when whoever asked is gone before it begins', async () => {
-    const gone = ['gzip', 'gzip', 'gzip', 'identity', 'identity', 'identity'].map((encoding) =>
+    const gone = ['gzip', 'identity'].map((encoding) =>
       fetch(`${service.url}/api/export/cyclonedx?key=default`, {
         method: 'POST',
         headers: { authorization: `Bearer ${apiKey}`, 'accept-encoding': encoding },
@@ -112,8 +112,9 @@ describe('an export that is signed in itself', () => {
       }).catch((error: Error) => error.name),
     );
     expect(new Set(await Promise.all(gone))).toEqual(new Set(['TimeoutError']));
-    const six = () => Promise.all(Array.from({ length: 6 }, () => signed('key=default&name=nothing')));
-    await until('six at once', 20, async () => (await six()).every(({ status }) => status === 200));
+    // A caller has two places.
+    const both = () => Promise.all(Array.from({ length: 2 }, () => signed('key=default&name=nothing')));
+    await until('both at once', 20, async () => (await both()).every(({ status }) => status === 200));
   });
 
   it('needs both rights', async () => {
