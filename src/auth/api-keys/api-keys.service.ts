@@ -171,10 +171,10 @@ export class ApiKeysService implements OnApplicationShutdown {
     for (const { lookup } of rows) this.known.forget(lookup);
   }
 
-  /** Drops a key from the cache of this process, by its text. */
-  forget(text: string): void {
+  /** Makes the next call with the key of this text read its row, past the cache. */
+  expire(text: string): void {
     const parts = readApiKeyText(text);
-    if (parts !== undefined) this.known.forget(parts.lookup);
+    if (parts !== undefined) this.known.expire(parts.lookup);
   }
 
   /** The caller behind a key, or a Problem with the reason. */

@@ -53,10 +53,7 @@ export class Credentials {
    * token. It reads past the cache, since another process may have ended the session a moment ago, and clients admit people by the answer.
    */
   async holderOf(token: string, origin: Origin): Promise<Caller> {
-    const presented = { headers: { authorization: `Bearer ${token}` }, origin, use: null };
-    const { session } = await this.withToken(presented);
-    if (session !== undefined) this.sessions.forget(session.id);
-    return this.withToken(presented);
+    return this.withToken({ headers: { authorization: `Bearer ${token}` }, origin, use: null });
   }
 
   /** Reads a credential of the scheme Bearer (RFC 6750 section 2.1), whose prefix decides between API key and access token, or DPoP (RFC 9449 section 7.1). */
@@ -79,8 +76,8 @@ export class Credentials {
 
   /** The caller as the database has it now, past the cache. */
   async callerAgain(caller: Caller, request: FastifyRequest): Promise<Caller> {
-    if (caller.session !== undefined) this.sessions.forget(caller.session.id);
-    else this.apiKeys.forget(authorizationOf(request)?.split(' ').at(-1) ?? '');
+    if (caller.session !== undefined) this.sessions.expire(caller.session.id);
+    else this.apiKeys.expire(authorizationOf(request)?.split(' ').at(-1) ?? '');
     return this.callerOfRequest(request);
   }
 

@@ -98,9 +98,14 @@ export class SessionCallers implements OnApplicationShutdown {
     return { ...caller, origin };
   }
 
-  /** Drops the session from the cache: the next call reads its row again. */
+  /** Drops a session that is being changed from the cache of this process. */
   forget(id: string): void {
     this.known.forget(id);
+  }
+
+  /** Makes the next call of a session read its rows, past the cache. */
+  expire(id: string): void {
+    this.known.expire(id);
   }
 
   /** Stores when sessions were last used: one statement for all of them every few seconds. */

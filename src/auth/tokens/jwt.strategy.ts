@@ -22,7 +22,7 @@ export interface Presented {
   /** Always of the scheme Bearer, which is the one that the library knows. */
   readonly headers: { readonly authorization: string };
   readonly origin: Origin;
-  /** How the token was presented by somebody who wants to use it; null: it is looked at, and nobody is admitted by it. */
+  /** How the caller presented the token to use it. Null for a question about the token: it admits nobody, and its session is read past the cache. */
   readonly use: PresentedToken | null;
 }
 
@@ -59,6 +59,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
     const { sub, sid, exp, iat } = payload;
     const isWhole = typeof exp === 'number' && typeof iat === 'number' && typeof sid === 'string' && isId(sid);
     if (header.typ !== TYPE || !isWhole) throw badToken();
+    if (presented.use === null) this.sessions.expire(sid);
     const caller = await this.sessions.find(sid, presented.origin);
     if (caller === undefined || caller.id !== sub) throw badToken();
     if (presented.use !== null) await this.possession.assertHolder(presented.use, caller.session?.boundTo ?? {});

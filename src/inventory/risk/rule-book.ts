@@ -57,7 +57,7 @@ export class RuleBook {
       version: number;
     }[];
     const holds = row?.version === version;
-    if (!holds) this.forget();
+    if (!holds) this.remembered.expire('current');
     return holds;
   }
 

@@ -15,6 +15,26 @@ it('what is read is remembered for a few seconds', async () => {
   expect(read).toHaveBeenCalledTimes(2);
 });
 
+it('what has expired is read once more, and the read is remembered', async () => {
+  const read = vi.fn(() => Promise.resolve('valid'));
+  const cache = new TtlCache(read);
+  await cache.find('k');
+  cache.expire('k');
+  await cache.find('k');
+  await cache.find('k');
+  expect(read).toHaveBeenCalledTimes(2);
+});
+
+it('what has expired between the change and its commit is not remembered either', async () => {
+  let committed = 'valid';
+  const cache = new TtlCache(() => Promise.resolve(committed));
+  cache.forget('k');
+  cache.expire('k');
+  expect(await cache.find('k')).toBe('valid');
+  committed = 'ended';
+  expect(await cache.find('k')).toBe('ended');
+});
+
 it('what is read between the change and its commit is not remembered', async () => {
   let committed = 'valid';
   const cache = new TtlCache(() => Promise.resolve(committed));

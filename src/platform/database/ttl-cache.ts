@@ -36,6 +36,14 @@ export class TtlCache<Row> {
     return row;
   }
 
+  /**
+   * Makes the next look-up of a key read its row, for a caller that must not act on a cached one. Unlike `forget`, it does not mean that the row is
+   * being changed, so the cache keeps what the look-up reads.
+   */
+  expire(key: string): void {
+    this.memories.delete(key);
+  }
+
   /** Drops a key, in or after the transaction that changes it. A read that began before the commit is not remembered either. */
   forget(key: string): void {
     const now = performance.now();

@@ -158,7 +158,7 @@ export class SigningKeyReader {
   async toSignWith(use: AcceptedUse): Promise<SigningVaultKey> {
     const place = `${use.keyId} ${use.keyVersion}`;
     const remembered = await this.byVersion.find(place);
-    if (remembered?.revision !== use.keyRevision) this.byVersion.forget(place);
+    if (remembered?.revision !== use.keyRevision) this.byVersion.expire(place);
     const key = await this.byVersion.find(place);
     if (key === null) throw inactive();
     await this.assertNotDestroyed(key);
