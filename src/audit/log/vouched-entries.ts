@@ -21,16 +21,25 @@ export class VouchedEntries {
     private readonly anchors: LogAnchors,
   ) {}
 
-  /** Entries of these actions about these targets, oldest first. */
-  async about(tx: EntityManager, targetIds: readonly string[], actions: readonly string[]): Promise<EntryRow[]> {
+  /**
+   * Entries of these actions about these targets, oldest first.
+   *
+   * @param detail members that the detail of an entry must have; a target with thousands of entries is read in part
+   */
+  async about(
+    tx: EntityManager,
+    targetIds: readonly string[],
+    actions: readonly string[],
+    detail: Readonly<Record<string, string>> = {},
+  ): Promise<EntryRow[]> {
     if (targetIds.length === 0) return [];
     // Each target by its index, and the actions compared afterwards: statistics of a log that grows fast mislead PostgreSQL to read all entries, or
     // all that have one of the actions.
     const rows: EntryRow[] = await tx.query(
       `SELECT ${ENTRY_COLUMNS} FROM unnest($1::text[]) AS target(id)
          CROSS JOIN LATERAL (SELECT * FROM audit_entry WHERE target_id = target.id OFFSET 0) e
-       WHERE e.action = ANY($2) ORDER BY e.id`,
-      [targetIds, actions],
+       WHERE e.action = ANY($2) AND e.detail @> $3 ORDER BY e.id`,
+      [targetIds, actions, detail],
     );
     return this.vouched(tx, rows);
   }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isId, uuidOf } from '../../platform/database/new-id.js';
+import type { Actor } from '../../access/caller.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
@@ -38,9 +39,8 @@ export class CredentialRights {
   }
 
   /** Whether all of these scopes are held now. False for a disabled or unknown one, also for an empty list. */
-  async holds(id: string, scopes: Iterable<Scope>, tx?: EntityManager): Promise<boolean> {
-    const held = await this.of(id, tx);
-    return held !== undefined && [...scopes].every((scope) => mayDo(held, scope));
+  async holds(id: string, scopes: Iterable<Scope>, tx: EntityManager = this.db.manager): Promise<boolean> {
+    return holdsNow(tx, id, scopes);
   }
 
   /** The same, and locks the roles of the people behind it until the transaction ends. */
@@ -53,6 +53,20 @@ export class CredentialRights {
     await tx.query(`SELECT id FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE`, [people]);
     return this.holds(id, scopes, tx);
   }
+}
+
+/**
+ * giverOf returns the id whose rights an order has: the caller's if their rights are stored, else the owner's. The rights of a workload are those of
+ * the person who trusts it.
+ */
+export function giverOf({ kind, id }: Pick<Actor, 'kind' | 'id'>, ownerId: string): string {
+  return kind === 'user' || kind === 'api-key' || kind === 'oauth-client' ? id : ownerId;
+}
+
+/** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. False if disabled, revoked or unknown. */
+export async function holdsNow(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
+  const held = await rightsOf(tx, id);
+  return held !== undefined && [...scopes].every((scope) => mayDo(held, scope));
 }
 
 /** The rights that a person, an API key or an OAuth client has now. Undefined if disabled or revoked, or if there is none with this id. */

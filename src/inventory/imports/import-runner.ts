@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { mayDo } from '../../access/scopes.js';
-import { rightsOf } from '../../auth/rights/credential-rights.js';
+import { giverOf, rightsOf } from '../../auth/rights/credential-rights.js';
 import { isId } from '../../platform/database/new-id.js';
 import { causeOf } from '../../platform/database/database-error.js';
 import { backOff, underLease } from '../../platform/jobs/claim.js';
@@ -37,8 +37,6 @@ const MAX_ATTEMPTS = 5;
 const SMALL_BYTES = 4 * 1024 * 1024;
 
 type ImportCaller = InventoryImport['order']['caller'];
-/** Callers whose own rights are stored; those of a workload are the rights of whoever trusts it. */
-const WITH_RIGHTS: ReadonlySet<string> = new Set(['user', 'api-key', 'oauth-client']);
 
 type Claimed = ClaimedRow & Pick<InventoryImport, 'bytes' | 'order'>;
 /** `again`: seconds after which the import is tried again at the earliest. */
@@ -127,7 +125,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
 
   /** The caller of an import with the rights of now: what waits ends with them. @throws Problem 403 `import.rights-ended` */
   private async callerNow(caller: ImportCaller): Promise<ImportCaller> {
-    const giver = WITH_RIGHTS.has(caller.kind) ? caller.id : caller.ownerId;
+    const giver = giverOf(caller, caller.ownerId);
     if (caller.kind === 'system' || !isId(giver)) return caller;
     const rights = await rightsOf(this.db.manager, giver);
     if (rights === undefined || !mayDo(rights, 'inventory:report')) throw rightsEnded(caller);

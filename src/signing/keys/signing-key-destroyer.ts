@@ -3,8 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
-import { mayDo } from '../../access/scopes.js';
-import { rightsOf } from '../../auth/rights/credential-rights.js';
+import { holdsNow } from '../../auth/rights/credential-rights.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -116,8 +115,7 @@ export class SigningKeyDestroyer {
       [keyId],
     );
     if (order === undefined || order.begun || order.kind === 'system') return true;
-    const rights = await rightsOf(tx, order.id);
-    if (rights !== undefined && mayDo(rights, 'admin:*')) return true;
+    if (await holdsNow(tx, order.id, ['admin:*'])) return true;
     this.logger.warn(
       `signing key ${name} is not destroyed: ${order.actor}, who scheduled that, may not any more; call it off, or schedule it again`,
     );

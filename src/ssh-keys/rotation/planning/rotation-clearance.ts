@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { mayDo } from '../../../access/scopes.js';
-import { ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
-import { approvalHash } from '../../../approvals/approvals.service.js';
+import { approvalHash, ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
 import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
 import type { EntryRow } from '../../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../../audit/log/vouched-entries.js';
-import { rightsOf } from '../../../auth/rights/credential-rights.js';
+import { giverOf, holdsNow } from '../../../auth/rights/credential-rights.js';
 import { sshFingerprintOf } from '../../../formats/ssh/public-key.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import { isId } from '../../../platform/database/new-id.js';
@@ -23,6 +21,9 @@ import { usesOfRotation } from './rotation-requirements.js';
 
 /** Outcome of a target that is refused: before, or after its host was changed. */
 type Refusal = 'FAILED_PRECHECK' | 'BLOCKED';
+
+/** An account whose keys are changed. */
+type Account = Pick<RotationTarget, 'hostId' | 'account'>;
 
 /** Decides before a host is changed whether the rotation is what was ordered, and what was approved. */
 @Injectable()
@@ -56,31 +57,31 @@ export class RotationClearance {
   }
 
   /** A host is changed only while whoever ordered the rotation may order one: a disabled person, or a revoked key, changes nothing any more. */
-  private async assertRights({ requestedBy: { kind, id, name }, ownerId }: Rotation): Promise<void> {
-    const givers = kind === 'user' || kind === 'api-key' || kind === 'oauth-client' ? [id, ownerId] : [ownerId];
-    for (const giver of givers.filter(isId)) {
-      const rights = await rightsOf(this.db.manager, giver);
-      if (rights !== undefined && mayDo(rights, 'keys:rotate')) continue;
-      const detail = `${name}, who ordered this rotation, may not order rotations any more. Roll it back, or order it again.`;
+  private async assertRights({ requestedBy, ownerId }: Rotation): Promise<void> {
+    const givers = new Set([giverOf(requestedBy, ownerId), ownerId].filter(isId));
+    for (const giver of givers) {
+      if (await holdsNow(this.db.manager, giver, ['keys:rotate'])) continue;
+      const detail = `${requestedBy.name}, who ordered this rotation, may not order rotations any more. Roll it back, or order it again.`;
       throw new StepFailure('FAILED_PRECHECK', 'rotation.rights-lost', detail);
     }
   }
 
+  /** Asserts before a host is changed further, or back, that the rotation was ordered, and approved if it needed that. Throws StepFailure. */
+  async assertApproved(rotation: Rotation): Promise<void> {
+    if (!(await this.wasDemanded(rotation, 'BLOCKED'))) return;
+    const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
+    if (granted?.granted !== true || granted.id !== rotation.approvalId)
+      throw notApproved('It was not approved.', 'BLOCKED');
+  }
+
   /**
-   * Asserts before a host is changed further, or back, that the rotation was ordered, approved if it needed that, and has come as far as the row says, with the
-   * plan of its precheck. A row can be inserted in any state. Throws StepFailure.
+   * Asserts before a host is changed that the audit log has the target in the state of its row, with the plan of its precheck. A row can be inserted in
+   * any state. Throws StepFailure.
    */
-  async assertContinues(rotation: Rotation, target: RotationTarget): Promise<void> {
-    if (await this.wasDemanded(rotation, 'BLOCKED')) {
-      const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
-      if (granted?.granted !== true || granted.id !== rotation.approvalId)
-        throw notApproved('It was not approved.', 'BLOCKED');
-    }
-    const { hostId, account, state, plan } = target;
+  async assertReached({ id }: Rotation, { hostId, account, state, plan }: RotationTarget): Promise<void> {
     if (state === 'PLANNED') return;
     const actions = TARGET_STEPS.map((step) => `ssh-rotation.${step}`);
-    const entries = await this.vouched.about(this.db.manager, [rotation.id], actions);
-    const own = entries.filter(({ detail }) => detail['hostId'] === hostId && detail['account'] === account);
+    const own = await this.vouched.about(this.db.manager, [id], actions, { hostId, account });
     const planned = own.findLast(({ action, outcome }) => action === 'ssh-rotation.precheck' && outcome === 'done');
     const logged = planned?.detail['planSha256'];
     // The version before logged no hash of the plan.
@@ -98,13 +99,16 @@ export class RotationClearance {
     const actions = ['ssh-rotation.requested', 'ssh-rotation.key-made'];
     const entries = await this.vouched.about(manager, [rotation.id], actions);
     const [order, ...more] = entries.filter(({ action }) => action === 'ssh-rotation.requested');
-    const targets = await manager.findBy(RotationTarget, { rotationId: rotation.id });
+    const accounts: Account[] = await manager.query(
+      `SELECT host_id AS "hostId", account FROM ssh_rotation_target WHERE rotation_id = $1`,
+      [rotation.id],
+    );
     const next = rotation.nextKeyId === null ? null : await manager.findOneBy(SshKey, { id: rotation.nextKeyId });
     const made = entries.findLast(({ action }) => action === 'ssh-rotation.key-made');
     if (
       order === undefined ||
       more.length > 0 ||
-      !isAsOrdered(order, rotation, targets) ||
+      !isAsOrdered(order, rotation, accounts) ||
       !isAsMade(order, made, next)
     )
       throw notApproved(
@@ -146,7 +150,7 @@ export class RotationClearance {
 
 /** What the log has of an order beyond its settings: the accounts that it changes, and whether it needs approval. */
 export function loggedOrder(
-  accounts: readonly { readonly hostId: string; readonly account: string }[],
+  accounts: readonly Account[],
   needsApproval: boolean,
 ): { readonly accountsSha256: string; readonly approval: boolean } {
   const names = accounts.map(({ hostId, account }) => `${hostId} ${account}`).sort();
@@ -154,13 +158,13 @@ export function loggedOrder(
   return { accountsSha256, approval: needsApproval };
 }
 
-function isAsOrdered({ actorId, detail }: EntryRow, rotation: Rotation, targets: readonly RotationTarget[]): boolean {
+function isAsOrdered({ actorId, detail }: EntryRow, rotation: Rotation, accounts: readonly Account[]): boolean {
   const { keyId, custody, dryRun, settings, requestedBy } = rotation;
   if (actorId !== requestedBy.id) return false;
-  const { accountsSha256 } = loggedOrder(targets, false);
+  const { accountsSha256 } = loggedOrder(accounts, false);
   // Orders of the version before have no hash of their accounts.
-  const accounts = 'accountsSha256' in detail ? { accountsSha256 } : {};
-  const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...accounts };
+  const hashed = 'accountsSha256' in detail ? { accountsSha256 } : {};
+  const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...hashed };
   return Object.entries(wanted).every(([name, value]) => canonicalJson(detail[name] ?? null) === canonicalJson(value));
 }
 

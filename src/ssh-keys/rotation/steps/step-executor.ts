@@ -48,8 +48,10 @@ export class StepExecutor {
   async perform(step: StepName, work: Work): Promise<StepResult> {
     try {
       if (step === 'precheck') return await this.check(work);
-      if (step === 'add') await this.clearance.assertCovers(work.rotation);
-      await this.clearance.assertContinues(work.rotation, work.target);
+      await (step === 'add'
+        ? this.clearance.assertCovers(work.rotation)
+        : this.clearance.assertApproved(work.rotation));
+      await this.clearance.assertReached(work.rotation, work.target);
       if (step === 'roll-back') return await this.steps.rollBack(work);
       const { next } = work;
       if (next === undefined) throw new Error('there is no new key yet');
