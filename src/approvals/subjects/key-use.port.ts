@@ -94,7 +94,7 @@ export function signingUse(request: SigningUse): KeyUseToApprove {
   );
   const facts = {
     ...Object.fromEntries(named),
-    ...(format === 'attestation' ? subjectNames(metadata) : {}),
+    ...(format === 'attestation' ? filesAttested(metadata) : {}),
     ...(identity === null ? {} : identityFacts(identity)),
     algorithm: [algorithm],
     scheme: [scheme],
@@ -104,12 +104,16 @@ export function signingUse(request: SigningUse): KeyUseToApprove {
   return COMPOSED_FORMATS.includes(format) ? { key, facts } : { key, facts, interchangeable: INTERCHANGEABLE };
 }
 
-/** The names of the files that a statement is about, each a value of its own. */
-function subjectNames({ subjects }: Record<string, unknown>): PolicyFacts {
-  const list: unknown[] = Array.isArray(subjects) ? subjects : [];
-  const names = list.map((subject) => (subject as { readonly name?: unknown } | null)?.name);
-  const texts = names.filter((name) => typeof name === 'string');
-  return texts.length === 0 ? {} : { 'metadata.filename': texts };
+/** Each file of an attestation is a value of the fact `metadata.filename`. */
+function filesAttested(metadata: Record<string, unknown>): PolicyFacts {
+  const names = (subjectNames(metadata) ?? []).filter((name) => typeof name === 'string');
+  return names.length === 0 ? {} : { 'metadata.filename': names };
+}
+
+/** subjectNames returns the `name` of each subject in the metadata of an attestation, unchecked; undefined if the metadata has no list of subjects. */
+export function subjectNames({ subjects }: Record<string, unknown>): unknown[] | undefined {
+  if (!Array.isArray(subjects)) return undefined;
+  return subjects.map((subject: unknown) => (subject as { readonly name?: unknown } | null)?.name);
 }
 
 /** The trust of a workload counts as a caller, too. */

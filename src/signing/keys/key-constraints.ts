@@ -1,4 +1,5 @@
 import { type ClaimCondition, unmetCondition, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
+import { subjectNames } from '../../approvals/subjects/key-use.port.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
@@ -119,9 +120,8 @@ function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse
 
 /** The names of the files that are signed. A statement about several files has a name for each; one of a caller's own has the name in its metadata. */
 function namesOf({ format, metadata }: KeyUse): unknown[] {
-  const { filename, subjects } = metadata;
-  if (format !== 'attestation' || !Array.isArray(subjects)) return [filename];
-  return subjects.map((subject: unknown) => (subject as { readonly name?: unknown } | null)?.name);
+  const subjects = format === 'attestation' ? subjectNames(metadata) : undefined;
+  return subjects ?? [metadata['filename']];
 }
 
 function fits(name: unknown, pattern: string): boolean {
