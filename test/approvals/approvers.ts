@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Answer, Service } from '../support/service.js';
-import { createKey, type PublishedKey } from '../support/signing.js';
+import { createKey, digestOf, type PublishedKey } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { idOf, type Person, register } from '../auth/people.js';
 
@@ -118,6 +118,13 @@ export async function held(
   if (answer.status !== 202 || answer.body.status !== 'PENDING_APPROVAL')
     throw new Error(`not held: ${JSON.stringify(answer.body)}`);
   return { requestId: answer.body.requestId as string, approvalId: answer.body.approvalId as string };
+}
+
+/** Has a signature held for one vote of these people. */
+export async function heldFor(place: ApprovalFixture, members: readonly Pick<Approver, 'id'>[]) {
+  const { key, groups } = await newGuardedKey(place, [{ members, threshold: 1 }]);
+  const request = await held(place, { digest: digestOf(unique('held')), key: key.name });
+  return { ...request, group: groups[0]?.body as { id: string; name: string; version: number } };
 }
 
 export function approval({ service, apiKey }: ApprovalFixture, id: string): Promise<Answer> {

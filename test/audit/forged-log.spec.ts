@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Approver, type ApprovalFixture, held, newApprovers, newGroup, newGuardedKey, openApprovalFixture, unique, vote } from '../approvals/approvers.js'; // prettier-ignore
+import { type Approver, type ApprovalFixture, heldFor, newApprovers, newGroup, openApprovalFixture, unique, vote } from '../approvals/approvers.js'; // prettier-ignore
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { digestOf } from '../support/signing.js';
@@ -20,11 +20,6 @@ beforeAll(async () => {
 afterAll(() => place.stage.close());
 
 const keep: DatabaseOwner['keep'] = (table, where) => attacker.keep(table, where);
-const heldFor = (members: readonly Pick<Approver, 'id'>[]) =>
-  newGuardedKey(place, [{ members, threshold: 1 }]).then(async ({ key, groups }) => ({
-    ...(await held(place, { digest: digestOf(unique('held')), key: key.name })),
-    group: groups[0]?.body as { id: string; name: string; version: number },
-  }));
 const doctor = () => attacker.doctor();
 
 describe('approval policies that were put back together', () => {
@@ -59,7 +54,7 @@ describe('approval policies that were put back together', () => {
 describe('an entry of the audit log', () => {
   it('counts once: logged again, it does not take back what was logged after it', async () => {
     const [ben, eve] = await newApprovers(place, 2);
-    const { approvalId, group } = await heldFor([ben as Approver, eve as Approver]);
+    const { approvalId, group } = await heldFor(place, [ben as Approver, eve as Approver]);
     const membership = await keep('approver_group_member', `group_id = '${group.id}' AND user_id = '${eve?.id}'`);
     const body = { name: group.name, members: [ben?.id] };
     const path = `/api/v1/approver-groups/${group.id}`;
@@ -92,7 +87,7 @@ describe('an entry of the audit log', () => {
 
   it('counts once although its first number was removed', async () => {
     const [ben, eve] = await newApprovers(place, 2);
-    const { approvalId, group } = await heldFor([ben as Approver, eve as Approver]);
+    const { approvalId, group } = await heldFor(place, [ben as Approver, eve as Approver]);
     const membership = await keep('approver_group_member', `group_id = '${group.id}' AND user_id = '${eve?.id}'`);
     const body = { name: group.name, members: [ben?.id] };
     const path = `/api/v1/approver-groups/${group.id}`;

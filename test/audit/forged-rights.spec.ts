@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, generateKeyPairSync, randomUUID, sign as signBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Approver, type ApprovalFixture, held, newApprover, newApprovers, newGroup, newGuardedKey, openApprovalFixture, unique, vote } from '../approvals/approvers.js'; // prettier-ignore
+import { type Approver, type ApprovalFixture, held, heldFor, newApprover, newApprovers, newGroup, newGuardedKey, openApprovalFixture, unique, vote } from '../approvals/approvers.js'; // prettier-ignore
 import { deviceGrant, makeClient, postForm } from '../auth/oauth-calls.js';
 import { idOf, login, me, newPassword, register } from '../auth/people.js';
 import { newApiKey } from '../support/access.js';
@@ -32,11 +32,6 @@ const change = async (id: string, body: object) => {
   const answer = await service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body });
   expect(answer.status).toBe(200);
 };
-const heldFor = (members: readonly Pick<Approver, 'id'>[]) =>
-  newGuardedKey(place, [{ members, threshold: 1 }]).then(async ({ key, groups }) => ({
-    ...(await held(place, { digest: digestOf(unique('held')), key: key.name })),
-    group: groups[0]?.body as { id: string; name: string; version: number },
-  }));
 const doctor = () => attacker.doctor();
 const sessionOf = ({ accessToken }: { readonly accessToken: string }): string =>
   (JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid;
@@ -45,7 +40,7 @@ const signedIn = (answer: Awaited<ReturnType<typeof login>>) => ({ accessToken: 
 describe('somebody who was disabled', () => {
   it('does not vote in a new session after their account was put back, and the doctor finds the account', async () => {
     const member = await newApprover(place);
-    const { approvalId, requestId } = await heldFor([member]);
+    const { approvalId, requestId } = await heldFor(place, [member]);
     const putBack = await keep('user_account', `id = '${member.id}'`);
     await change(member.id, { disabled: true });
     await putBack();
@@ -58,7 +53,7 @@ describe('somebody who was disabled', () => {
 
   it('does not vote in the old session, although the entry of its end was deleted', async () => {
     const member = await newApprover(place);
-    const { approvalId } = await heldFor([member]);
+    const { approvalId } = await heldFor(place, [member]);
     const session = sessionOf(member);
     const account = await keep('user_account', `id = '${member.id}'`);
     const row = await keep('auth_session', `id = '${session}'`);
@@ -83,7 +78,7 @@ describe('somebody who was disabled', () => {
 
   it('does not vote while a view hides the end of the session', async () => {
     const member = await newApprover(place);
-    const { approvalId } = await heldFor([member]);
+    const { approvalId } = await heldFor(place, [member]);
     const session = sessionOf(member);
     const row = await keep('auth_session', `id = '${session}'`);
     expect((await service.call('POST', '/api/auth/logout', { key: member.accessToken })).status).toBeLessThan(300);
@@ -104,7 +99,7 @@ describe('somebody who was disabled', () => {
 describe('a vote', () => {
   it('is not given while an entry of the log is missing', async () => {
     const member = await newApprover(place);
-    const { approvalId } = await heldFor([member]);
+    const { approvalId } = await heldFor(place, [member]);
     const entry = `id = (SELECT e.id FROM log_leaf l JOIN audit_entry e ON e.id = l.entry_id ORDER BY l.index DESC LIMIT 1)`;
     const newest = () => sql<{ id: string }>(`SELECT id FROM audit_entry WHERE ${entry}`);
     await expect.poll(newest).toHaveLength(1);
@@ -123,7 +118,7 @@ describe('a vote', () => {
 
   it('is not given while a trigger of somebody else is there, nor is an approved request signed', async () => {
     const member = await newApprover(place);
-    const { approvalId, requestId } = await heldFor([member]);
+    const { approvalId, requestId } = await heldFor(place, [member]);
     await sql(`CREATE FUNCTION idle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`);
     await sql(`CREATE TRIGGER idle BEFORE INSERT ON approval_notice FOR EACH ROW EXECUTE FUNCTION idle()`);
     assertProblem(await vote(service, approvalId, member), { status: 503, code: 'database.changed' });
@@ -140,7 +135,7 @@ describe('a vote', () => {
 describe('somebody who lost a right', () => {
   it('does not vote by a role or a membership that was put back', async () => {
     const [former, member] = (await newApprovers(place, 2)) as [Approver, Approver];
-    const { approvalId, group } = await heldFor([former, member]);
+    const { approvalId, group } = await heldFor(place, [former, member]);
     const role = await keep('user_account', `id = '${former.id}'`);
     await change(former.id, { roles: ['viewer'] });
     await role();
@@ -176,7 +171,7 @@ describe('somebody who lost a right', () => {
 
   it('does not vote after a sign-in without the second factor that the log has', async () => {
     const member = await newApprover(place);
-    const { approvalId } = await heldFor([member]);
+    const { approvalId } = await heldFor(place, [member]);
     const before = await keep('user_account', `id = '${member.id}'`);
     const key = member.accessToken;
     const begun = await service.call('POST', '/api/auth/second-factors/totp', { key, body: { name: 'phone' } });
@@ -200,7 +195,7 @@ describe('somebody who lost a right', () => {
 describe('a rejection', () => {
   it('stays one after the approval was put back, also while its entry is missing', async () => {
     const [eve, fay] = await Promise.all([newApprover(place), newApprover(place)]);
-    const { requestId, approvalId } = await heldFor([eve, fay]);
+    const { requestId, approvalId } = await heldFor(place, [eve, fay]);
     const approval = await keep('approval', `id = '${approvalId}'`);
     const request = await keep('signing_request', `id = '${requestId}'`);
     const no = { key: eve.accessToken, body: { comment: 'no' } };

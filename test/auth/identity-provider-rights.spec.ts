@@ -1,42 +1,30 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { QuirkyProvider } from '../fakes/quirky-openid-provider.js';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
-import type { Service } from '../support/service.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
-import { atKnownAddress, idOf, login, me, PEERS_HERE, register } from './people.js';
-import { arrive, putQuirky, RELEASE_RULE, signInAt } from './quirky-calls.js';
+import { idOf, login, me, register } from './people.js';
+import { arrive, CHIEFS_RULE, openQuirkyStage, personAt, putQuirky, type QuirkyStage, RELEASE_RULE, signInAt } from './quirky-calls.js'; // prettier-ignore
 
-const ADMIN_RULE = { claim: 'groups', op: 'equals', value: 'chiefs', roles: ['admin', 'approver'] };
-let stage: Stage;
-let service: Service;
+let place: QuirkyStage;
+let stage: QuirkyStage['stage'];
+let service: QuirkyStage['service'];
 let apiKey: string;
 let localAdmin: string;
-let provider: QuirkyProvider;
+let provider: QuirkyStage['provider'];
 
 beforeAll(async () => {
-  stage = await openStage();
-  const seeded = await stage.seed();
-  apiKey = seeded.apiKey;
-  localAdmin = await idOf(stage, seeded.adminEmail);
-  service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
-  provider = await QuirkyProvider.start();
+  place = await openQuirkyStage();
+  ({ stage, service, apiKey, provider } = place);
+  localAdmin = await idOf(stage, place.adminEmail);
 });
-afterAll(async () => {
-  await stage.close();
-  await provider.stop();
-});
+afterAll(() => place.close());
 beforeEach(async () => {
   await put('main');
 });
 
 const put = (name: string, change: object = {}) =>
-  putQuirky(service, apiKey, { name, provider, change: { rules: [RELEASE_RULE, ADMIN_RULE], ...change } });
-const person = (sub: string, groups: string[], claims: object = {}) =>
-  provider.is({
-    claims: { sub, email: `${sub}@rights.example`, groups, auth_time: Math.floor(Date.now() / 1000), ...claims },
-  });
+  putQuirky(service, apiKey, { name, provider, change: { rules: [RELEASE_RULE, CHIEFS_RULE], ...change } });
+const person = (sub: string, groups: string[], claims?: object) => personAt(provider, sub, groups, claims);
 
 async function signedIn(sub: string, groups: string[]): Promise<string> {
   person(sub, groups);
@@ -349,8 +337,8 @@ describe('a test sign-in', () => {
       problem: null,
       subject: 'tried',
       claims: { groups: ['chiefs', 'staff'], email: 'tried@rights.example' },
-      matched: [ADMIN_RULE],
-      roles: ADMIN_RULE.roles,
+      matched: [CHIEFS_RULE],
+      roles: CHIEFS_RULE.roles,
       groups: ['chiefs', 'staff'],
       contexts: ['phr'],
       methods: ['pwd'],

@@ -1,31 +1,26 @@
 import { SignJWT } from 'jose';
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newProviderKey, QUIRKY_CLIENT, QuirkyProvider, type Quirks } from '../fakes/quirky-openid-provider.js';
+import { newProviderKey, QUIRKY_CLIENT, type Quirks } from '../fakes/quirky-openid-provider.js';
 import { assertProblem } from '../support/refused-calls.js';
-import type { Answer, Service } from '../support/service.js';
-import { openStage, type Stage } from '../support/stage.js';
+import type { Answer } from '../support/service.js';
 import { Browser } from './browser.js';
 import { postForm } from './oauth-calls.js';
-import { atKnownAddress, PEERS_HERE } from './people.js';
+import { openQuirkyStage, type QuirkyStage } from './quirky-calls.js';
 
-let stage: Stage;
-let service: Service;
+let place: QuirkyStage;
+let stage: QuirkyStage['stage'];
+let service: QuirkyStage['service'];
 let apiKey: string;
-let provider: QuirkyProvider;
+let provider: QuirkyStage['provider'];
 let serial = 0;
 let name = '';
 
 beforeAll(async () => {
-  stage = await openStage();
-  ({ apiKey } = await stage.seed());
-  service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
-  provider = await QuirkyProvider.start();
+  place = await openQuirkyStage();
+  ({ stage, service, apiKey, provider } = place);
 });
-afterAll(async () => {
-  await stage.close();
-  await provider.stop();
-});
+afterAll(() => place.close());
 beforeEach(() => {
   // Each test has a provider of its own: what one is known for is believed for a while.
   serial += 1;

@@ -1,38 +1,28 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { QuirkyProvider } from '../fakes/quirky-openid-provider.js';
 import { assertProblem } from '../support/refused-calls.js';
-import type { Service } from '../support/service.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
 import { deviceGrant, makeClient, postForm } from './oauth-calls.js';
-import { atKnownAddress, idOf, me, PEERS_HERE } from './people.js';
-import { arrive, putQuirky, RELEASE_RULE, signInAt } from './quirky-calls.js';
+import { idOf, me } from './people.js';
+import { arrive, CHIEFS_RULE, openQuirkyStage, personAt, putQuirky, type QuirkyStage, RELEASE_RULE, signInAt } from './quirky-calls.js'; // prettier-ignore
 
-const ADMIN_RULE = { claim: 'groups', op: 'equals', value: 'chiefs', roles: ['admin', 'approver'] };
-let stage: Stage;
-let service: Service;
+let place: QuirkyStage;
+let stage: QuirkyStage['stage'];
+let service: QuirkyStage['service'];
 let apiKey: string;
-let provider: QuirkyProvider;
+let provider: QuirkyStage['provider'];
 
 beforeAll(async () => {
-  stage = await openStage();
-  ({ apiKey } = await stage.seed());
-  service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
-  provider = await QuirkyProvider.start();
+  place = await openQuirkyStage();
+  ({ stage, service, apiKey, provider } = place);
 });
-afterAll(async () => {
-  await stage.close();
-  await provider.stop();
-});
+afterAll(() => place.close());
 beforeEach(async () => {
   await put('main');
 });
 
 const put = (name: string, change: object = {}) =>
-  putQuirky(service, apiKey, { name, provider, change: { rules: [RELEASE_RULE, ADMIN_RULE], ...change } });
-const authTime = () => Math.floor(Date.now() / 1000);
-const person = (sub: string, groups: string[]) =>
-  provider.is({ claims: { sub, email: `${sub}@rights.example`, groups, auth_time: authTime() } });
+  putQuirky(service, apiKey, { name, provider, change: { rules: [RELEASE_RULE, CHIEFS_RULE], ...change } });
+const person = (sub: string, groups: string[]) => personAt(provider, sub, groups);
 
 describe('a provider that is disabled', () => {
   it('ends what it opened, also for when it is enabled again: sessions, refresh tokens, device codes and tickets', async () => {
@@ -70,7 +60,7 @@ describe('a provider that is disabled', () => {
         sub: 'slow',
         email: 'slow@rights.example',
         groups: ['chiefs'],
-        auth_time: authTime(),
+        auth_time: Math.floor(Date.now() / 1000),
       },
     });
     const arriving = arrive(service, 'main');

@@ -1,8 +1,39 @@
-import { QUIRKY_CLIENT, type QuirkyProvider } from '../fakes/quirky-openid-provider.js';
+import { QUIRKY_CLIENT, QuirkyProvider } from '../fakes/quirky-openid-provider.js';
 import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
+import { atKnownAddress, PEERS_HERE } from './people.js';
 
 export const RELEASE_RULE = { claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] };
+export const CHIEFS_RULE = { claim: 'groups', op: 'equals', value: 'chiefs', roles: ['admin', 'approver'] };
+
+export interface QuirkyStage {
+  readonly stage: Stage;
+  readonly service: Service;
+  readonly apiKey: string;
+  readonly adminEmail: string;
+  readonly provider: QuirkyProvider;
+  close(): Promise<void>;
+}
+
+/** Starts a service that browsers reach at its public address, and a provider that is not stored in it yet. */
+export async function openQuirkyStage(): Promise<QuirkyStage> {
+  const stage = await openStage();
+  const { apiKey, adminEmail } = await stage.seed();
+  const service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
+  const provider = await QuirkyProvider.start();
+  const close = async () => {
+    await stage.close();
+    await provider.stop();
+  };
+  return { stage, service, apiKey, adminEmail, provider, close };
+}
+
+/** Makes a person sign in next, who has just authenticated at the provider. */
+export function personAt(provider: QuirkyProvider, sub: string, groups: string[], claims: object = {}): void {
+  const email = `${sub}@rights.example`;
+  provider.is({ claims: { sub, email, groups, auth_time: Math.floor(Date.now() / 1000), ...claims } });
+}
 
 /** Stores a quirky provider under a name; `change` goes over what is sent. */
 export function putQuirky(
