@@ -42,7 +42,7 @@ export interface Caller extends Actor {
   readonly kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'anonymous';
   /** The person behind it: the user, the owner of the API key or OAuth client, or whoever last changed the trust of the workload. */
   readonly ownerId: string;
-  /** Ids of the other people who may know the credential. Its rights are limited to theirs, and so are those of whatever it creates. */
+  /** Ids of the other people who may know the credential. The credential and everything it creates are limited to their rights as well. */
   readonly behind?: readonly string[];
   readonly scopes: ReadonlySet<Scope>;
   readonly origin: Origin;

@@ -27,9 +27,9 @@ export function claimMatches(pattern: string, value: string): boolean {
 }
 
 /**
- * claimMayMatch reports whether a value of a claim could be meant by a pattern. It is true for every value that `claimMatches` accepts, and for
- * values that `claimMatches` cannot judge, because they have characters or segments that no wildcard stands for: there a wildcard stands for any
- * characters. For rules that must hold in doubt, such as the conditions of an approval policy.
+ * claimMayMatch reports whether a claim value could be meant by a pattern. It returns true for every value that `claimMatches` accepts. A value with
+ * characters or segments that no wildcard of `claimMatches` stands for cannot be judged by `claimMatches`; for such a value, a wildcard stands for any
+ * characters. Use claimMayMatch for rules that must apply when in doubt, such as the conditions of an approval policy.
  */
 export function claimMayMatch(pattern: string, value: string): boolean {
   if (!pattern.includes('*') || claimMatches(pattern, value)) return claimMatches(pattern, value);
@@ -38,7 +38,7 @@ export function claimMayMatch(pattern: string, value: string): boolean {
   return !isPlain && containsInOrder(value, pattern.split(/\*+/));
 }
 
-/** containsInOrder reports whether the value begins with the first text, ends with the last, and has the others between them in this order. */
+/** containsInOrder reports whether the value starts with the first text, ends with the last, and contains the rest between them in order. */
 function containsInOrder(value: string, texts: readonly string[]): boolean {
   const [first = '', last = ''] = [texts[0], texts.at(-1)];
   if (!value.startsWith(first)) return false;

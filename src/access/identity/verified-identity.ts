@@ -61,7 +61,7 @@ const MAX_DEPTH = 4;
 export function identityFacts({ claims, trust }: VerifiedIdentity): Record<string, string[]> {
   const facts = new Map<string, string[]>();
   for (const [name, value] of Object.entries(claims)) {
-    // A name that begins with a slash would be taken for the JSON pointer of a nested claim.
+    // A name that starts with a slash would be mistaken for the JSON pointer of a nested claim.
     if (name.startsWith('/')) continue;
     const texts = textsOf(value);
     if (texts.length > 0) facts.set(`verified.${name}`, texts);

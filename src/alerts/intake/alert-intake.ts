@@ -17,7 +17,7 @@ const LOCK = 0x616c_7274;
 export class AlertIntake {
   constructor(private readonly db: DataSource) {}
 
-  /** Takes a batch of events. @returns whether there were any; false also while another process takes them */
+  /** Processes a batch of events. @returns whether there were any; false also while another process holds the lock */
   @Background({ name: 'alert-events', scope: 'process', due: WAITING, wakes: ['alert-notifications'] })
   async take(): Promise<boolean> {
     return this.db.transaction(async (tx) => {

@@ -25,7 +25,7 @@ export interface ApiKeyRotationOrder {
 /** Days before the expiry of a key at which its owner gets a mail. */
 const WARNINGS = [14, 3] as const;
 
-/** Condition on api_key k: the key expires within this number of days, and the owner has not been warned. */
+/** SQL condition on api_key k: the key expires within this many days, and its owner has not been warned at this threshold. */
 const isToBeWarned = (days: number) => `k.revoked_at IS NULL AND k.replaced_by IS NULL AND k.expiry > now()
   AND k.expiry <= now() + interval '${days} days' AND (k.warned_days IS NULL OR k.warned_days > ${days})
   AND k.created_at < k.expiry - interval '${days} days'`;

@@ -156,7 +156,7 @@ export class ApiKeysService implements OnApplicationShutdown {
       `UPDATE api_key k SET revoked_at = now(), seal = NULL WHERE ${valid} RETURNING id, name`,
       [ownerId],
     );
-    // A trigger could have left rows as they were.
+    // A trigger may have prevented the update of some rows.
     const left: unknown[] = await tx.query(`SELECT 1 FROM api_key k WHERE ${valid} LIMIT 1`, [ownerId]);
     if (left.length > 0) throw notWritten('api_key');
     for (const { id, name } of rows) await this.record(tx, by, 'api-key.revoked', id, { name, because });

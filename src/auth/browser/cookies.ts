@@ -64,8 +64,8 @@ export class SsoCookie extends HostCookie {
   }
 
   /**
-   * Redirects the browser to the provider, with the cookie. The URL gets an empty fragment, because browsers carry the fragment of the page that
-   * redirects on to a URL without one.
+   * Sets the cookie and redirects the browser to the provider. Appends an empty fragment to a URL without one, because browsers would otherwise carry the
+   * fragment of the current page over to the provider.
    */
   async leave(reply: FastifyReply, { url, browser }: Redirect): Promise<void> {
     await reply.header('set-cookie', this.with(browser)).redirect(url.includes('#') ? url : `${url}#`, 302);

@@ -37,8 +37,8 @@ export class AccessGuard implements CanActivate {
   }
 
   /**
-   * Reads the credential past the cache, for operations that grant something that lasts: whoever is disabled or lowered must not undo that, or make a
-   * credential that stays, in the seconds in which a process still has them in its cache. The step-up is in the row as well.
+   * Reads the credential past the cache, for operations with a lasting effect. While a process still has the credential cached, a person who was just
+   * disabled or demoted must not be able to undo that or to create a lasting credential. The row also has the time of the last step-up.
    */
   private async freshCaller(request: CalledRequest, caller: Caller): Promise<Caller> {
     const again = await this.credentials.callerAgain(caller, request);

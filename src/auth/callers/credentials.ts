@@ -49,8 +49,9 @@ export class Credentials {
   }
 
   /**
-   * holderOf returns the current caller of an access token, without checking who presents it. This admits nobody: it answers questions about a
-   * token. It reads past the cache, since another process may have ended the session a moment ago, and clients admit people by the answer.
+   * holderOf returns the current caller of an access token without checking who presents the token. Never authenticate a request with the result: holderOf
+   * only answers questions about a token. It reads past the cache, because another process may have just ended the session and clients admit people based
+   * on the answer.
    */
   async holderOf(token: string, origin: Origin): Promise<Caller> {
     return this.withToken({ headers: { authorization: `Bearer ${token}` }, origin, use: null });

@@ -39,7 +39,10 @@ export class ApiKey extends SealedEntity {
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
-  /** Ids of the other people who could have made the call that created the secret, in order: it is limited to what they may do as well. Null: nobody. */
+  /**
+   * Sorted ids of the people other than the owner and issuedTo who could have made the call that created the secret. The key is also limited to their
+   * rights. Null if there are none.
+   */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 

@@ -78,7 +78,7 @@ export interface SamlSettings {
   readonly signRequests?: boolean;
   /** Format in the NameIDPolicy; null sends none, absent asks for a persistent name. */
   readonly nameIdFormat?: string | null;
-  /** The format of the first sign-in, which later ones must have; used where nameIdFormat is null. */
+  /** NameID format of the first sign-in, required of later sign-ins. Used if nameIdFormat is null. */
   readonly seenNameIdFormat?: string;
   /** Required authentication contexts; null or absent: the provider decides. */
   readonly requestedAuthnContext?: RequestedAuthnContext | null;

@@ -63,7 +63,7 @@ export class OAuthClient extends SealedEntity {
   @Column('jsonb', { nullable: true })
   certificateRule: CertificateRule | null;
 
-  /** When its secret, keys or certificates were last replaced. Sessions that began before are refused: what they rest on is revoked. */
+  /** When the secret, keys or certificates were last replaced. Sessions that began earlier are refused, because their credential is revoked. */
   @Column('timestamptz', { name: 'certificates_since', nullable: true })
   proofSince: Date | null;
 
@@ -83,7 +83,10 @@ export class OAuthClient extends SealedEntity {
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
-  /** Ids of the other people who could have made the call that created the secret, in order: it is limited to what they may do as well. Null: nobody. */
+  /**
+   * Sorted ids of the people other than the owner and issuedTo who could have made the call that created the secret. The client is also limited to their
+   * rights. Null if there are none.
+   */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
@@ -106,7 +109,7 @@ export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'RED
 @Index('device_authorization_expires', ['expiresAt'])
 @Index('device_authorization_user', ['userId'], { where: 'user_id IS NOT NULL' })
 @Sealed<DeviceAuthorization>({
-  // Without sessionId a code lives on for five minutes at most, and processes of earlier versions do not know it.
+  // sessionId is not sealed: processes of earlier versions do not know it. Clearing it in the database keeps a code alive for five minutes at most.
   except: ['pollSeconds', 'polledAt', 'createdAt', 'sessionId'],
   while: `t.status IN ('PENDING', 'APPROVED') AND t.expires_at > now()`,
 })
@@ -137,7 +140,7 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('uuid', { nullable: true })
   userId: string | null;
 
-  /** The session in which the person approved: if it is ended by somebody else, the code becomes useless. */
+  /** The session in which the person approved. Ending that session in any way other than signing out invalidates the code. */
   @Column('uuid', { nullable: true })
   sessionId: string | null;
 
@@ -152,7 +155,7 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('text', { nullable: true })
   externalSession: string | null;
 
-  /** When the identity provider ends the session in which the person approved: the device's session ends then as well. */
+  /** When the identity provider ends the session in which the person approved. The device's session ends no later than that. */
   @Column('timestamptz', { nullable: true })
   providerEnd: Date | null;
 

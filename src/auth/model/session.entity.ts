@@ -91,7 +91,7 @@ export class Session extends SealedEntity {
   @Column('timestamptz')
   expiresAt: Date;
 
-  /** When the identity provider ends the session; null if it does not say. What is granted in the session ends then as well. */
+  /** When the identity provider ends the session; null if not reported. Anything granted in the session ends no later than that. */
   @Column('timestamptz', { nullable: true })
   providerEnd: Date | null;
 

@@ -54,8 +54,8 @@ export class UsersService {
   }
 
   /**
-   * Hashes the same password again, as `Passwords.hash` does now, and updates `user`. Leaves a password alone that was changed in the meantime; another
-   * sign-in may have hashed the same one again.
+   * Rehashes the same password with the current settings of `Passwords.hash`, and updates `user`. A password that was changed in the meantime stays as it
+   * is. If another sign-in has already rehashed the same password, `user` gets that hash.
    */
   async replaceHash(user: User, password: string): Promise<void> {
     const passwordHash = await this.passwords.hash(password);
@@ -70,7 +70,7 @@ export class UsersService {
     if (now !== null && verdict === 'match') user.passwordHash = now.passwordHash;
   }
 
-  /** Whether the entries in the database have an account. */
+  /** Reports whether the audit entries in the database record the creation of an account. */
   async isLogged(): Promise<boolean> {
     const found: unknown[] = await this.db.query(`SELECT 1 FROM audit_entry WHERE action = 'user.created' LIMIT 1`);
     return found.length > 0;
@@ -94,7 +94,10 @@ export async function insertUser(
   return added.length === 1;
 }
 
-/** canonical returns the form in which addresses are compared, so that one person cannot be two users. Lower case may compose differently. */
+/**
+ * canonical returns the form in which addresses are compared, so that one person cannot have two accounts. The second normalization is needed because
+ * lower case may compose differently.
+ */
 export function canonical(email: string): string {
   return email.normalize('NFKC').trim().toLowerCase().normalize('NFKC');
 }

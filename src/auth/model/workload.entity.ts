@@ -43,7 +43,7 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text', { nullable: true })
   uploaderId: string | null;
 
-  /** Ids of the other people who could have made the call that uploaded the present keys, in order. Null: nobody. */
+  /** Sorted ids of the other people who could have made the call that uploaded the current keys. Null if there are none. */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
@@ -121,7 +121,7 @@ export class WorkloadTrust extends SealedEntity {
   @Column('uuid')
   ownerId: string;
 
-  /** Ids of the other people who could have made that change, in order: its tokens are limited to what they may do as well. Null: nobody. */
+  /** Sorted ids of the other people who could have made that change. The tokens of the trust are also limited to their rights. Null if there are none. */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 

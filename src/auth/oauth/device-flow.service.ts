@@ -30,7 +30,7 @@ export interface RedeemedDeviceCode {
   /** When the person who approved last authenticated. */
   readonly authenticatedAt: Date;
   readonly external: NewSession['external'] | null;
-  /** When the identity provider ends the session of the person who approved; null if it does not say. */
+  /** When the identity provider ends the session of the person who approved; null if not reported. */
   readonly providerEnd: Date | null;
 }
 
@@ -97,7 +97,7 @@ export class DeviceFlowService {
     await this.throttle.succeeded([attemptOf(caller)]);
   }
 
-  /** Who approved a device code that can be exchanged now, and their provider; null if it cannot be exchanged. */
+  /** Returns who approved a device code, and their identity provider; null if the code cannot be exchanged now. */
   async approved(
     { id: clientId }: ActiveClient,
     deviceCode: string,

@@ -104,8 +104,9 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the secret of a confidential client; the old one and all tokens of the client are invalid at once. If somebody else than the owner gets it, the client
-   * is limited to what they may do as well, and they count as requesters of whatever it requests.
+   * Replaces the secret of a confidential client. The old secret and all tokens of the client become invalid immediately. If someone other than the owner
+   * receives the new secret, the client is limited to that person's rights as well, and that person counts as a requester of everything the client
+   * requests.
    */
   async replaceSecret(caller: Caller, id: string): Promise<{ row: OAuthClient; secret: string }> {
     const secret = newSecret('client');
@@ -126,7 +127,10 @@ export class OAuthClientsService {
     return { row, secret: secret.text };
   }
 
-  /** Replaces the keys of a client that has some; the old ones and all its tokens are invalid at once. Who does it is limited and counted as with a secret. */
+  /**
+   * Replaces the keys of a client that authenticates with keys. The old keys and all tokens of the client become invalid immediately. As in
+   * `replaceSecret`, a caller other than the owner limits the client and counts as a requester.
+   */
   async replaceKeys(caller: Caller, id: string, keys: RegisteredKeys): Promise<OAuthClient> {
     const row = await this.read(id);
     assertHeld(caller, row.permissions);

@@ -147,7 +147,7 @@ export class TokenEndpointService {
     const approved = await this.devices.approved(client, code);
     const boundTo = approved === null ? undefined : await bound(async () => bindingFor(client, await keys()));
     return this.db.transaction(async (tx) => {
-      // Locks in the order of those who end sessions: first what the session rests on, then the code.
+      // Lock in the same order as code that ends sessions: first the grounds of the session, then the code.
       if (approved !== null) await assertStillGranted(tx, { ...approved, client });
       const { userId, scopes, authenticatedAt, external, providerEnd } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)

@@ -50,12 +50,12 @@ export function personIn(seals: RowSeals, id: string, row: JsonRow | null): User
   return person?.id === id.toLowerCase() ? person : null;
 }
 
-/** The people behind an API key or an OAuth client. */
+/** PeopleBehind holds the ids of the people behind an API key or an OAuth client. */
 export interface PeopleBehind {
   readonly ownerId: string;
-  /** The person who was shown the present secret, if it was not the owner. */
+  /** The person who was shown the current secret, if not the owner. */
   readonly issuedTo: string | null;
-  /** The others who could have made the call that created the secret. */
+  /** The other people who could have made the call that created the secret. */
   readonly behind: readonly string[] | null;
 }
 
@@ -71,7 +71,7 @@ export function ownerColumns(row: string): string {
   return `${personNow(uuidOf(`${row}.owner_id`))} AS owner, ${personNow(uuidOf(`${row}.issued_to`))} AS receiver, ${peopleNow(`${row}.behind`)} AS others`;
 }
 
-/** SQL for the rows of user_account of these ids as a JSON array, or null. `ids`: an SQL expression of the type text[]. */
+/** peopleNow returns SQL for the rows of user_account with these ids, as a JSON array or null. `ids`: an SQL expression of the type text[]. */
 export function peopleNow(ids: string): string {
   return `(SELECT jsonb_agg(to_jsonb(p)) FROM user_account p WHERE p.id = ANY(ARRAY(SELECT ${uuidOf('i.id')} FROM unnest(${ids}) AS i (id))))`;
 }
@@ -87,7 +87,7 @@ export function peopleOf(
   return [its, ...shown, ...peopleIn(seals, behind, others)];
 }
 
-/** The people with these ids; null for one whose row is missing or does not match its seal. */
+/** Returns the people with these ids, with null for each person whose row is missing or does not match its seal. */
 function peopleIn(
   seals: RowSeals,
   ids: readonly string[] | null,
@@ -102,8 +102,8 @@ export function othersBehind({ issuedTo, behind }: Omit<PeopleBehind, 'ownerId'>
 }
 
 /**
- * limitsBy returns the columns that limit a credential to everybody who could make this call, and could therefore know what the call returns. Without
- * them a credential of limited rights could create one that has all rights of its owner.
+ * limitsBy returns the columns that limit a new credential to the rights of everyone who could have made this call, and could therefore know the secret
+ * that the call returns. Without these columns, a credential with limited rights could create one with all rights of its owner.
  */
 export function limitsBy(
   { ownerId: callersOwner, behind = [] }: { readonly ownerId: string; readonly behind?: readonly string[] },
@@ -122,16 +122,17 @@ export interface RunRows {
   readonly uploader_id: string | null;
   /** The person of the issuer's `uploaderId`, or of `uploader_id`. */
   readonly uploader: JsonRow | null;
-  /** The people of `behind` of the trust and of the issuer. */
+  /** Rows of the people in `behind` of the trust. `issuer_others`: rows of the people in `behind` of the issuer. */
   readonly trust_others: readonly JsonRow[] | null;
   readonly issuer_others: readonly JsonRow[] | null;
 }
 
 /**
- * The people behind the runs of a trust. Uploaded keys without a known uploader make the runs void: the row that named the uploader was deleted.
+ * peopleOfRun returns the people behind the runs of a trust. If the uploader of uploaded keys is unknown, the runs are void: the row that named the
+ * uploader was deleted.
  *
- * @param trust the sealed row
- * @param issuer the sealed row
+ * @param trust the row, verified against its seal
+ * @param issuer the row, verified against its seal
  */
 export function peopleOfRun(
   seals: RowSeals,

@@ -76,7 +76,7 @@ export class SecretDisclosures {
     return [...new Set([caller.ownerId, ...(await this.peopleKnowing(tx, askers))])];
   }
 
-  /** Reads the sealed lists of the credentials and the rows of secret_disclosure, the only record of earlier versions. */
+  /** Reads the sealed lists of the credentials, and the rows of secret_disclosure, which are the only record that earlier versions kept. */
   private async peopleKnowing(tx: EntityManager, askers: readonly (readonly [string, string])[]): Promise<string[]> {
     const people: string[] = [];
     for (const [kind, id] of askers) {

@@ -7,10 +7,10 @@ import { User } from '../model/user.entity.js';
 import { SecondFactor } from './second-factor.entity.js';
 
 /**
- * factorsOf returns the confirmed factors of an account, by id. The sealed list in the account is compared with the rows: a factor that was deleted or added in
- * the database makes the sign-in fail, and does not lower what is asked for.
+ * factorsOf returns the confirmed factors of an account, ordered by id. The sealed list in the account must match the rows: if a factor was deleted or
+ * added in the database, the sign-in fails instead of requiring fewer factors.
  *
- * @param account the row that authenticated the person. It is not read a second time: another row could be there by then.
+ * @param account the row that authenticated the person. It is not read again, because the row may have been replaced since.
  * @throws Problem `second-factor.changed`
  */
 export async function factorsOf(tx: EntityManager, account: Pick<User, 'id' | 'factors'>): Promise<SecondFactor[]> {
@@ -28,14 +28,14 @@ export async function factorsOf(tx: EntityManager, account: Pick<User, 'id' | 'f
   throw factorsChanged();
 }
 
-/** Like `factorsOf`, by the row that the account has now. A missing row, or one older than a row that this process has read, is refused. */
+/** Like `factorsOf`, with the current row of the account. Rejects a missing row, and a row older than one that this process has already read. */
 export async function factorsNow(tx: EntityManager, userId: string): Promise<SecondFactor[]> {
   const account = sealsOf(tx).newest(User, await findTrusted(tx, User, { id: userId }));
   if (account === null) throw factorsChanged();
   return factorsOf(tx, account);
 }
 
-/** The refusal of an account whose second factors are not those that the service knows. */
+/** factorsChanged returns the Problem for an account whose second factors do not match the service's records. */
 export function factorsChanged(): Problem {
   const detail =
     'The second factors of this account were changed in the database, not by the service. Ask an administrator to reset them.';

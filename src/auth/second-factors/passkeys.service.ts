@@ -126,7 +126,7 @@ export class PasskeysService {
     return options;
   }
 
-  /** Whether one of the passkeys among these factors of a person has signed a challenge of the service that was not used before. */
+  /** Reports whether one of the passkeys among a person's factors has signed an unused challenge of the service. */
   async isAnswerOf(
     userId: string,
     factors: readonly SecondFactor[],

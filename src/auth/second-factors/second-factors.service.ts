@@ -120,7 +120,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Whether this is the current code of one of these apps and was not used before. */
+  /** Reports whether the code is the current code of one of these apps and has not been used before. */
   async isCodeOf(factors: readonly SecondFactor[], code: string): Promise<boolean> {
     for (const factor of factors) if (await this.takes(factor, code)) return true;
     return false;

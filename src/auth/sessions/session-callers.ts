@@ -176,7 +176,9 @@ function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefine
   return { kind: 'oauth-client', id: client.id, name, ownerId, behind: othersBehind(client), scopes, session: its };
 }
 
-/** Whoever knows the secret of a client can use the tokens that people grant to it. A public client has no secret. */
+/**
+ * Returns the ids of the people who know a client's secret and can therefore use tokens that people grant to the client. A public client has no secret.
+ */
 function knowingSecretOf(client: OAuthClient): string[] {
   return client.secretHash === null ? [] : [client.ownerId, ...othersBehind(client)];
 }
@@ -188,7 +190,7 @@ function isProviderEnabled(seals: RowSeals, { providerId }: Session, row: Row): 
   return provider?.id === providerId && provider.enabled;
 }
 
-/** Null if the client was revoked, or has another secret, other keys or other certificates than when the session began. */
+/** Returns null if the client was revoked, or if its secret, keys or certificates were replaced after the session began. */
 function clientOf(seals: RowSeals, { clientId, createdAt }: Session, row: Row): OAuthClient | null {
   const client = seals.opened(OAuthClient, row.client);
   if (client?.id !== clientId || client.revokedAt !== null) return null;

@@ -6,13 +6,13 @@ import { IdentityProvider } from '../model/identity-provider.entity.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 import { User } from '../model/user.entity.js';
 
-/** Code of the refusal of a sign-in whose grounds changed while it went on. */
+/** CHANGED_MEANWHILE is the Problem code for a sign-in whose grounds changed while it was in progress. */
 export const CHANGED_MEANWHILE = 'auth.changed-meanwhile';
 
-/** What a sign-in verified, as it was read then. */
+/** SessionGrounds is what a sign-in verified, as read at that time. */
 export interface SessionGrounds {
   readonly userId?: string | undefined;
-  /** The hash of the password that was presented, and the second factors that were asked for. */
+  /** Hash of the password that was presented, and the second factors that were required. */
   readonly password?: Pick<User, 'passwordHash' | 'factors'> | undefined;
   readonly providerId?: string | undefined;
   /** The client that authenticated. */
@@ -20,8 +20,8 @@ export interface SessionGrounds {
 }
 
 /**
- * assertStillGranted verifies that what a sign-in rests on has not changed since it was read, and locks it until the transaction ends: a password that
- * is changed, an account, provider or client that is disabled while a sign-in goes on must end that sign-in too.
+ * assertStillGranted verifies that the grounds of a sign-in have not changed since they were read, and locks them until the transaction ends. Changing the
+ * password, or disabling the account, provider or client, must also stop a sign-in that is in progress.
  *
  * @throws Problem 401 `auth.changed-meanwhile`
  */

@@ -20,7 +20,7 @@ export interface NewSession {
   readonly id?: string;
   readonly userId?: string;
   readonly clientId?: string;
-  /** What was presented at this sign-in and must still be valid. */
+  /** What was presented at this sign-in and must still be valid when the session opens. */
   readonly grounds?: Pick<SessionGrounds, 'password' | 'client'>;
   /** The trust by which a workload gets the token. */
   readonly workload?: { readonly trustId: string; readonly trustRevision: number };
@@ -42,7 +42,7 @@ export interface NewSession {
   readonly cookieHash?: Buffer;
   /** Absolute end of the session; refreshing does not extend it. */
   readonly lifeSeconds: number;
-  /** It ends at this time if that is earlier. */
+  /** Time at which the session ends, if earlier than its absolute end. */
   readonly until?: Date | undefined;
   /** More facts for the audit entry. */
   readonly detail?: Record<string, unknown> | undefined;
@@ -200,15 +200,15 @@ export class SessionsService {
   }
 
   /**
-   * The same in the caller's transaction. Whatever would still become a session, or a password, ends as well: approved device codes, tickets of
-   * single sign-on and links to set a password.
+   * Like `endAllOf`, inside the caller's transaction. Also invalidates everything that could still become a session or a password: approved device codes,
+   * single sign-on tickets, and links to set a password.
    */
   async endAllIn(
     tx: EntityManager,
     actor: Actor & { origin: Origin },
     { userId, because, kept }: { userId: string; because: string; kept?: string | undefined },
   ): Promise<void> {
-    // Before the sessions: whoever redeems one at the same moment has the row locked, and the session is there afterwards.
+    // Invalidate these before the sessions: a concurrent redemption holds the row lock, and its session exists once the lock is released.
     await denyCodes(tx, 'user_id = $1', [userId]);
     await tx.query(`DELETE FROM sso_transaction WHERE user_id = $1 AND status = 'ARRIVED'`, [userId]);
     await tx.query(`UPDATE password_reset SET used_at = now(), seal = NULL WHERE user_id = $1 AND used_at IS NULL`, [
@@ -217,7 +217,7 @@ export class SessionsService {
     await this.endIn(tx, actor, because, `user_id = $2 AND id IS DISTINCT FROM $3::uuid`, [userId, kept ?? null]);
   }
 
-  /** Ends everything that an identity provider opened, in the transaction that disables it. */
+  /** Ends the sessions, approved device codes and pending sign-ins of a provider, in the transaction that disables or removes the provider. */
   async endProviderIn(tx: EntityManager, actor: Actor & { origin: Origin }, providerId: string): Promise<void> {
     await denyCodes(tx, 'provider_id = $1', [providerId]);
     await tx.query(`DELETE FROM sso_transaction WHERE provider_id = $1 AND status <> 'TESTED'`, [providerId]);
@@ -242,8 +242,8 @@ export class SessionsService {
   }
 
   /**
-   * Ends sessions after a logout at their provider, in the caller's transaction, and the device codes that were approved in them. A device's session begins
-   * later than the sign-in behind it, so the time of authentication counts as well.
+   * Ends sessions after a logout at their provider, and denies the device codes approved in them, inside the caller's transaction. A device's session
+   * begins later than the sign-in behind it, so the time of authentication is compared as well.
    */
   async endExternalIn(
     tx: EntityManager,
@@ -288,7 +288,7 @@ export class SessionsService {
       `UPDATE auth_session SET ended_at = now(), ended_because = $1, seal = NULL WHERE ended_at IS NULL AND ${where} RETURNING id, user_id`,
       [because, ...values],
     );
-    // A trigger could have left rows as they were. `$1` is the reason, which the condition does not use.
+    // A trigger may have prevented the update of some rows. `where` numbers its values from `$2`, so `$1`, the reason, is referenced here without effect.
     const open: unknown[] = await tx.query(
       `SELECT 1 FROM auth_session WHERE ended_at IS NULL AND $1::text IS NOT NULL AND ${where} LIMIT 1`,
       [because, ...values],
@@ -310,7 +310,7 @@ export class SessionsService {
   }
 }
 
-/** Denies device codes that were approved and not redeemed yet. */
+/** Denies device codes that are approved but not yet redeemed. */
 async function denyCodes(tx: EntityManager, where: string, values: unknown[]): Promise<void> {
   await tx.query(
     `UPDATE device_authorization SET status = 'DENIED', seal = NULL WHERE status = 'APPROVED' AND ${where}`,

@@ -58,22 +58,21 @@ export interface ThrottledAttempt {
 
 /** Attempts are forgotten after this time. */
 const MEMORY_SECONDS = 900;
-/** A process allows this many times the free attempts by its own count: a success in another process does not reset it. */
+/** OWN_SHARE multiplies the free attempts in a process's own count, because a success in another process does not reset that count. */
 const OWN_SHARE = 2;
 const MAX_REMEMBERED = 100_000;
 
 interface OwnCount {
   attempts: number;
-  /** Milliseconds. */
+  /** Milliseconds since the epoch. */
   blockedUntil: number;
   updatedAt: number;
 }
 
 /**
- * Slows guessing down, for all processes together. An attempt is counted before its outcome is known, in one statement,
- * so that attempts made at once cannot slip through; success takes the count away.
- * Counts are in PostgreSQL, without which nobody can sign in anyway, so no fallback is needed. Each process also counts by itself, so that rows that are deleted in
- * the database do not make guessing free.
+ * Throttle slows down guessing across all processes. An attempt is counted in one statement before its outcome is known, so that concurrent attempts
+ * cannot bypass the limit. A success resets the count. Counts are stored in PostgreSQL; nobody can sign in without PostgreSQL anyway, so no fallback is
+ * needed. Each process also keeps its own count, so that deleting rows in the database does not make guessing free.
  */
 @Injectable()
 export class Throttle {
@@ -140,7 +139,7 @@ export class Throttle {
     return row?.wait ?? 1;
   }
 
-  /** Counts by the memory of this process. @returns seconds to wait; 0 when the attempt was counted */
+  /** Counts the attempt in the memory of this process. @returns seconds to wait; 0 when the attempt was counted */
   private countHere(key: string, { free, longest }: Rule): number {
     const now = Date.now();
     const known = this.own.get(key);
@@ -149,7 +148,7 @@ export class Throttle {
     const attempts = isRecent ? known.attempts + 1 : 1;
     const beyond = attempts - free * OWN_SHARE;
     const pause = beyond > 0 ? Math.min(longest, 2 ** Math.min(beyond, 20)) : 0;
-    // The oldest is dropped: forgetting all would let a flood of names reset the count of one.
+    // Drop only the oldest entry: dropping all entries would let a flood of names reset the count of one name.
     if (known === undefined && this.own.size >= MAX_REMEMBERED) this.own.delete(this.own.keys().next().value ?? '');
     this.own.delete(key);
     this.own.set(key, { attempts, blockedUntil: now + pause * 1000, updatedAt: now });

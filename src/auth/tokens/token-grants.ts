@@ -31,13 +31,13 @@ export interface SignedInPerson {
   readonly external?: NewSession['external'];
   /** When they authenticated, if not just now. */
   readonly authenticatedAt?: Date;
-  /** When the identity provider ends the session; absent: it does not say. */
+  /** When the identity provider ends the session; absent if not reported. */
   readonly until?: Date;
   /** More facts for the audit entry of the sign-in. */
   readonly detail?: Record<string, unknown> | undefined;
   /** The OAuth client that gets the tokens. */
   readonly client?: Omit<GrantedClient, 'name'>;
-  /** What they presented and must still be valid when the session opens. */
+  /** What the person presented and must still be valid when the session opens. */
   readonly password?: SessionGrounds['password'];
 }
 
@@ -45,7 +45,7 @@ export interface SignedInPerson {
 export interface GrantedClient {
   readonly id: string;
   readonly name: string;
-  /** When the secret or the keys by which it authenticated were registered. */
+  /** When the client's secret, keys or certificates were last replaced; null if never. */
   readonly proofSince: Date | null;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;

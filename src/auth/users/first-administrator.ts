@@ -23,7 +23,10 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     if (status !== 'UP') this.logger.warn(detail);
   }
 
-  /** Whether the audit log has an account. While the HSM does not answer, the entries in the database decide; a damaged log may have had one. */
+  /**
+   * Reports whether the audit log records an account. If the HSM does not answer, the entries in the database decide. A damaged log counts as recording an
+   * account.
+   */
   private async hadUsers(): Promise<boolean> {
     try {
       return (await this.ledger.latest()).people.size > 0;

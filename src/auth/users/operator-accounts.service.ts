@@ -66,7 +66,7 @@ export class OperatorAccounts {
     return this.administration.change(operator(), id, { roles: [...new Set([...held, ...roles])], disabled: false });
   }
 
-  /** Disables an account, also that of the last administrator. */
+  /** Disables an account, even the account of the last administrator. */
   async disable(email: string): Promise<User> {
     const { id } = await this.userWith(email);
     return this.administration.change(operator(), id, { disabled: true });

@@ -18,7 +18,7 @@ interface ChangeOptions {
   readonly first?: (tx: EntityManager) => Promise<void>;
 }
 
-/** Stores a new password, ends the person's sessions and all links to set a password, and notifies them by mail. */
+/** PasswordChanges stores a new password, ends the person's sessions, invalidates all links to set a password, and notifies the person by email. */
 @Injectable()
 export class PasswordChanges {
   constructor(

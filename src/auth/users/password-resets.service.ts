@@ -41,8 +41,8 @@ export class PasswordResetsService {
   }
 
   /**
-   * Sends a link to a person; for administrators. A person of an identity provider gets none: with a password they would come back after the provider has
-   * signed them out, without the second factor that it asks for.
+   * Sends a link to a person, at their own or an administrator's request. Rejects a person of an identity provider: with a password, the person could sign
+   * in again after the provider signed them out, without the second factor that the provider requires.
    *
    * @throws Problem `user.of-provider`
    */
@@ -95,7 +95,7 @@ export class PasswordResetsService {
     return user;
   }
 
-  /** Consumes the link, in the transaction that sets the password and ends all others of the person. */
+  /** Consumes the link, in the transaction that sets the password and invalidates the person's other links. */
   async use(tx: EntityManager, token: string, userId: string): Promise<void> {
     const where = 't.token_hash = $1 AND t.used_at IS NULL AND t.expires_at > now()';
     const tokenHash = secretHashOf(token);

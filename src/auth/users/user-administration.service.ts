@@ -43,7 +43,11 @@ export class UserAdministrationService {
     return user;
   }
 
-  /** Returns a user whose roles or address decide what happens next. @throws Problem `row.not-sealed` for an account that was changed in the database */
+  /**
+   * Returns a user whose roles or address affect what the caller does next.
+   *
+   * @throws Problem `row.not-sealed` for an account that was changed in the database
+   */
   async readGenuine(id: string): Promise<User> {
     const { manager } = this.db;
     const user = sealsOf(manager).newest(User, await findGenuine(manager, User, { id }));
@@ -65,7 +69,7 @@ export class UserAdministrationService {
       const disabled = change.disabled ?? user.disabled;
       const staysAdministrator = roles.includes('admin') && !disabled;
       const isLast = administrators.includes(id) && administrators.length === 1 && !staysAdministrator;
-      // The operator can make another one.
+      // The operator can create another administrator.
       if (isLast && caller.kind !== 'system') throw lastAdministrator();
       await changeSealed(tx, User, { id }, { roles, disabled });
       if (disabled && !user.disabled) {
@@ -80,7 +84,7 @@ export class UserAdministrationService {
   }
 }
 
-/** The caller's scopes as they are under the lock: somebody else may just have disabled or lowered them, and they must not undo that. */
+/** Returns the caller's scopes as read under the lock. The caller may have just been disabled or demoted, and must not be able to undo that. */
 async function scopesNow(tx: EntityManager, { kind, id, scopes }: RightsHolder): Promise<ReadonlySet<Scope>> {
   if (kind === 'system') return scopes;
   const now = (await rightsOf(tx, id)) ?? new Set<Scope>();

@@ -19,14 +19,14 @@ const PULL_REQUEST_EVENTS: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * GitLab CI: sources of pipelines that no merge request starts. Every other source is refused: merge_request_event, external_pull_request_event, and
- * sources that GitLab adds later.
+ * GITLAB_SOURCES are the sources of GitLab CI pipelines that no merge request starts. Every source that is not listed here or in
+ * GITLAB_STARTED_BY_PIPELINES is refused: merge_request_event, external_pull_request_event, and any source that GitLab adds later.
  */
 const GITLAB_SOURCES: ReadonlySet<string> = new Set(['push', 'schedule', 'web', 'api', 'trigger', 'chat', 'webide']);
 
 /**
- * Sources of pipelines that another pipeline starts, maybe that of a merge request, whose author may change what it starts. The claims do not name
- * that pipeline, so they are accepted for protected branches and tags only.
+ * GITLAB_STARTED_BY_PIPELINES are the sources of pipelines started by another pipeline. That pipeline may belong to a merge request, whose author can
+ * change what it starts. The claims do not name that pipeline, so these sources are accepted only for protected branches and tags.
  */
 const GITLAB_STARTED_BY_PIPELINES: ReadonlySet<string> = new Set(['parent_pipeline', 'pipeline']);
 
@@ -72,7 +72,10 @@ export function mismatchOf({ conditions, pullRequests }: Omit<Rules, 'name'>, cl
   return !pullRequests && isForPullRequest(claims) ? { fault: 'pull-request' } : undefined;
 }
 
-/** Whether a run is, or may be, for a pull or merge request, which may come from a fork: by the claims of GitHub Actions, GitLab CI and Buildkite. */
+/**
+ * isForPullRequest reports whether a run is, or may be, for a pull or merge request, which may come from a fork. The claims of GitHub Actions, GitLab CI
+ * and Buildkite are recognized.
+ */
 export function isForPullRequest(claims: Claims): boolean {
   const byEvent = Object.entries(PULL_REQUEST_EVENTS).some(([claim, pattern]) =>
     claimValues(claims, claim).some((value) => pattern.test(value)),

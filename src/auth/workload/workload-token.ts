@@ -126,7 +126,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   const { payload: claims, signingInput } = decoded;
   assertStorable(claims);
   const { exp, jti, sub } = claims;
-  // RFC 7519 section 4.1.2: a workload is known by the text of its subject.
+  // RFC 7519 section 4.1.2: a workload is identified by the text of its subject.
   if (typeof sub !== 'string' || sub === '')
     throw new WorkloadTokenRefused('The claim sub of the token is not a text.');
   if (Number(exp) > MAX_TIME_SECONDS) throw new WorkloadTokenRefused('The claim exp of the token is not a time.');

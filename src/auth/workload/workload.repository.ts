@@ -54,8 +54,8 @@ interface RunOfTrust extends RunRows {
 }
 
 /**
- * rightsOfRun returns what a run could do now, long after its token expired. Undefined: its trust or issuer is gone or disabled, a person behind it is disabled, or
- * the key that signed its token is none of the uploaded keys any more. Null: the id is not that of a run.
+ * rightsOfRun returns what a run could do now, long after its token expired. Undefined if its trust or issuer was deleted or disabled, if a person behind
+ * it is disabled, or if the key that signed its token is no longer among the uploaded keys. Null if the id does not belong to a run.
  */
 export async function rightsOfRun(tx: EntityManager, id: string): Promise<ReadonlySet<Scope> | undefined | null> {
   const [row]: RunOfTrust[] = await tx.query(
@@ -67,7 +67,7 @@ export async function rightsOfRun(tx: EntityManager, id: string): Promise<Readon
   );
   if (row === undefined) return null;
   const seals = sealsOf(tx);
-  // The row of a run has no seal that counts after its session ended.
+  // The seal of a run no longer applies after its session has ended, so it is not verified.
   const run = seals.rowText(WorkloadIdentity).decoded(row.run);
   const trust = seals.opened(WorkloadTrust, row.trust);
   const issuer = seals.opened(WorkloadIssuer, row.issuer);

@@ -15,8 +15,9 @@ export class SsoLogin {
   ) {}
 
   /**
-   * Redirects the browser to the provider. A browser that another site sends is redirected to the page in `returnTo` instead, where a person who is not
-   * signed in finds the sign-in page: no other site can replace somebody's session with one of an account of its own (login CSRF).
+   * Redirects the browser to the provider. If another site started the request, the browser is redirected to the page in `returnTo` instead, where a
+   * person who is not signed in finds the sign-in page. Otherwise, another site could replace a person's session with a session of an attacker's account
+   * (login CSRF).
    */
   async start(
     request: FastifyRequest,
@@ -33,7 +34,7 @@ export class SsoLogin {
   }
 }
 
-/** Browsers send Sec-Fetch-Site (Fetch Metadata) over https, and over http to the same machine; `none` is an address that a person entered. */
+/** Browsers send Sec-Fetch-Site (Fetch Metadata) over https, and over http only to localhost. `none` means that the person entered the address. */
 function isSentByAnotherSite({ headers }: FastifyRequest): boolean {
   return ['cross-site', 'same-site'].includes(headers['sec-fetch-site'] ?? 'none');
 }

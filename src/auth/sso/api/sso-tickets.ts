@@ -25,9 +25,9 @@ export class SsoTickets {
   }
 
   /**
-   * Completes a sign-in in the browser that began.
+   * Completes a sign-in in the browser that started it.
    *
-   * @returns the Set-Cookie header, if the browser asked for a session in a cookie, and the URL to go to
+   * @returns the URL to go to, and the Set-Cookie header if the browser asked for a session in a cookie
    */
   async complete(
     ticket: string,

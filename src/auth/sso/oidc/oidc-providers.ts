@@ -16,7 +16,7 @@ import { readJsonObject } from '../../../platform/json/strict-json.js';
 const CACHE_MS = 10 * 60_000;
 /** Before their time, keys are read again at most so often: anybody can send a token that names an unknown key. */
 const KEYS_PAUSE_MS = 5000;
-/** A provider that did not answer is not called again before this time, in milliseconds. */
+/** FAILURE_MS is the pause, in milliseconds, before a provider that did not answer is called again. */
 const FAILURE_MS = 5000;
 const TIMEOUT_SECONDS = 10;
 /** Accepted clock skew, in seconds. */
@@ -42,7 +42,7 @@ export class OidcProviders {
     private readonly outbound: OutboundClient,
   ) {}
 
-  /** The provider's configuration, cached for ten minutes; a failure for five seconds. */
+  /** Returns the provider's configuration, cached for ten minutes. A failure is cached for five seconds. */
   async configurationOf(provider: IdentityProvider): Promise<oidc.Configuration> {
     try {
       return await cached(this.discovered, cacheKeyOf(provider), () => this.discover(provider));
@@ -108,7 +108,10 @@ export class OidcProviders {
     else await this.verified(provider, idToken);
   }
 
-  /** The enabled providers with this issuer, also if a configured issuer is spelled differently. Several have one issuer if they are several clients there. */
+  /**
+   * Returns the enabled providers with this issuer, even if a configured issuer is spelled differently. Several providers share an issuer if the service
+   * is registered there as several clients.
+   */
   async withIssuer(issuer: string): Promise<IdentityProvider[]> {
     if (!URL.canParse(issuer)) return [];
     const all = await this.providers.enabledOidc();
@@ -161,8 +164,8 @@ function cacheKeyOf({ id, updatedAt }: IdentityProvider): string {
 }
 
 /**
- * Answers from the cache, with one read at a time for each key. A failure is cached for a few seconds, since anybody can have a provider called by a
- * sign-in or a logout message.
+ * Returns the cached value for a key, with one read at a time per key. A failure is cached for a few seconds, because anyone can trigger a call to a
+ * provider with a sign-in or a logout message.
  */
 async function cached<T>(known: Map<string, Cached<T>>, place: string, read: () => Promise<T>): Promise<T> {
   const found = known.get(place);

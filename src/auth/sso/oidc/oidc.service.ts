@@ -198,8 +198,8 @@ export class OidcService {
 }
 
 /**
- * The requested scopes that are not among the granted ones. A provider names these where they differ from the request (RFC 6749 section 5.1); Google calls
- * `email` `https://www.googleapis.com/auth/userinfo.email`. offline_access decides about refresh tokens alone.
+ * Returns the requested scopes that were not granted. A provider names the granted scopes if they differ from the request (RFC 6749 section 5.1). Google
+ * calls `email` `https://www.googleapis.com/auth/userinfo.email`. offline_access only affects refresh tokens, so it is ignored.
  */
 function withheldScopes(requested: readonly string[], granted: string | undefined): string[] {
   if (granted === undefined) return [];

@@ -118,11 +118,12 @@ const ENTRA_GROUPS_LINK = 'http://schemas.microsoft.com/claims/groups.link';
 const ENTRA_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
 
 /**
- * Providers omit the groups of a person in very many groups, and say that the claim is elsewhere (`_claim_names`, OpenID Connect core
- * section 5.6.2; `hasgroups` and the link of SAML of Microsoft Entra ID). Rules about such a claim cannot be applied then, nor rules about an absent claim
- * after a scope was not granted: the request passes through the browser, where a person can remove the scope.
+ * assertNothingLeftOut refuses claims from which the provider left out a claim that a rule needs. Providers omit the groups of a person who is in very
+ * many groups, and report that the claim is elsewhere (`_claim_names`, OpenID Connect core section 5.6.2; `hasgroups` and the SAML groups link of
+ * Microsoft Entra ID). Rules about such a claim cannot be applied. Rules about an absent claim cannot be applied either if a requested scope was not
+ * granted: the request passes through the browser, where a person can remove the scope.
  *
- * @param withheld scopes that were requested and not granted
+ * @param withheld requested scopes that were not granted
  * @throws Problem `sso.claims-left-out`.
  */
 export function assertNothingLeftOut(

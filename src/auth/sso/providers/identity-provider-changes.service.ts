@@ -139,7 +139,7 @@ export class IdentityProviderChanges {
     return tx.findOneByOrFail(IdentityProvider, { id });
   }
 
-  /** Writes the provider with its audit entry. A provider that is disabled ends what it opened. */
+  /** Writes the provider and its audit entry. Disabling a provider also ends its sessions, approved device codes and pending sign-ins. */
   private async store(
     tx: EntityManager,
     caller: Caller,
@@ -254,7 +254,7 @@ async function settingsOf(tx: EntityManager, order: IdentityProviderOrder, { key
   return { ...order.settings, redirect, ...ours };
 }
 
-/** The format of NameIDs that was seen stays expected, unless the setting about it changes: then the next sign-in shows it. */
+/** Keeps the NameID format of the first sign-in unless nameIdFormat changes. After a change, the next sign-in sets the format again. */
 function seenFormatOf(
   before: OidcSettings | SamlSettings | undefined,
   now: SamlSettings,

@@ -57,7 +57,7 @@ export function attributeOf(tag: string, name: string): string {
   return double ?? single ?? '';
 }
 
-/** The unverified Issuers of a document, without the blanks around them. */
+/** Returns the unverified Issuers of a document, without surrounding white space. */
 export function issuersIn(xml: string): string[] {
   return Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, text = '']) =>
     withoutXmlBlanks(text).replaceAll('&amp;', '&'),
@@ -65,8 +65,8 @@ export function issuersIn(xml: string): string[] {
 }
 
 /**
- * withoutXmlBlanks removes the white space of XML (XML 1.0 section 2.3) around a URI, which has none itself. Names of people and groups are taken as they
- * are: at the provider "chiefs" and "chiefs" with a line feed are two groups, and a person may have made the second.
+ * withoutXmlBlanks removes XML white space (XML 1.0 section 2.3) around a URI, which never contains white space itself. Names of people and groups are not
+ * trimmed: at the provider, "chiefs" and "chiefs" with a line feed are two groups, and a person may have created the second.
  */
 export function withoutXmlBlanks(uri: string): string {
   return uri.replace(/^[ \t\r\n]+/, '').replace(/(?<![ \t\r\n])[ \t\r\n]+$/, '');

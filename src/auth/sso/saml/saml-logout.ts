@@ -60,7 +60,7 @@ export class SamlLogout {
     }
   }
 
-  /** The message, with the providers of its entity id that have the certificate of its signature. */
+  /** Returns the verified message, and the providers with its entity id whose certificates verify its signature. */
   private async verified(arrived: ArrivedMessage): Promise<{ providers: IdentityProvider[]; message: LogoutMessage }> {
     const all = await this.providers.enabledWithEntityId(issuerSaidBy(arrived));
     const read = await Promise.allSettled(

@@ -90,16 +90,16 @@ export function isSameAddress(stated: unknown, ours: string): boolean {
   return typeof stated === 'string' && URL.canParse(stated) && new URL(stated).href === new URL(ours).href;
 }
 
-/** The earliest AuthnInstant of the signed assertion: when the person authenticated at the provider; null if a statement has none. */
+/** Returns when the person authenticated at the provider: the earliest AuthnInstant of the signed assertion. Null if a statement has none. */
 export function authenticatedAt(profile: Profile): Date | null {
   const times = statementsOf(profile).map(({ AuthnInstant: instant }) => timeOf(instant));
   return earliestOf(times);
 }
 
 /**
- * The earliest SessionNotOnOrAfter of the signed assertion: when the provider ends the session (SAML core section 2.7.2); undefined if absent.
+ * Returns when the provider ends the session: the earliest SessionNotOnOrAfter of the signed assertion (SAML core section 2.7.2); undefined if absent.
  *
- * @throws Error if it is in the past, or no time
+ * @throws Error if the time is in the past or cannot be parsed
  */
 export function sessionEndOf(profile: Profile): Date | undefined {
   const times = statementsOf(profile).flatMap(({ SessionNotOnOrAfter: end }) =>
@@ -112,7 +112,7 @@ export function sessionEndOf(profile: Profile): Date | undefined {
   return end;
 }
 
-/** The attributes of every AuthnStatement. */
+/** Returns the XML attributes of every AuthnStatement. */
 function statementsOf(profile: Profile): Element[] {
   const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
   return statements.map(({ $: own }) => (own ?? {}) as Element);
@@ -126,8 +126,8 @@ function earliestOf(times: readonly number[]): Date | null {
 const KNOWN_CONDITIONS = new Set(['$', 'AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']);
 
 /**
- * assertUnderstood refuses an assertion of another version than 2.0, and one with a condition that this service does not know: its sender relies on it
- * (SAML core section 2.5.1.1).
+ * assertUnderstood refuses an assertion of any version other than 2.0, and an assertion with a condition that this service does not support: the sender
+ * relies on its conditions (SAML core section 2.5.1.1).
  */
 export function assertUnderstood(profile: Profile): void {
   const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
@@ -149,8 +149,9 @@ export function contextsOf(profile: Profile): string[] {
 }
 
 /**
- * The attributes of the signed assertion by name: one text, or the texts of all its values. A provider may write an element for each value, all of one
- * name, as Keycloak does for roles and groups; node-saml keeps the last of them. Blanks and line ends are part of a text.
+ * Returns the attributes of the signed assertion by name: a single text, or a list of the texts of all values. A provider may write one element per value,
+ * all with the same name, as Keycloak does for roles and groups; node-saml keeps only the last of these elements. White space and line endings are part of
+ * a text.
  */
 export function attributesOf(profile: Profile): Record<string, unknown> {
   const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};

@@ -48,7 +48,7 @@ describe('an assertion of a provider', () => {
     ])
       expect(boundedAssertion(assertion({ authenticatedAt: new Date(time) })).authenticatedAt).toBeNull();
     expect(boundedAssertion(assertion({ authenticatedAt: new Date(1e300) })).authenticatedAt).toBeNull();
-    // PostgreSQL reads a year before 1 back as another value, so the row would not match its seal.
+    // PostgreSQL returns a different value for a year before 1, so the row would not match its seal.
     for (const time of [
       '0000-01-01T00:00:00Z',
       '-200000-01-01T00:00:00Z',

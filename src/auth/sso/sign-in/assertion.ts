@@ -18,11 +18,11 @@ export interface Assertion {
   readonly logoutHint: string | null;
   /** When the person authenticated at the provider; null if it does not say. */
   readonly authenticatedAt: Date | null;
-  /** When the provider ends the session; undefined if it does not say. */
+  /** When the provider ends the session; undefined if not reported. */
   readonly sessionEnd?: Date | undefined;
-  /** Format of the NameID of SAML; undefined for OIDC. */
+  /** Format of the SAML NameID; undefined for OIDC. */
   readonly nameFormat?: string;
-  /** Scopes that were requested and that the provider did not grant. */
+  /** Requested scopes that the provider did not grant. */
   readonly withheld?: readonly string[];
 }
 
@@ -31,9 +31,9 @@ const MAX_IDENTIFIER_LENGTH = 500;
 /** Contexts are URIs or short names; the audit log records them at each sign-in. */
 const MAX_CONTEXTS = 20;
 const MAX_CONTEXT_LENGTH = 500;
-/** More would fill the entry of the sign-in, so that streams to a SIEM leave its other facts out. */
+/** MAX_CONTEXT_CHARACTERS is the maximum total length of the contexts. More would fill the audit entry, and SIEM streams would omit its other facts. */
 const MAX_CONTEXT_CHARACTERS = 2000;
-/** A time of authentication that is later is none. */
+/** MAX_SKEW_MS is how far an authentication time may be in the future. A later time is ignored. */
 const MAX_SKEW_MS = 10 * 60_000;
 /** Maximum nesting of claims: deeper ones cannot be written as JSON. */
 const MAX_CLAIM_DEPTH = 32;
@@ -41,8 +41,9 @@ const MAX_CLAIM_DEPTH = 32;
 const MAX_METHOD_LENGTH = 100;
 
 /**
- * boundedAssertion refuses identifiers, contexts and claims that are too long, too deep, or cannot be stored as they are, and leaves out such methods and a time
- * of authentication that is before 1970 or in the future. PostgreSQL takes no NUL, and replaces halves of surrogate pairs: the row would not match its seal.
+ * boundedAssertion refuses identifiers, contexts and claims that are too long, too deep, or cannot be stored unchanged. It omits authentication methods
+ * that are too long or cannot be stored, and an authentication time before 1970 or in the future. PostgreSQL does not accept NUL and replaces unpaired
+ * surrogates, so the row would not match its seal.
  *
  * @throws Problem `sso.refused`
  */
@@ -58,7 +59,7 @@ export function boundedAssertion(assertion: Assertion): Assertion {
   }
   if (!isShallow(assertion.claims, MAX_CLAIM_DEPTH))
     throw refused(`sent claims that are nested more than ${MAX_CLAIM_DEPTH} deep.`);
-  // NaN is neither; PostgreSQL reads a year before 1 back as another value.
+  // NaN fails both comparisons. PostgreSQL returns a different value for a year before 1.
   const time = authenticatedAt?.getTime() ?? NaN;
   const isTime = time >= 0 && time < Date.now() + MAX_SKEW_MS;
   return {

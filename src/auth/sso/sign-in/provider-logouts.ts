@@ -6,7 +6,7 @@ import type { IdentityProvider } from '../../model/identity-provider.entity.js';
 import { type ExternalEnd, SessionsService } from '../../sessions/sessions.service.js';
 import { SsoTransactions } from './sso-transactions.js';
 
-/** ProviderLogouts ends what a provider signed out: sessions, device codes that were approved in them, and sign-ins that have not become a session yet. */
+/** ProviderLogouts handles logouts at a provider. It ends sessions, denies device codes approved in them, and discards tickets not yet exchanged. */
 @Injectable()
 export class ProviderLogouts {
   constructor(

@@ -39,7 +39,7 @@ export interface Returned {
 export interface ProviderResponse {
   readonly row: SsoTransaction;
   readonly provider: IdentityProvider;
-  /** Whether the response arrived in the browser that began. A SAML response is posted from another site, without our cookie. */
+  /** Whether the response arrived in the browser that started the sign-in. A SAML response is posted from another site, without our cookie. */
   readonly isBound: boolean;
   /** Verifies the response. Rejects if it cannot be trusted. */
   readonly verify: () => Promise<Assertion>;
@@ -56,7 +56,7 @@ export class RefusedSignIn extends Problem {
   }
 }
 
-/** Where a browser shows that it began, and exchanges its ticket for a session in a cookie if it asked for one. */
+/** Path where a browser proves that it started the sign-in, and exchanges its ticket for a session cookie if it asked for one. */
 const COMPLETE_PATH = '/api/auth/sso/complete';
 
 /** The end of every single sign-on: finds or makes the account, sets its roles, and issues the ticket for the session. */
@@ -86,7 +86,8 @@ export class SsoSignInService {
     try {
       assertion = boundedAssertion(await verify());
       const ticket = await this.consume(row, assertion, origin);
-      // Only the browser that began may carry a ticket to a page that the caller chose: whoever began could read it there.
+      // Only the browser that started the sign-in may take a ticket to the page that the caller chose. Otherwise, the person who started the sign-in could
+      // read another person's ticket on that page.
       return forBrowser || !isBound ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -145,7 +146,7 @@ export class SsoSignInService {
     await this.transactions.storePerson(tx, assertion.transactionId, arrived);
   }
 
-  /** Returns where a ticket leads, in the browser that began. */
+  /** Returns where a ticket leads, for the browser that started the sign-in. */
   async arrived(ticket: string, browser: string | undefined): Promise<{ forBrowser: boolean; returnTo: string }> {
     return this.transactions.arrived(ticket, browser);
   }
@@ -175,7 +176,9 @@ export class SsoSignInService {
     return identity && findGenuine(tx, User, { id: identity.userId });
   }
 
-  /** Creates the account of a person who signs in for the first time. Of two first sign-ins at once the second finds the account of the first. */
+  /**
+   * Creates the account of a person who signs in for the first time. If two first sign-ins run concurrently, the second returns the account of the first.
+   */
   private async createUser(tx: EntityManager, assertion: Assertion, origin: Origin): Promise<User> {
     const { provider, subject, claims } = assertion;
     const address = addressOf(claims);
@@ -195,8 +198,8 @@ export class SsoSignInService {
 }
 
 /**
- * assertSameProvider verifies that the provider is still enabled and has the rules by which the sign-in is judged, and locks it until the transaction
- * ends. The provider decides how long it takes to answer, and an administrator may have changed the rules meanwhile.
+ * assertSameProvider verifies that the provider is still enabled and has the rules used to judge the sign-in, and locks the provider until the transaction
+ * ends. The provider decides how long it takes to answer, and an administrator may have changed the rules in that time.
  *
  * @throws Problem 401 `sso.provider-changed`, 403 `sso.name-format`
  */
@@ -206,7 +209,7 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
   const mode = seen === undefined ? 'pessimistic_read' : 'pessimistic_write';
   const now = trusted(tx, IdentityProvider, await tx.findOne(IdentityProvider, { where: { id }, lock: { mode } }));
   const isSame = now?.enabled === true && now.version === version;
-  // Of two first sign-ins at once the second waits for the lock, and is judged by the format of the first.
+  // If two first sign-ins run concurrently, the second waits for the lock and must match the format of the first.
   if (isSame && nameFormat !== undefined) assertNameFormat(now.settings as SamlSettings, nameFormat);
   if (isSame && seen !== undefined) await changeSealed(tx, IdentityProvider, { id }, { settings: seen });
   if (isSame) return;

@@ -60,7 +60,7 @@ export interface Arrived {
   readonly subject?: string;
   /** The authentication contexts that the provider reported. */
   readonly contexts?: readonly string[];
-  /** When the provider ends the session, ISO 8601; absent if it does not say. */
+  /** When the provider ends the session, ISO 8601; absent if not reported. */
   readonly sessionEnd?: string;
 }
 
@@ -158,7 +158,7 @@ export class SsoTransactions {
     await changeSealed(tx, SsoTransaction, { id }, { userId, secrets });
   }
 
-  /** Discards the tickets that a logout at the provider is about and that were not exchanged yet, in the caller's transaction. */
+  /** Discards the unredeemed tickets that a logout at the provider covers, inside the caller's transaction. */
   async discardArrived(tx: EntityManager, { providerId, session, subject, before }: ExternalEnd): Promise<void> {
     const arrived = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
     for (const { id, secrets, expiresAt } of arrived) {
@@ -171,7 +171,10 @@ export class SsoTransactions {
     }
   }
 
-  /** Returns the attempt of a ticket in the browser that began, without consuming the ticket. In another browser the ticket is consumed and refused. */
+  /**
+   * Returns the attempt of a ticket to the browser that started it, without consuming the ticket. In any other browser, the ticket is consumed and
+   * refused.
+   */
   async arrived(ticket: string, browser: string | undefined): Promise<Pick<SsoTransaction, 'forBrowser' | 'returnTo'>> {
     const found = await this.db.manager.findOneBy(SsoTransaction, {
       ticketHash: secretHashOf(ticket),
@@ -191,7 +194,6 @@ export class SsoTransactions {
     return { userId: userId ?? '', providerId, returnTo, sessionId, ...this.personIn(row.id, row.secrets) };
   }
 
-  /** The person of an attempt that arrived. */
   private personIn(id: string, secrets: Buffer): Omit<Arrived, 'userId'> {
     return JSON.parse(this.seal.open(SEAL, id, secrets).toString()) as Omit<Arrived, 'userId'>;
   }
@@ -228,12 +230,12 @@ function unknown(): Problem {
   return new Problem('unauthenticated', 'sso.unknown', detail);
 }
 
-/** Paths of the API: some of them redirect to other sites. */
+/** API_PATH matches paths of the API, some of which redirect to other sites. */
 const API_PATH = /^\/+(?:api|oauth|v1)(?:\/|$)/i;
 
 /**
- * Normalizes the path of a page on this site. It refuses what leads to another site (open redirect, CWE-601), judged after dot segments were
- * removed, and the API, whose redirects would carry a ticket in the fragment to a provider.
+ * returnPath normalizes the path of a page on this site. It refuses a path that leads to another site after dot segments are removed (open redirect,
+ * CWE-601). It also refuses the API, whose redirects would carry a ticket in the fragment to a provider.
  *
  * @throws Problem 400 `sso.return-to`
  */
@@ -253,7 +255,7 @@ function isPath(text: string): boolean {
   return /^\/(?![/\\])/.test(text) && !/[\p{Cc}\\]/u.test(text);
 }
 
-/** decoded returns the path as the router reads it; a path that cannot be decoded stays as it is. */
+/** decoded returns the path as the router decodes it. A path that cannot be decoded is returned unchanged. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
