@@ -30,14 +30,14 @@ const QUEUE = {
   firstPauseSeconds: 5,
   longestPauseSeconds: 20,
 };
-/** Callers see the progress, which is written with the lease. */
+/** Interval of lease renewals. Each renewal also writes the progress, which callers see. */
 const RENEW_EVERY_MS = 1000;
 const MAX_ATTEMPTS = 5;
-/** Largest import, in bytes, that runs in parallel with an import of another caller. It needs little memory. */
+/** Maximum bytes of an import that runs in parallel with an import of another caller. An import of this size needs little memory. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 
 type ImportCaller = InventoryImport['order']['caller'];
-/** Callers whose own rights are stored; those of a workload are the rights of whoever trusts it. */
+/** Kinds of callers that have stored rights. A workload has the rights of its owner, the person who last changed its trust. */
 const WITH_RIGHTS: ReadonlySet<string> = new Set(['user', 'api-key', 'oauth-client']);
 
 type Claimed = ClaimedRow & Pick<InventoryImport, 'bytes' | 'order'>;
@@ -77,7 +77,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     void this.imports.stop();
   }
 
-  /** Starts an import soon after it was committed. */
+  /** Wakes the job. Called after an import was committed. */
   wake(): void {
     this.jobs.wake(JOB);
   }
@@ -125,7 +125,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     }
   }
 
-  /** The caller of an import with the rights of now: what waits ends with them. @throws Problem 403 `import.rights-ended` */
+  /** Returns the caller of an import with the caller's current rights: an import must not outlive them. @throws Problem 403 `import.rights-ended` */
   private async callerNow(caller: ImportCaller): Promise<ImportCaller> {
     const giver = WITH_RIGHTS.has(caller.kind) ? caller.id : caller.ownerId;
     if (caller.kind === 'system' || !isId(giver)) return caller;
