@@ -175,8 +175,8 @@ function timeOf(seconds: string): string | null {
 }
 
 /**
- * A whole line about a login, as sshd writes it: time, host, program, message. What a stranger sends is quoted inside of other messages of sshd and must not be
- * taken for one. The end is that of a login with a certificate.
+ * Matches a whole log line of sshd about an accepted login: time, host, program, message. Other messages of sshd quote text that a stranger sends, so a match
+ * inside a line could be forged. The optional end belongs to a login with a certificate.
  */
 const ACCEPTED =
   /^(?:[A-Z][a-z]{2} +\d{1,2} [\d:]{8}|\S+) \S+ sshd(?:-session)?\[\d+\]: Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})(?: ID .* \(serial \d+\) CA \S+ SHA256:[A-Za-z0-9+/]{43})?$/;

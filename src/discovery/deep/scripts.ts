@@ -107,11 +107,13 @@ const FILE_NAMES = [
 const NO_CIPHER = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
 
 /**
- * Standard input: directories, one a line. Recognizes private keys, with the public half by ssh-keygen and encryption by the cipher in the header; certificates,
- * which are printed whole; and key stores by their first bytes. Of a private key nothing else leaves the host. At most 5,000 files of up to 512 KiB, for 60 seconds,
- * of each directory in turn: no account takes all of it.
- * Then the lines of its logs about logins with keys: from the journal those that root wrote, since anybody may write under the name of sshd; from files only where
- * the journal has none.
+ * Finds private keys, certificates and key stores in directories, which it reads from standard input, one per line. The public half of a private key comes from
+ * ssh-keygen, and whether the key is encrypted from the cipher in its header; nothing else of a private key leaves the host. Certificates are printed whole.
+ * Key stores are recognized by their first bytes. The script reads at most 5,000 files of up to 512 KiB, for 60 seconds. It takes files from each directory in
+ * turn, so that no account uses up the limit.
+ *
+ * Then prints the log lines about logins with keys. From the journal it prints only lines that root wrote, since any user may write under the name of sshd. It
+ * reads log files only where the journal has no such lines.
  */
 export const WALK = `
 LC_ALL=C; export LC_ALL

@@ -34,7 +34,7 @@ const QUEUE = {
   firstPauseSeconds: 0,
   longestPauseSeconds: 0,
 };
-/** Scans that wait, or whose worker has not renewed its lease. */
+/** DUE_SCAN selects scans that are queued, and scans whose worker did not renew its lease. */
 export const DUE_SCAN = dueRowsOf(QUEUE);
 const SYSTEM = { kind: 'system', id: 'discovery', name: 'discovery' } as const;
 
@@ -75,7 +75,7 @@ export class ScanRepository {
     return scopeId === null ? null : this.db.manager.findOneBy(ScanScope, { id: scopeId });
   }
 
-  /** Claims due scans. */
+  /** Claims at most `max` due scans. A scan that is cancelled or claimed by another worker before it is read is left out. */
   async claim(max: number): Promise<Scan[]> {
     const rows = await this.queue.claim(max);
     const scans = await Promise.all(rows.map(({ id }) => this.db.manager.findOneByOrFail(Scan, { id })));

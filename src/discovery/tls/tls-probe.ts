@@ -109,7 +109,10 @@ async function byElimination(
   return taken;
 }
 
-/** Accepts every version, and every cipher suite but those with a Diffie-Hellman group that the server chooses, which may cost seconds. Shared, since each context has memory that the garbage collector does not count. */
+/**
+ * Accepts every version, and every cipher suite except those with a Diffie-Hellman group that the server chooses, which may cost seconds. All handshakes share
+ * one context, because each context has memory that the garbage collector does not count.
+ */
 let permissiveContext: SecureContext | undefined;
 
 function fullHandshake(

@@ -32,8 +32,8 @@ const LEGACY = {
 } as const;
 
 /**
- * Key exchanges that the service does not offer, before the host has shown a key: those whose group the host chooses (one packet with a prime of 8,192 bits stops
- * the process for half a minute), and those of the largest fixed groups.
+ * Key exchanges that the service does not offer, because they run before the host has shown a key. In the group exchanges the host chooses the group, and one
+ * packet with a prime of 8,192 bits blocks the process for half a minute. The others use the largest fixed groups.
  */
 const COSTLY_KEX = [
   'diffie-hellman-group-exchange-sha256',

@@ -10,7 +10,7 @@ export interface HostKeyVerdict {
 }
 
 interface Question {
-  /** In the order in which they were first seen. */
+  /** Keys that are stored for the host, pending ones in the order in which they were first seen. */
   readonly known: readonly Pick<HostKey, 'blob' | 'state' | 'type'>[];
   readonly shown: Buffer;
   readonly policy: HostKeyPolicy;

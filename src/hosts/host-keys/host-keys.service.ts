@@ -14,7 +14,7 @@ import { HostKeyAlerts } from './host-key-alerts.js';
 import { certificateFault, certifiedKeys } from './host-key-verdict.js';
 import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
 
-/** Keys of a host that are read, of the pinned ones and of the others. */
+/** Maximum keys that are read of one host, for pinned keys and for other keys each. */
 const MAX_KNOWN = 100;
 const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 
@@ -41,7 +41,7 @@ export class HostKeysService {
     return await this.known(hostId);
   }
 
-  /** Pinned keys first, however many others the host has shown; then those that were seen first. */
+  /** Returns the pinned keys first, however many other keys the host has shown. Within both groups, keys that were seen first come first. */
   async known(hostId: string): Promise<HostKey[]> {
     const find = (state: HostKeyState | FindOperator<HostKeyState>) =>
       this.db.manager.find(HostKey, { where: { hostId, state }, order: { id: 'ASC' }, take: MAX_KNOWN });
@@ -162,7 +162,7 @@ export class HostKeysService {
     });
   }
 
-  /** True when the key waited to be confirmed until now: a scan may have seen it before a login did. */
+  /** Marks a pending key as changed: a scan may have recorded the key before a login saw it. @returns false if the key was not pending */
   private async markChanged(tx: EntityManager, hostId: string, fingerprint: string): Promise<boolean> {
     const { affected } = await tx.update(HostKey, { hostId, fingerprint, state: 'tofu-pending' }, { state: 'changed' });
     return affected === 1;

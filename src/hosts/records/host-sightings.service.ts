@@ -69,7 +69,7 @@ export class HostSightings {
     const pinned = known.filter(({ state }) => state === 'pinned');
     const expected = pinned.length > 0 ? pinned : known.filter(({ state }) => state === 'tofu-pending');
     const isExpected = (blob: Buffer) => expected.some((one) => one.blob.equals(blob));
-    // Keys beside the expected one are of the same host only if it has proven that one as well.
+    // Other keys belong to the same host only if the host has also proven an expected key.
     const isSameHost = expected.length === 0 || shown.some(({ blob, proven }) => proven && isExpected(blob));
     return shown.flatMap(({ blob, proven }): SeenHostKey[] => {
       const key = readPublicKeyBlob(blob);

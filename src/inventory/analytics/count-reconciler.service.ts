@@ -58,7 +58,7 @@ export class CountReconciler {
     });
   }
 
-  /** Reconciles now; undefined while another process does. */
+  /** Reconciles immediately. @returns undefined if another process is reconciling */
   async now(): Promise<Reconciled | undefined> {
     return (await this.jobs.alone(JOB, () => this.reconcile()))?.result;
   }

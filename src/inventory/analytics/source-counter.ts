@@ -12,7 +12,7 @@ const JOB_LOCK = `hashtextextended('inventory.recount', 0)`;
 export class SourceCounter {
   constructor(private readonly db: DataSource) {}
 
-  /** Counts one batch. @returns whether there was anything to count */
+  /** Counts the assets of one batch of sources. @returns false if no source was waiting, or another process is counting */
   @Background({ name: 'inventory-recounts', scope: 'process', due: WAITING, quotesErrors: false })
   countBatch(): Promise<boolean> {
     return this.db.transaction((tx) => countBatch(tx));

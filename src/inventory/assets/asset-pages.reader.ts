@@ -55,7 +55,7 @@ export interface ListPart {
 export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.deadline_by AS "deadlineBy", a.state, a.owner, a.labels, a.version,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
 
-/** Of a component, which may be large, a list has what the lifecycle of a key is judged by. */
+/** SQL: the part of a component that lists read, which is what the lifecycle of a key is judged by. A whole component may be large. */
 const LISTED_COMPONENT = `CASE WHEN a.kind <> 'related-crypto-material' THEN '{}'::json ELSE (
   SELECT json_build_object('cryptoProperties', json_build_object('relatedCryptoMaterialProperties', json_build_object(
     'state', left(k.key ->> 'state', 40), 'creationDate', left(k.key ->> 'creationDate', 40), 'activationDate', left(k.key ->> 'activationDate', 40))))

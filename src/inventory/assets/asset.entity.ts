@@ -55,11 +55,11 @@ export class Asset {
   @Column('uuid', { nullable: true })
   describedBy: string | null;
 
-  /** Level that another owner's description had before the describer made it worse: the describer does not go below. Null: no limit. */
+  /** Level in another owner's description before the describer made it worse. The describer cannot set a lower level. Null: no limit. */
   @Column('int', { nullable: true })
   floorLevel: number | null;
 
-  /** The earliest end that others stated before, in the same way. */
+  /** Earliest end of validity in other owners' descriptions before the describer changed it. The describer cannot set a later end. Null: no limit. */
   @Column('timestamptz', { nullable: true })
   floorNotAfter: Date | null;
 

@@ -20,7 +20,7 @@ export class SearchIndexer {
     private readonly config: Config,
   ) {}
 
-  /** Creates the missing indexes. An index of a large inventory takes minutes. */
+  /** Creates the missing indexes. For a large inventory, creating one index takes minutes. */
   @Background({ name: 'search-indexes', scope: 'cluster', every: HOUR_MS, first: 0, drain: false })
   async makeMissing(): Promise<void> {
     if ((await missingSearchIndexes(this.db)).length === 0) return;

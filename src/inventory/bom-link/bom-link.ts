@@ -45,11 +45,11 @@ const compressed = promisify<Buffer, Buffer>(deflateRaw);
 const expanded = (bytes: Buffer) =>
   promisify<Buffer, object, Buffer>(inflateRaw)(bytes, { maxOutputLength: MAX_REFS_BYTES });
 
-/** Characters of a bom-ref that is kept: a longer one is nothing that somebody links to. */
+/** Maximum characters of a bom-ref that is kept. Nobody links to longer bom-refs. */
 const MAX_REF = 1000;
-/** Characters of all bom-refs of a document that are kept; those after them have no links. */
+/** Maximum characters of all bom-refs of a document that are kept. Later bom-refs cannot be linked to. */
 const MAX_REFS = 32 * 1024 * 1024;
-/** Bytes of the JSON of a document's bom-refs: ids, quotes and escapes included. */
+/** Maximum bytes of the JSON of a document's bom-refs, including ids, quotes and escapes. */
 const MAX_REFS_BYTES = 8 * MAX_REFS;
 
 /** keptRefs returns the bom-refs that links may name. */

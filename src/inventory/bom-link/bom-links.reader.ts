@@ -31,7 +31,7 @@ export class BomLinkExport {
 }
 
 const MAX_DOCUMENTS = 20;
-/** Links to one asset in an answer. */
+/** Maximum links to one asset in a response. */
 const MAX_LINKS = 1000;
 
 /** The document that a link points to. */
@@ -85,7 +85,7 @@ export class BomLinksReader {
   /** @throws Problem 400 `bom-link.invalid`, 404 `bom-link.missing`. */
   async resolve(link: string): Promise<Resolved> {
     const { uuid, version, ref } = parseBomLink(link);
-    // Whoever sends an export in again, or another document with its serial number, does not change where its links lead.
+    // Exports take precedence: importing an export again, or another document with its serial number, does not change the targets of its links.
     const own = await this.resolveExport(uuid, version, ref);
     if (own !== undefined) return own;
     const documents: StoredDocument[] = await this.db.query(
@@ -137,7 +137,7 @@ export class BomLinksReader {
     return links;
   }
 
-  /** The export, or its element, that a link leads to; undefined where the serial number is that of no export. */
+  /** Resolves a link to an export or to an element of an export. @returns undefined if no export has the serial number */
   private async resolveExport(uuid: string, version: string, ref: string | undefined): Promise<Resolved | undefined> {
     const [row] = (await this.db.query('SELECT state FROM bom_link_export WHERE serial = $1', [uuid])) as {
       state: Date;

@@ -33,10 +33,10 @@ export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   return { ref, kind: assetKindOf(component), component, occurrences, links: linksOf(component) };
 }
 
-/** Members of a component in which further bom-refs may stand. Ids of one document mean nothing in another, and an export has bom-refs of its own. */
+/** Members of a component that may contain further bom-refs. Ids of one document mean nothing in another, and an export assigns its own bom-refs. */
 const WITH_REFS = ['licenses', 'modelCard', 'data', 'pedigree'] as const;
 
-/** Removes bom-refs, and signatures, which would not fit what is left. */
+/** Removes bom-refs and signatures at any depth. A signature would not match the remaining content. */
 function removeRefs(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if (!Array.isArray(value)) {

@@ -83,7 +83,7 @@ function algorithmAs16(component: CdxComponent): KeptMember[] {
   return [{ path: ALGORITHM_FAMILY, value: algorithmFamily }];
 }
 
-/** Places in a component that a version of CycloneDX does not accept, each as steps. */
+/** faultsOf returns the paths in a component that a version of CycloneDX does not accept, each as a list of steps. */
 export function faultsOf(component: CdxComponent, version: '1.6' | '1.7' = '1.6'): string[][] {
   const found = new SchemaFaults();
   bomCheck(version)({ bomFormat: 'CycloneDX', specVersion: version, components: [component] }, found);

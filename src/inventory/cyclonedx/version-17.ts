@@ -42,12 +42,14 @@ function restore(component: CdxComponent): void {
 /** Removed by `asVersion16` from lists: where they were in them is not known any more. */
 const LIST_ITEM = /\.\d+$/;
 
-/** Members of a component that 1.7 has and 1.6 has not, or has with fewer values. */
+/** Members of a component that 1.6 does not have, or has with fewer values than 1.7. */
 const RESTORED = new Set(['cryptoProperties', 'isExternal', 'patentAssertions', 'versionRange']);
 
 /**
- * Anybody can write such a property. So only what `asVersion16` can have removed is restored: a member that 1.6 does not accept there, and 1.7 does. All
- * else would change what the inventory says of the asset.
+ * Restores a member that `asVersion16` kept in a property. Anyone can write such a property, so a member is restored only if `asVersion16` can have removed it:
+ * 1.6 does not accept the member at this path, and 1.7 does. Any other member would change the facts that the inventory states about the asset.
+ *
+ * @returns false if the property stays a property
  */
 function restoreMember(component: CdxComponent, name: string, text: string | undefined): boolean {
   const path = name.slice(KEPT.length);
@@ -63,7 +65,7 @@ function restoreMember(component: CdxComponent, name: string, text: string | und
   return put(component, steps, () => value);
 }
 
-/** Sets a member of something that is there. */
+/** Sets a member of an existing object. @returns false if the object does not exist */
 function put(component: CdxComponent, steps: readonly string[], value: (before: unknown) => unknown): boolean {
   const last = steps.at(-1) ?? '';
   const parent = steps

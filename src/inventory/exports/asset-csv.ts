@@ -57,7 +57,7 @@ export class AssetCsv {
     private readonly clock: Clock,
   ) {}
 
-  /** @param options `bom`: begins with a byte order mark; `principal`: whose export it is */
+  /** @param options `bom`: whether the file begins with a byte order mark; `principal`: whose limit of parallel exports applies */
   async open(
     filter: AssetFilter,
     { bom, principal }: { bom: boolean; principal: string | undefined },

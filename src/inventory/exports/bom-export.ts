@@ -39,7 +39,7 @@ interface Wanted {
   /** Whether the crypto assets of this service itself are included. */
   readonly own?: boolean;
   readonly version: ExportVersion;
-  /** Whose export it is. */
+  /** Principal whose limit of parallel exports applies. */
   readonly principal: string | undefined;
 }
 

@@ -8,7 +8,7 @@ export const EXPORT_VERSIONS = ['1.6', '1.7'] as const;
 export type ExportVersion = (typeof EXPORT_VERSIONS)[number];
 export const DEFAULT_EXPORT_VERSION: ExportVersion = '1.6';
 
-/** Characters that one turn of the event loop converts, about a millisecond, and at least one line. */
+/** Characters converted in one turn of the event loop, about a millisecond of work. A turn converts at least one line. */
 const CHARACTERS_IN_TURN = 64 * 1024;
 
 /**

@@ -5,7 +5,7 @@ import { ReadReplica, type ReadSource } from '../../platform/reads/read-replica.
 import { Snapshot } from './snapshot.js';
 
 const MAX_AT_ONCE = 6;
-/** One reader who takes nothing leaves places for others. */
+/** Maximum exports of one caller at once, so that a client that stops reading leaves room for other callers. */
 const MAX_PER_CALLER = 2;
 /** Connections of an export: while one sends, the other reads ahead. */
 const CONNECTIONS = 2;
@@ -23,16 +23,16 @@ const LIMITS = {
 @Injectable()
 export class Exports implements OnApplicationShutdown {
   private readonly pools = new Map<ReadSource, Promise<DataSource>>();
-  /** Exports under way, by caller. */
+  /** The principal of each running export. */
   private readonly underWay: string[] = [];
 
   constructor(private readonly replica: ReadReplica) {}
 
   /**
-   * One state of the database, to be ended by the caller.
+   * Opens a snapshot of the database, which must be ended after use.
    *
-   * @param principal whose export it is
-   * @throws Problem 429 `export.busy` while six are running in this process, or two of the same caller.
+   * @param principal whose limit of parallel exports applies
+   * @throws Problem 429 `export.busy` while this process runs six exports, or two of the same principal
    */
   async open(principal = ''): Promise<Snapshot> {
     const own = this.underWay.filter((one) => one === principal);

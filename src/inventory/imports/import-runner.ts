@@ -30,10 +30,10 @@ const QUEUE = {
   firstPauseSeconds: 5,
   longestPauseSeconds: 20,
 };
-/** Callers see the progress, which is written with the lease. */
+/** Interval of lease renewals. Each renewal also writes the progress, which callers see. */
 const RENEW_EVERY_MS = 1000;
 const MAX_ATTEMPTS = 5;
-/** Largest import, in bytes, that runs in parallel with an import of another caller. It needs little memory. */
+/** Maximum bytes of an import that runs in parallel with an import of another caller. An import of this size needs little memory. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 
 type ImportCaller = InventoryImport['order']['caller'];
@@ -75,7 +75,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     void this.imports.stop();
   }
 
-  /** Starts an import soon after it was committed. */
+  /** Wakes the job. Called after an import was committed. */
   wake(): void {
     this.jobs.wake(JOB);
   }
@@ -123,7 +123,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     }
   }
 
-  /** The caller of an import with the rights of now: what waits ends with them. @throws Problem 403 `import.rights-ended` */
+  /** Returns the caller of an import with the caller's current rights: an import must not outlive them. @throws Problem 403 `import.rights-ended` */
   private async callerNow(caller: ImportCaller): Promise<ImportCaller> {
     const giver = giverOf(caller, caller.ownerId);
     if (caller.kind === 'system' || !isId(giver)) return caller;

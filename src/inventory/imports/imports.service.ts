@@ -18,7 +18,7 @@ import { InventoryImport } from './inventory-import.entity.js';
 
 /** Documents that wait or run, over all callers: their bodies lie in the database. */
 const MAX_OPEN = 200;
-/** Of these, how many one owner may have with all their credentials, and each sensor. */
+/** Maximum waiting or running documents of one owner, across all credentials of the owner, and of each sensor. */
 const MAX_OPEN_PER_OWNER = 50;
 const OPERATION = 'inventory.import';
 const SLICE = 4 * 1024 * 1024;
@@ -133,13 +133,13 @@ export class ImportsService implements BeforeApplicationShutdown {
       [id, ownerId],
     );
     if (own >= MAX_OPEN_PER_OWNER) throw busy(`You have ${own} imports in the queue, which is the limit.`);
-    // Who has none in the queue is not kept out by others.
+    // A full queue still accepts one import from an owner or sensor that has none in it.
     if (count >= MAX_OPEN && own > 0) throw busy('The import queue is full.');
     return Math.max(present ?? 0, (last ?? -1) + 1);
   }
 }
 
-/** Imports that have not ended: all of them and those of one owner or sensor, the smallest turn, and the largest of the owner or sensor. */
+/** The open imports: how many in total (`count`) and of one owner or sensor (`own`), the lowest turn (`present`), and the highest turn among `own` (`last`). */
 interface Queue {
   readonly count: number;
   readonly own: number;

@@ -3,10 +3,10 @@ import { sqlState } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IngestReply, PlainProblem } from '../ingest/ingest-order.js';
 
-/** PostgreSQL stopped a statement at its time limit. */
+/** SQLSTATE of a statement that reached its time limit. */
 const TOO_SLOW = '57014';
 
-/** tooCostly is the final answer to a document: repeated, it would cost as much again. @param verdict what it did */
+/** tooCostly refuses a document for good: a retry would cost as much again. @param verdict what the document did, as a predicate */
 export function tooCostly(verdict: string): Problem {
   const detail = `${verdict}; send it in parts, or without what is large in it`;
   return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
@@ -14,7 +14,10 @@ export function tooCostly(verdict: string): Problem {
   });
 }
 
-/** faultReply returns the part of a reply that explains why a document was not ingested. The message of an error other than a Problem may quote the body, so only its name and stack are kept. */
+/**
+ * faultReply returns the part of a reply that explains why a document was not ingested. The message of an error other than a Problem may quote the body, so
+ * only the name and the stack of the error are kept.
+ */
 export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failure'> {
   if (error instanceof Problem) return { problem: plain(error) };
   if (error instanceof RangeError) {

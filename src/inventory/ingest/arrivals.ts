@@ -63,8 +63,8 @@ export function arrivalsOf(
 }
 
 /**
- * The same arrival under a name that contains its reporter, for a document that names no source and whose bytes somebody else has sent before: certificates and published
- * documents are known to many. Undefined for documents that name their source.
+ * underOwnName returns the arrival under a source name that contains its reporter. It is for a document that names no source and whose bytes another reporter
+ * has sent before: many reporters have the same certificates and published documents. It returns undefined for a document that names its source.
  */
 export function underOwnName(arrival: Arrival): Arrival | undefined {
   const { order, document, digest, source } = arrival;

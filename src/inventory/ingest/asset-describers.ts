@@ -10,14 +10,14 @@ export interface Describer {
   readonly mayWrite: boolean;
 }
 
-/** SQL: the source `o` is of another owner than the Describer; $1 and $2 are sourceId and owner. */
+/** SQL: the source `i` belongs to another owner than the source of the Describer; $1 and $2 are sourceId and owner. */
 const IS_OTHERS = 'i.id <> $1 AND i.owner IS DISTINCT FROM $2';
 
-/** SQL: another owner shows the asset `a` as well. */
+/** SQL: a source of another owner also shows the asset `a`. */
 const SHOWN_BY_OTHERS = `EXISTS (
   SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id WHERE o.asset_id = a.id AND o.missed = 0 AND ${IS_OTHERS})`;
 
-/** SQL: the source that describes the asset `a` is of another owner. */
+/** SQL: the source that describes the asset `a` belongs to another owner. */
 const DESCRIBED_BY_OTHERS = `EXISTS (
   SELECT FROM (
     SELECT o.source_id FROM asset_occurrence o WHERE o.asset_id = a.id AND o.missed = 0
@@ -27,30 +27,31 @@ const DESCRIBED_BY_OTHERS = `EXISTS (
 const LEVEL = 'coalesce(v.level, -1)';
 const NEW_LEVEL = 'coalesce(n.level, -1)';
 const NEW_END = `coalesce(s.not_after, 'infinity')`;
-/** SQL: the description is not better than what another owner said before the present describer made it worse. */
+/** SQL: the new description is not better than the one that other owners gave before the current describer made it worse. */
 const IS_ABOVE_FLOOR = `(${NEW_LEVEL} >= coalesce(a.floor_level, -1) AND ${NEW_END} <= coalesce(a.floor_not_after, 'infinity'))`;
 const IS_HIGHER = `${NEW_LEVEL} > ${LEVEL}`;
 const IS_WORSE = `(${IS_HIGHER} OR ${NEW_END} < coalesce(a.not_after, 'infinity'))`;
 
 /**
- * SQL that is true where a document may change the whole description of a known asset `a` to that of `s`, whose verdicts are `v` and `n`; $1 to $3 are
- * sourceId, owner and mayWrite of the Describer.
+ * SQL: a document may replace the whole description of a known asset `a`, which has the verdict `v`, with the description in `s`, which has the verdict `n`;
+ * $1 to $3 are sourceId, owner and mayWrite of the Describer.
  *
- * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. So an asset is described by one of the sources
- * that show it: by the one that last made it worse (`described_by`), else by the one that has shown it for the longest time. The describer may not
- * make it better than what was said before them (`floor_level`, `floor_not_after`), unless nobody else shows it.
+ * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. So one of the sources that show an asset describes it: the
+ * source that last made the description worse (`described_by`), otherwise the source that has shown the asset for the longest time. The describer may not make
+ * the description better than it was before that source became the describer (`floor_level`, `floor_not_after`), unless no other owner shows the asset.
  */
 const IS_FREE = `($3 OR v.quantum IS NOT DISTINCT FROM 'unknown' OR NOT ${DESCRIBED_BY_OTHERS} AND (${IS_ABOVE_FLOOR} OR NOT ${SHOWN_BY_OTHERS}))`;
 
-/** SQL like IS_FREE, where a document may change the description in part: documents of another owner may make it worse. */
+/** MAY_DESCRIBE is SQL like IS_FREE, but also true where a document makes the description of another owner worse and so may change it in part. */
 export const MAY_DESCRIBE = `(${IS_FREE} OR ${IS_WORSE})`;
 
 /** Columns that a document describes. */
 const DESCRIBED = ['kind', 'name', 'verdict_id', 'resolved_by', 'not_before', 'component'];
 
 /**
- * describeAssets changes the assets of stage_changed to what the staged document says. Of the document of another owner only what is worse counts: the
- * higher level with everything that leads to it, and the earlier end. Such a mixture has a content of its own, so that either document can correct it.
+ * describeAssets updates the assets of stage_changed from the staged document. From a document of another owner it takes only what is worse: the higher level
+ * with everything that leads to it, and the earlier end. A description that mixes two documents gets its own content hash, so that either document can correct
+ * the description.
  */
 export async function describeAssets(tx: EntityManager, describer: Describer): Promise<void> {
   const sets = DESCRIBED.map((name) => `${name} = CASE WHEN x.is_kept THEN a.${name} ELSE s.${name} END`).join(', ');
@@ -76,8 +77,8 @@ export function describerValues({ sourceId, owner, mayWrite }: Describer): unkno
 }
 
 /**
- * countForeign counts the staged assets whose description stays as another owner reports it. Algorithms are shared by everybody and spelled in many ways: of
- * these nobody is told.
+ * countForeign counts the staged assets that keep the description of another owner. It leaves out algorithms, which all reporters share and spell in many ways,
+ * so that reporters get no warning about them.
  */
 export async function countForeign(tx: EntityManager, describer: Describer): Promise<number> {
   if (describer.mayWrite) return 0;

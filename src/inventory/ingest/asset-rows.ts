@@ -101,7 +101,7 @@ export class RowEncoder {
   private readonly full: Buffer[] = [];
   private readonly references: DraftRef<IdentifiedAsset>[] = [];
   private readonly source: Buffer;
-  /** Components that lost members because they were too large. */
+  /** Number of components that lost members because they were too large. */
   shortened = 0;
 
   constructor(
@@ -187,7 +187,7 @@ export class RowEncoder {
     return this.rows;
   }
 
-  /** The facts of a component that is not too large: else without its largest members that no verdict reads. @throws Problem `document.too-costly` */
+  /** Returns the facts of a component. A component that is too large loses its largest dispensable members. @throws Problem `document.too-costly` */
   private boundedFactsOf(component: CdxComponent): string {
     const text = this.factsOf(component);
     if (text.length <= MAX_COMPONENT_CHARACTERS) return text;

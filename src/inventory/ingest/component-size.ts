@@ -1,9 +1,12 @@
 import type { CdxComponent } from '../model/document.js';
 
-/** Characters of the JSON of one component. A larger one would be read, converted and exported in one piece by everybody who lists or exports it. */
+/**
+ * MAX_COMPONENT_CHARACTERS is the maximum size of the JSON of one component. Every caller who lists or exports a larger component would have it read, converted
+ * and exported in one piece.
+ */
 export const MAX_COMPONENT_CHARACTERS = 256 * 1024;
 
-/** Members that no verdict reads, the least useful first. */
+/** Members that a component can lose, the least useful first. Apart from `properties`, no verdict reads them. */
 const DISPENSABLE = [
   'signature',
   'modelCard',
@@ -19,7 +22,7 @@ const DISPENSABLE = [
   'properties',
 ] as const;
 
-/** Removes a large public key, whose fingerprint is a property. @returns characters that this saves */
+/** Removes a large public key, whose fingerprint is a property. @returns the number of characters saved */
 function withoutValue(component: CdxComponent): number {
   const crypto = component.cryptoProperties;
   const material = crypto?.relatedCryptoMaterialProperties;
@@ -29,7 +32,7 @@ function withoutValue(component: CdxComponent): number {
   return value.length;
 }
 
-/** shortened returns a component without its largest dispensable members, so that its JSON fits; undefined where that is not enough. */
+/** shortened returns a copy of a component without its largest dispensable members, so that its JSON fits. @returns undefined if that is not enough */
 export function shortened(component: CdxComponent): CdxComponent | undefined {
   const sizeOf = (value: unknown) => (value === undefined ? 0 : JSON.stringify(value).length);
   let size = sizeOf(component);

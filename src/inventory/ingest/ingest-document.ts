@@ -105,8 +105,8 @@ class RulesChanged extends Error {}
  */
 export class DocumentIngest {
   /**
-   * @param limits `mergeLock`: name of an advisory lock, under which the threads of this process merge one document at a time; `mergeMs`: longest time for a
-   *   statement under that lock; `maxAssets`: of the sources of a caller who may only report
+   * @param limits `mergeLock`: name of the advisory lock under which the threads of this process merge one document at a time; `mergeMs`: time limit of a
+   *   statement under that lock; `maxAssets`: maximum assets of the sources of a caller who may only report
    */
   constructor(
     private readonly db: DataSource,
@@ -135,7 +135,7 @@ export class DocumentIngest {
     return together(outcomes);
   }
 
-  /** Who sends bytes that somebody else has sent before has a source of their own. */
+  /** Moves a document whose bytes another reporter has sent before to a source of its reporter. */
   private async underOwnName(arrival: Arrival): Promise<Arrival> {
     const own = underOwnName(arrival);
     if (own === undefined) return arrival;
@@ -268,7 +268,7 @@ export class DocumentIngest {
     return { staged, isKnown, ...merged };
   }
 
-  /** A tenth of a millisecond more for each asset. */
+  /** Adds a tenth of a millisecond per asset to the time limit. */
   private mergeLimitMs(received: number): number {
     return this.limits.mergeMs + received / 10;
   }

@@ -47,7 +47,7 @@ export interface MergeOrder extends Describer {
   readonly scope: PlaceScope;
   /** Of the rules that judged. */
   readonly edition: string;
-  /** Longest time for one statement of the merge, in milliseconds. */
+  /** Time limit of each statement of the merge, in milliseconds. */
   readonly limitMs: number;
 }
 
@@ -66,8 +66,8 @@ export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged
 }
 
 /**
- * Limits each statement of a merge: others wait for its lock for at most 60 seconds. A row that somebody else has locked is given up sooner, and the call may be
- * repeated: that is not the fault of the document.
+ * Limits the time of each statement of a merge, because other merges wait for the merge lock for at most 60 seconds. The limit for row locks is shorter: a row
+ * that another transaction has locked is not the fault of the document, so the error then allows a retry.
  */
 async function limitMerge(tx: EntityManager, limitMs: number): Promise<void> {
   await tx.query(
@@ -166,7 +166,10 @@ async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<Pl
   )) as PlacedAsset[];
 }
 
-/** Each context of the source is compared by hash, once for each length that a start has: contexts times starts would be the square of a document. */
+/**
+ * SQL: the contexts of the source that begin with one of the starts. Each context is compared by hash, once per length of a start. Comparing every context with
+ * every start would be quadratic in the size of the document.
+ */
 const COVERED = `
   start AS MATERIALIZED (SELECT DISTINCT start FROM unnest($2::text[]) AS start),
   covered AS MATERIALIZED (
@@ -221,8 +224,8 @@ async function updateStates(tx: EntityManager): Promise<void> {
 }
 
 /**
- * Owner, labels and the day on which it was first seen go to a new asset that takes the place of another one. Of a reporter without `inventory:write` only where
- * the former one was shown by their sources alone: people gave these labels to an asset that others share.
+ * Copies the owner, the labels and the time of the first sighting to each new asset that replaces a former asset. A reporter without `inventory:write` causes a
+ * copy only if no source of another owner has shown the former asset: people gave the owner and the labels to an asset that other reporters share.
  */
 async function inherit(
   tx: EntityManager,

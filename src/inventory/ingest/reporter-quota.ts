@@ -4,13 +4,13 @@ import { Problem } from '../../platform/errors/problem.js';
 interface Reported {
   readonly owner: string;
   readonly sourceId: string;
-  /** Assets of the document. */
+  /** Number of assets in the document. */
   readonly received: number;
 }
 
 /**
- * assertRoom refuses a document with which the sources of one reporter would show more assets than allowed: a key that may only report must not fill the
- * database. The counts of other sources are some seconds old.
+ * assertRoom refuses a document that would raise the number of assets in the sources of one reporter above the limit: a key that may only report must not fill
+ * the database. The counts of the other sources are some seconds old.
  *
  * @throws Problem 422 `reporter.too-many-assets`
  */

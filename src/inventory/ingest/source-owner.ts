@@ -27,13 +27,13 @@ export interface StoredSource {
 const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(?:\/|$)/;
 
 /**
- * Finds the owner of a source (decision 90): its first reporter, or the one that its name contains (`sensor:<id>/…`). Documents of other
- * callers need `inventory:write`. Sources of a rotated key belong to its successor, those of a sensor to the sensor with every key. A source
- * whose owner is gone (a removed sensor, a revoked key, a disabled user) belongs to the next caller who reports it. One that the service itself
- * scans belongs to the service from then on.
+ * knownSource returns the owner and the state of a source (decision 90). The owner is the first reporter, or the owner that the name of the source contains
+ * (`sensor:<id>/…`). Other callers need `inventory:write`. Sources of a rotated key belong to the successor of the key. Sources of a sensor belong to the
+ * sensor, whichever key it uses. A source whose owner has no rights left (a removed sensor, a revoked key, a disabled user) belongs to the next caller who
+ * reports it. A source that the service itself scans belongs to the service from then on.
  *
- * @param stored what is stored of the source, if it has been read.
- * @throws Problem 403 `source.owned`, 422 `source.name`.
+ * @param stored the stored state of the source, if the caller has already read it
+ * @throws Problem 403 `source.owned`, 422 `source.name`
  */
 export async function knownSource(
   tx: EntityManager,
@@ -55,7 +55,7 @@ export async function knownSource(
   return keep(holder === undefined || holder === self ? self : assertMayWrite(reporter, holder));
 }
 
-/** A new source must not look like one of somebody else. Names that contain their owner cannot. */
+/** Refuses a new source whose name can be mistaken for the name of another reporter's source. A name that contains its owner is safe. */
 function assertPlain(name: string, known: StoredSource | undefined, owner: string | undefined): void {
   const fault = nameFault(name);
   if (fault === undefined || known !== undefined || owner !== undefined) return;
@@ -63,7 +63,7 @@ function assertPlain(name: string, known: StoredSource | undefined, owner: strin
   throw new Problem('refused', 'source.name', detail);
 }
 
-/** A new owner is not bound to what single tools of the former one reported: the next whole document replaces it. */
+/** Gives the source to `self`. A new owner does not inherit the contexts of single tools: the next whole document replaces what those tools reported. */
 function keptBy(self: string, row: StoredSource | undefined): KnownSource {
   return { owner: self, toolContexts: row?.owner === self ? (row.contexts ?? []) : [], notes: [] };
 }
@@ -97,7 +97,7 @@ async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<s
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** SQL: somebody behind the API key or client `alias` is disabled, so it has no rights any more. */
+/** SQL: a person behind the API key or client `alias` is disabled, so the key or client has no rights. */
 const isVoid = (alias: string) =>
   `EXISTS (SELECT FROM user_account u WHERE u.disabled AND u.id = ANY(ARRAY[${['owner_id', 'issued_to'].map((column) => uuidOf(`${alias}.${column}`)).join(', ')}]))`;
 /** Finds the last successor of a key that was rotated. */

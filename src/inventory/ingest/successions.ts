@@ -46,8 +46,9 @@ export async function successionsOf(
 }
 
 /**
- * Counts what a part of a scan replaces as missing. A part takes nothing else away: but what an asset refers to is what was seen at its place,
- * and is seen differently there now. Each step reads distinct names and places, so that the work grows with the document and not with its square.
+ * replacePlaces counts as missing the places where part of a scan replaces an asset. Part of a scan removes nothing else. An asset that is identified by its
+ * references describes what was seen at its place, so a new asset of the same kind, name and validity at that place replaces it. Each step reads distinct names
+ * and places, so that the work is linear in the size of the document and not quadratic.
  */
 export async function replacePlaces(
   tx: EntityManager,

@@ -15,7 +15,7 @@ const IS_CURRENT = `s.reading = $1 AND s.read_merge IS NOT DISTINCT FROM s.merge
 /** What a newer version has read is none of this one's business. */
 const IS_OUTDATED = `(s.reading IS NULL OR s.reading <= $1) AND (${IS_CURRENT} AND s.read_after IS NULL) IS NOT TRUE`;
 
-/** Selects the sources that wait to be read again. */
+/** OUTDATED_SOURCE selects the sources that must be read again. */
 export const OUTDATED_SOURCE = `SELECT 1 FROM inventory_source s WHERE ${IS_OUTDATED.replaceAll('$1', String(READING_EDITION))}`;
 
 /** The next source that an older edition read, or a version that keeps none; one that was begun goes on. Undefined when there is none. */

@@ -48,7 +48,7 @@ export class Rereader {
 
   @Background({ name: JOB, scope: 'process', due: OUTDATED_SOURCE, quotesErrors: false })
   async readOutdated(isStopping: () => boolean): Promise<void> {
-    // A process of the previous version would store what it reads over what is read here.
+    // A process of an older version would overwrite the new readings with its own, so nothing is read again while one runs.
     const seen = this.heartbeat.seen();
     if (seen.length > 0 && !seen.some(isOlder)) await this.leases.alone(JOB, () => this.readAll(isStopping));
   }

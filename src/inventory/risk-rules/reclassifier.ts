@@ -61,7 +61,7 @@ export class Reclassifier {
     private readonly jobs: BackgroundJobs,
   ) {}
 
-  /** Starts judging soon, after a change of the rules was committed. */
+  /** Wakes the job that judges by changed rules. Called after a change of the rules was committed. */
   wake(): void {
     this.jobs.wake(JUDGING_JOB);
   }
@@ -75,7 +75,7 @@ export class Reclassifier {
     return this.alone((tx) => this.judgeEach(tx, 'Everything was judged anew.'));
   }
 
-  /** Judges everything by rules that were changed. */
+  /** Judges everything again if the rules were changed. */
   @Background({ name: JUDGING_JOB, scope: 'process', first: 0, due: JUDGING, quotesErrors: false })
   async judgeByChangedRules(): Promise<void> {
     const waiting = (await this.db.query(`${JUDGING} LIMIT 1`)) as unknown[];
@@ -96,7 +96,7 @@ export class Reclassifier {
     );
   }
 
-  /** Judges by the rules of this release once after a start: they may differ from those of the release before. */
+  /** Judges everything again, once after a start, if the rules of this release differ from the rules of the previous release. */
   @Background({ name: 'risk-edition', scope: 'process', every: OUTDATED_EVERY_MS, first: 0, quotesErrors: false })
   async judgeOutdated(): Promise<void> {
     if (this.isUpToDate) return;

@@ -8,9 +8,9 @@ import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;
-/** Characters of the name of a suite or a group: what is longer is none, and a verdict is stored for each set of names. */
+/** Maximum characters of the name of a cipher suite or group. No real name is longer, and a verdict is stored for each set of names. */
 const MAX_SUITE_LENGTH = 200;
-/** The version of a known protocol that no rule knows. Each text would have a verdict of its own, although all are judged alike. */
+/** Replaces each version of a known protocol that no rule covers. Otherwise each text would get a separate verdict, although all are judged alike. */
 const OTHER_VERSION = 'other';
 const MAX_VERSION_LENGTH = 40;
 const MAX_PROTOCOL_NAME_LENGTH = 100;

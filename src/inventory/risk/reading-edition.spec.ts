@@ -20,7 +20,7 @@ const DIGESTS: Readonly<Record<number, string>> = {
   4: '3acfff5894d095369c6c8383a16a38c4',
   5: '14cede60be2b514162dc6b3749adcb02',
   6: 'a1ba76980f262c12703004aaaedeeb68',
-  // The same names; keys that others depend on are no longer read by a name with more in it, such as SHA256:<fingerprint>.
+  // Reads these names as before. Keys that other assets depend on are no longer read by a name that is not only an algorithm, such as SHA256:<fingerprint>.
   7: 'a1ba76980f262c12703004aaaedeeb68',
 };
 

@@ -194,7 +194,10 @@ export class SubjectReader {
     return undefined;
   }
 
-  /** What an asset is by its name. Names of keys and certificates, such as `SHA256:<fingerprint>`, are algorithms only where they are nothing else. */
+  /**
+   * Returns the algorithms that the name of an asset states. The name of a key or certificate counts only if the whole name is an algorithm, unlike
+   * `SHA256:<fingerprint>`.
+   */
   private ofName(asset: GraphAsset): readonly AlgorithmUse[] {
     const { ingredients, isWhole } = this.named(asset);
     return asset.kind === 'algorithm' || isWhole ? ingredients : NONE;
