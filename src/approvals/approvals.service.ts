@@ -60,16 +60,16 @@ export interface KnownApproval {
   readonly subjectId: string;
 }
 
-/** An approval with what it covers. */
+/** CoveringApproval is an approval with the subjects and the document that it covers. */
 export interface CoveringApproval extends KnownApproval {
-  /** Which subjects it is about. */
+  /** Ids of the subjects that the approval covers. */
   readonly about: readonly string[];
   readonly hash: Buffer;
   /** The document of a batch, which cannot be composed again from one subject; canonical JSON. Null for others. */
   readonly shown: string | null;
 }
 
-/** The state of an approval when its subject is about to be carried out. */
+/** GrantedApproval is the state of an approval when its subject is about to be carried out. */
 export interface GrantedApproval extends CoveringApproval {
   /** APPROVED, with as many votes of different people over this very hash as each of its stages wants, by the rows and by the log. */
   readonly granted: boolean;
@@ -200,7 +200,11 @@ export class ApprovalsService {
     return row;
   }
 
-  /** What an approval covers, by the log. Problem `approval.mismatch` if its row differs. */
+  /**
+   * Returns what an approval covers according to the audit log.
+   *
+   * @throws Problem `approval.mismatch` if the row of the approval differs
+   */
   async coveringOf(tx: EntityManager, id: string): Promise<CoveringApproval> {
     const row = await tx.findOneByOrFail(Approval, { id });
     const { approval } = await this.logged.asLogged(tx, row, await this.logged.signedRights());

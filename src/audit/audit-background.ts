@@ -7,7 +7,7 @@ import { LogWitness } from './log/log-witness.js';
 
 const MINUTE_MS = 60_000;
 
-/** AuditBackground appends entries to the log and sends its checkpoints to the witness. */
+/** AuditBackground runs the jobs that append entries to the log, send checkpoints to the witness and store snapshots of the ledger. */
 @Injectable()
 export class AuditBackground {
   constructor(
@@ -17,15 +17,15 @@ export class AuditBackground {
     private readonly ledger: RightsLedger,
   ) {}
 
-  /** Runs once a minute as well, to notice a log that was rolled back together with its checkpoints. */
+  /** Also runs once a minute, to detect a log that was rolled back together with its checkpoints. */
   @Background({ name: 'audit-log', scope: 'process', every: MINUTE_MS, first: 0, due: WAITING_FOR_LOG })
   appendWaiting(isStopping: () => boolean): Promise<void> {
     return this.sequencer.run(isStopping);
   }
 
   /**
-   * Sends each new checkpoint to SVC_LOG_WITNESS. After a total loss the newest witnessed checkpoint shows auditors how far the log had
-   * grown, so that `restore accept --witness` can declare the rollback.
+   * Sends each new checkpoint to SVC_LOG_WITNESS. After a total loss, the newest witnessed checkpoint shows auditors how far the log had
+   * grown, and lets `restore accept --witness` declare the rollback.
    */
   @Background({
     name: 'log-witness',
@@ -39,7 +39,7 @@ export class AuditBackground {
     if (logWitness !== undefined) await this.witness.send(logWitness);
   }
 
-  /** Keeps the stored snapshot of the ledger near the end of the log, so that a process that starts reads little. */
+  /** Keeps the stored snapshot of the ledger close to the end of the log, so that a starting process reads few entries. */
   @Background({ name: 'rights-ledger', scope: 'cluster', every: MINUTE_MS, first: 20_000 })
   async keepLedger(): Promise<void> {
     await this.ledger.keep();

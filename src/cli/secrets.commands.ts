@@ -106,7 +106,7 @@ async function acceptRows(args: string[]): Promise<void> {
   });
 }
 
-/** Policies that were put back in the database, with valid seals, although the audit log has newer ones. */
+/** Returns policies that were restored in the database, with valid seals, although the audit log has newer revisions. */
 async function policiesBehind(app: INestApplicationContext): Promise<ForgedRows[]> {
   const rows: { id: string; revision: number }[] = await app
     .get(DataSource)

@@ -43,7 +43,7 @@ export const user: AdminCommand = {
     const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
     const [name = '', address = '', ...roles] = positionals;
     const action = ACTIONS[name];
-    // Accounts of earlier versions may have addresses that new ones cannot have.
+    // Accounts created by earlier versions may have addresses that new accounts cannot have.
     if (action === undefined || !(name === 'create' ? isPlainAddress(address) : address.includes('@')))
       throw usage(`expected ${Object.keys(ACTIONS).join(', ')} and an address`);
     const given = { address, link: values.link, roles: rolesOf([...(values.role ?? []), ...roles]) };

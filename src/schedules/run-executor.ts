@@ -17,7 +17,7 @@ interface OpenRun {
 
 type ExecutableTarget = ScheduleTarget & Required<Pick<ScheduleTarget, 'carryOut'>>;
 
-/** RunExecutor executes the runs of targets that do their work within the run. Runs of different kinds do not wait for each other. */
+/** RunExecutor executes the runs of targets that do their work within the run. Runs of different kinds do not block each other. */
 @Injectable()
 export class RunExecutor implements OnApplicationBootstrap {
   constructor(
@@ -60,7 +60,7 @@ export class RunExecutor implements OnApplicationBootstrap {
   }
 }
 
-/** Selects the open runs of a kind, oldest first. */
+/** Returns SQL that selects the open runs of a kind, oldest first. */
 function openRun(kind: string): string {
   return `SELECT r.id, s.settings FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
     WHERE r.status = 'RUNNING' AND s.target = ${kind} ORDER BY r.id`;

@@ -20,7 +20,7 @@ const DUE = {
   order: 't.id',
 };
 
-/** Selects the runs that have not ended within the time that their schedule allows. */
+/** OVERDUE_RUN selects the runs that have exceeded the timeout of their schedule. */
 export const OVERDUE_RUN = `SELECT r.id FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
   WHERE r.status IN ('DUE', 'RUNNING') AND r.created_at < now() - make_interval(mins => s.timeout_minutes)`;
 

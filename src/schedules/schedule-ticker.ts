@@ -7,7 +7,6 @@ import { dueSpan, nextDue } from './due-times.js';
 import { Schedule } from './schedule.entity.js';
 
 const BATCH_SIZE = 50;
-/** Schedules whose next due time has come. */
 export const DUE_SCHEDULE = { table: 'schedule', where: 'enabled AND next_due_at <= now()', order: 'next_due_at' };
 /** A run that is later than this was missed: the worker was away, not just busy. */
 const ON_TIME_MS = 60_000;

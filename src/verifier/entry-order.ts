@@ -1,22 +1,22 @@
 import { isId, timeOfId } from '../formats/encoding/uuid.js';
 
-/** Ids that are remembered at least: memory for about a day of a busy service. */
+/** Minimum number of remembered ids: about a day of entries of a busy service. */
 const REMEMBERED = 500_000;
-/** An entry is numbered within seconds. A transaction, and clocks of several machines, take minutes at most. */
+/** Maximum delay before an entry is numbered. Entries are numbered within seconds; long transactions and clock skew add minutes at most. */
 const MAX_LATE_MS = 10 * 60_000;
-/** The time of an entry is that of the database, the time in its id that of the process. */
+/** Maximum difference between the time of an entry, set by the database, and the time in its id, set by the process. */
 const MAX_APART_MS = 10 * 60_000;
 
 /**
- * EntryOrder finds entries of the audit log that are not where the service put them. Somebody who writes to the database can have a genuine entry numbered
- * again, keep one back and have it numbered later, or date one before it is numbered.
+ * EntryOrder finds entries of the audit log that are not where the service put them. An attacker who writes to the database can have a genuine entry
+ * numbered again, hold an entry back and have it numbered later, or change the date of an entry before it is numbered.
  */
 export class EntryOrder {
   private recent = new Set<string>();
   private earlier = new Set<string>();
   private newest = 0;
 
-  /** The fault of the next entry, in words that follow "the entry". `at`: RFC 3339. */
+  /** Returns the fault of the next entry, in words that follow "the entry", or undefined if there is none. `at` is RFC 3339. */
   faultOf(id: string, at: string): string | undefined {
     if (!isId(id)) return undefined;
     const time = timeOfId(id);
@@ -25,7 +25,7 @@ export class EntryOrder {
     if (isRepeated) return `${id} is in the log twice`;
     if (Math.abs(Date.parse(at) - time) > MAX_APART_MS)
       return `${id} is dated ${at}, and was made on ${new Date(time).toISOString()}`;
-    // Times of clocks that are wrong were reported above, and nothing is compared with them.
+    // Entries with a wrong time were reported above and are not used for comparison.
     if (time < this.newest - MAX_LATE_MS)
       return `${id} was made on ${new Date(time).toISOString()}, long before the entries that precede it`;
     this.newest = Math.max(this.newest, time);

@@ -136,7 +136,7 @@ export class LogVerifier {
     if (data !== null) this.checkOrder(data, place);
   }
 
-  /** Records have neither id nor time. */
+  /** Checks the order of an entry. Records are skipped, because they have no id or time. */
   private checkOrder(data: object, place: number): void {
     const { id, at } = data as { readonly id?: unknown; readonly at?: unknown };
     if (typeof id !== 'string' || typeof at !== 'string') return;

@@ -8,10 +8,10 @@ import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
 import type { LoggedApproval } from './logged-approval.js';
 import { LoggedApprovals } from './logged-approvals.js';
 
-/** The votes on an approval when its last stage passes. */
+/** VotesSoFar describes the votes on an approval when its last stage passes. */
 export interface VotesSoFar {
   readonly rejections: number;
-  /** Whether the vote of a person for a stage still counts. */
+  /** Reports whether a person's vote in a stage still counts. */
   readonly counts: (person: string, stage: number) => Promise<boolean>;
   readonly rights: RightsHistory;
 }
@@ -28,8 +28,8 @@ export class ApprovalExtension {
   ) {}
 
   /**
-   * The stages for which too few people have approved: for each group as many votes as are missing. Those of the approval itself, by the votes that
-   * still count, then those of a demand.
+   * Returns the stages that lack approvals, with the number of missing votes as their threshold: first the approval's own stages, by the votes that
+   * still count, then the stages of the demand. Without `votes`, the approval's own stages are not checked again.
    */
   async missingStages(
     tx: EntityManager,
@@ -96,7 +96,11 @@ export class ApprovalExtension {
   }
 }
 
-/** What the stages of an approval lack when only these votes count, named by their groups. */
+/**
+ * Returns the votes that the approval's own stages lack, as one stage per group.
+ *
+ * @param given the group of each vote that still counts
+ */
 function lostOf(stages: readonly Stage[], given: readonly (string | undefined)[]): Stage[] {
   const asked = Map.groupBy(
     stages.filter(({ again }) => again !== true),
@@ -109,7 +113,7 @@ function lostOf(stages: readonly Stage[], given: readonly (string | undefined)[]
   });
 }
 
-/** The stage with as many votes as are missing; nothing if none is. */
+/** Returns the stage with the number of missing votes as its threshold; empty if no vote is missing. */
 function shortOf(stage: Stage, given: number): Stage[] {
   return given >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - given }];
 }

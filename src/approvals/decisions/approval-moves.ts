@@ -51,8 +51,9 @@ export class ApprovalMoves {
   }
 
   /**
-   * All stages have approved: the subject is released in this very transaction, unless the policies of now demand more, or somebody who voted for an earlier
-   * stage is no longer a member of its group. It is withdrawn if the requester could not ask for it any more.
+   * Decides an approval whose stages have all passed, and releases its subject in the same transaction. If the current policies demand more votes, or a
+   * vote no longer counts because the voter has left the group, the missing votes are requested instead. The approval is withdrawn if the requester has
+   * lost the right to request it.
    */
   private async approved(tx: EntityManager, approval: Approval, by: By, votes: VotesSoFar): Promise<void> {
     const { rejections, rights } = votes;

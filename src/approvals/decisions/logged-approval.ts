@@ -7,34 +7,34 @@ import type { Stage } from '../policies/policy-evaluation.js';
 type Parties = Pick<Approval, 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'>;
 type Rules = Pick<Approval, 'policies' | 'stages' | 'commentRequired' | 'rejectThreshold' | 'expiresInSeconds'>;
 
-/** An approval as the service wrote it into the log, whatever its row says now. */
+/** LoggedApproval is an approval as the service wrote it to the audit log. Its row may have been changed in the database. */
 export interface LoggedApproval {
-  /** Base64. */
+  /** Hash of the document, base64. */
   readonly hash: unknown;
   readonly title: unknown;
   readonly subjectKind: unknown;
   readonly subjectId: unknown;
-  /** Absent members: an earlier version did not log them. */
+  /** Members that an earlier version did not log are absent. */
   readonly rules: Partial<Rules> & Pick<Rules, 'stages'>;
-  /** When it was requested. */
+  /** When the approval was requested. */
   readonly since: Date;
-  /** When the time to decide ends, in milliseconds. */
+  /** When the approval expires, in milliseconds. */
   readonly endsAt: number;
   /** Undefined in entries of earlier versions. */
   readonly parties: Parties | undefined;
-  /** Votes that count by the rules of their time, oldest first, one of each person, without those of people who requested it. */
+  /** Approving votes that count under the rules in effect when they were cast, oldest first. Each person counts once; requesters do not count. */
   readonly approvals: readonly { readonly person: string; readonly stage: unknown; readonly hasComment: boolean }[];
-  /** People who rejected it. */
+  /** Ids of the people who rejected the request. */
   readonly rejections: ReadonlySet<string>;
-  /** Whether it ended without consent. */
+  /** Whether the approval was rejected, or ended in another way without consent. */
   readonly hasEnded: boolean;
 }
 
 type LoggedVote = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'detail'>;
 
-/** Time between two processes that vote at the end of an approval: their clocks and the statement. */
+/** Votes are accepted until this long after the expiry, to tolerate clock skew between processes and the duration of a statement. */
 const END_TOLERANCE_MS = 10_000;
-/** Undefined for entries without a request. In a list, so that callers can flatten it. */
+/** Returns the approval that the entries describe, in a list so that callers can flatten it. Undefined if no entry is a request. */
 export function loggedApprovalIn(about: readonly LoggedVote[], isRefused: boolean): [LoggedApproval] | undefined {
   const requested = about.find(({ action }) => action === 'approval.requested');
   if (requested === undefined) return undefined;
@@ -64,7 +64,7 @@ export function loggedApprovalIn(about: readonly LoggedVote[], isRefused: boolea
   ];
 }
 
-/** Reads rules, end and votes, each vote by the rules of its time. */
+/** Reads the rules, the expiry and the votes. Each vote is judged under the rules in effect when it was cast. */
 function votesIn(
   entries: readonly LoggedVote[],
   excluded: ReadonlySet<string | undefined>,
@@ -76,7 +76,7 @@ function votesIn(
   let rules: LoggedApproval['rules'] = { stages: [] };
   let endsAt = Infinity;
   for (const { id, action, actorId: person, detail } of entries) {
-    // The rules of an extension replace those of the entry before.
+    // An extension replaces the rules of the preceding entry.
     if (action === 'approval.requested' || action === 'approval.extended') {
       rules = rulesIn(detail);
       endsAt = timeOfId(id) + (rules.expiresInSeconds ?? Infinity) * 1000;

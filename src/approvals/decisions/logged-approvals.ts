@@ -14,13 +14,13 @@ import type { VotersOf } from '../groups/voters.js';
 import type { Approval } from '../model/approval.entity.js';
 import { textHash } from '../model/approval-text.js';
 
-/** An approval whose facts are those of the log where the log has them. */
+/** ApprovalAsLogged is an approval whose facts come from the audit log wherever the log has them. */
 export interface ApprovalAsLogged {
   readonly approval: Approval;
   readonly logged: LoggedApproval;
 }
 
-/** For reading what an approval is about, whether it ended or is open. */
+/** Passed to `read` where it does not matter whether an approval has ended. */
 const NONE_REFUSED = { refused: new Map<string, number>() };
 const CHANGED_TITLE = 'This approval was changed in the database';
 
@@ -31,7 +31,6 @@ const ACTIONS = [
   'approval.rejected',
   'approval.decided',
 ];
-/** The scope that a vote needs. */
 export const VOTE_SCOPE = 'approvals:approve' as const;
 
 /** LoggedApprovals reads what the audit log says about approvals, sign-ins and people. A vote counts by this: rows could have been changed in the database. */
@@ -48,7 +47,7 @@ export class LoggedApprovals {
     return this.ledger.current();
   }
 
-  /** What the signed log says about rights, also by entries that were removed since they were read. */
+  /** Returns the rights according to the signed log, including entries that were removed after this process read them. */
   signedRights(): Promise<RightsHistory> {
     return this.ledger.signed();
   }
@@ -58,7 +57,7 @@ export class LoggedApprovals {
     return this.catalogue.assertUnchanged(tx);
   }
 
-  /** The approvals with these ids that the log has. `rights` has those that ended, also when their entries were removed. */
+  /** Returns the approvals that the log has, by id. `rights` lists the approvals that ended without consent, even if their entries were removed later. */
   async read(
     tx: EntityManager,
     ids: readonly string[],
@@ -74,9 +73,9 @@ export class LoggedApprovals {
   }
 
   /**
-   * The approval with the rules, parties and title that the log has of it: columns of its row could have been changed.
+   * Returns the approval with the rules, parties and title from the log, because columns of its row may have been changed in the database.
    *
-   * @throws Problem `approval.mismatch` if row and log are about different documents, or the log has the approval as ended
+   * @throws Problem `approval.mismatch` if the log does not have the approval, has it as ended, or has a different document than the row
    */
   async asLogged(tx: EntityManager, row: Approval, rights: Pick<RightsHistory, 'refused'>): Promise<ApprovalAsLogged> {
     const logged = (await this.read(tx, [row.id], rights)).get(row.id);
@@ -85,9 +84,9 @@ export class LoggedApprovals {
   }
 
   /**
-   * Who may vote on an approval in a stage.
+   * Returns who may vote on an approval in a stage.
    *
-   * @throws Problem `approval.mismatch` if the stage is not that of the row
+   * @throws Problem `approval.mismatch` if the log does not have the stage, or the row names a different group for the current stage
    */
   votersOf({ approval, logged }: ApprovalAsLogged, { withdrawn }: RightsHistory, stage = approval.stage): VotersOf {
     const groupId = logged.rules.stages[stage]?.groupId;
@@ -97,10 +96,10 @@ export class LoggedApprovals {
   }
 
   /**
-   * The approvals as people are shown them: with title, requester and rules of the log. One whose row is about another document, or whose text is not that of
-   * its hash, has neither title nor document.
+   * Returns the approvals as people see them, with the title, requester and rules from the log. If the log has a different document than the row, or the
+   * text does not match the hash, the title is replaced with a notice and the document is empty.
    *
-   * @param digests SHA-256 of the text of each, base64
+   * @param digests SHA-256 of the text of each approval by id, base64
    */
   async shownAs<Row extends Approval>(
     tx: EntityManager,
@@ -121,7 +120,7 @@ export class LoggedApprovals {
     });
   }
 
-  /** Verifies that the document that approvers see is the one of the hash. */
+  /** Verifies that the document that approvers see matches the hash of the approval. */
   async assertShown(tx: EntityManager, { id, hash }: Approval): Promise<void> {
     const [row]: { shown: string }[] = await tx.query(`SELECT shown FROM approval WHERE id = $1`, [id]);
     if (row === undefined || !textHash(row.shown).equals(hash)) throw mismatch();

@@ -17,9 +17,9 @@ const NEEDED: Readonly<Record<ApprovalKind, readonly Scope[]>> = {
 };
 
 /**
- * lostRequester returns why the requester of an approval could not ask for it now: a person was disabled or lost the role, a key or client was
- * revoked. A token of a workload has expired long before people vote, so its trust, its issuer and the people behind them count. Undefined for a requester that is none of
- * these, such as a policy.
+ * lostRequester returns why the requester of an approval could not request it now: a person was disabled or lost the role, or a key or client was
+ * revoked. The token of a workload expires long before people vote, so the trust, the issuer and the people behind them are checked instead. Returns
+ * undefined if the requester has kept the right, or is none of these, such as a policy.
  */
 export async function lostRequester(
   tx: EntityManager,
@@ -28,7 +28,7 @@ export async function lostRequester(
 ): Promise<Problem | undefined> {
   const detail = `${requesterName} has lost the right to request this, so it was withdrawn. Somebody with the right can request it again.`;
   const lost = new Problem('refused', 'approval.withdrawn', detail);
-  // By the log: their rows may have been put back, or deleted.
+  // Checks the log, because the rows may have been restored or deleted in the database.
   if ([requestedBy, ownerId].some((id) => rights.revoked.has(id) || isDisabled(rights, id))) return lost;
   const run = await rightsOfRun(tx, requestedBy);
   const mayAsk = (held: ReadonlySet<Scope> | undefined) =>

@@ -102,7 +102,7 @@ export class VotingService {
     if (yes >= threshold) await this.moves.stagePassed(tx, approval, by, { rejections, counts, rights });
   }
 
-  /** Whether the vote of a person for a stage counts now: they are still a member who may vote, and did not request it. */
+  /** Reports whether a person's vote in a stage counts now: the person may still vote as a member of the group, and did not request the approval. */
   private async counts(
     tx: EntityManager,
     asked: ApprovalAsLogged,

@@ -31,7 +31,7 @@ export class GroupMembers {
     for (const row of kept) assertSealed(tx, ApproverGroupMember, row);
     const known = new Set(kept.map(({ member }) => member));
     const added = new Map(rows.filter(({ member }) => !known.has(member)).map((row) => [row.member, row]));
-    // Of a key that was handed to somebody, that person: a requester must not add a voter with it.
+    // A key may have been handed to another person. That person is recorded, so that a requester cannot add a voter with the key.
     const by = { groupId, addedBy: caller.behind?.[0] ?? caller.ownerId, addedAt: new Date() };
     await insertSealed(tx, ApproverGroupMember, ...[...added.values()].map((row) => ({ ...row, ...by })));
   }

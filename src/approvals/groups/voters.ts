@@ -12,7 +12,7 @@ export interface VotersOf {
   /** People whose additions to the group after `since` do not count: those who made the request. */
   readonly requesters: readonly string[];
   readonly since: Date;
-  /** Identity providers that were removed or switched off name nobody. */
+  /** `RightsHistory.withdrawn`. Groups of identity providers that were removed or disabled make nobody a voter. */
   readonly withdrawn: ReadonlyMap<string, number>;
 }
 

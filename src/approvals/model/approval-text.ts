@@ -5,7 +5,7 @@ export function textHash(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** The hash that an approval of this must have. */
+/** approvalHash returns the hash that an approval of this document must have. */
 export function approvalHash(shown: Record<string, unknown>): Buffer {
   return textHash(canonicalJson(shown));
 }

@@ -4,7 +4,7 @@ import { Config } from '../../platform/config/config.js';
 import { LoggedApprovals } from '../decisions/logged-approvals.js';
 import { Approval } from '../model/approval.entity.js';
 
-/** NoticedApprovals reads approvals as notices describe them: by the audit log, and with the page where people decide. */
+/** NoticedApprovals reads approvals for notices, with the facts from the audit log, and links to the page where approvers decide. */
 @Injectable()
 export class NoticedApprovals {
   constructor(

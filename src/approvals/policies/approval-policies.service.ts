@@ -89,7 +89,7 @@ export class ApprovalPoliciesService {
     );
   }
 
-  /** Changes happen one after the other: the row that counts them is locked first. `work` gets the revision of all policies after the change. */
+  /** Serializes changes by a lock on the row of the policy set. `work` gets the revision of the policy set after the change. */
   private async write<T>(name: string, work: (tx: EntityManager, policySet: number) => Promise<T>): Promise<T> {
     const detail = `There is an approval policy "${name}" already.`;
     const inLine = async (tx: EntityManager) => {

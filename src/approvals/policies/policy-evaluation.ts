@@ -17,7 +17,7 @@ export interface Stage {
   /** The group's name when the approval was asked for. */
   readonly group: string;
   readonly threshold: number;
-  /** It asks again for votes of people who have left the group since. */
+  /** True if the stage replaces votes of people who have left the group. */
   readonly again?: true;
 }
 
@@ -31,8 +31,8 @@ export interface ApprovalRequirement {
 }
 
 /**
- * How much a judgement must be sure of. `provisional`: what is judged is judged again by `judgeNow` before it happens, so policies that could not be compared
- * with the audit log will do.
+ * Certainty is how certain a judgement must be. `provisional` accepts policies that could not be compared with the audit log, because `judgeNow`
+ * judges the use again before it is carried out.
  */
 type Certainty = 'confirmed' | 'provisional';
 
@@ -61,11 +61,11 @@ interface Book {
   readonly revision: number;
   readonly policies: readonly ApprovalPolicy[];
   readonly groups: ReadonlyMap<string, string>;
-  /** Why the policies could not be compared with the audit log; undefined if they were. */
+  /** Why the policies could not be compared with the audit log; undefined if they were compared. */
   readonly doubt: Problem | undefined;
 }
 
-/** The policies as they are stored, under valid seals. */
+/** StoredSet is the set of policies in the database, with verified seals. */
 interface StoredSet {
   readonly revision: number;
   readonly policies: readonly ApprovalPolicy[];
@@ -74,23 +74,24 @@ interface StoredSet {
 /** All policies are remembered under one name. */
 const WHOLE = '*';
 
-/** How long policies that were read are used in transactions that see the same revision. */
+/** Transactions that see the same revision reuse the policies for this long after they were read. */
 const LAST_MS = 2500;
-/** Readings of policies that change while they are compared. */
+/** Maximum number of attempts to read policies that change while they are compared with the log. */
 const MAX_READINGS = 5;
 
 /**
- * Judges by all policies, which it remembers for seconds. A statement that acts on a judgement checks its revision (POLICY_REVISION). Policies that this process
- * has not seen before are compared with the audit log, since seals do not show that all of them were replaced by earlier ones.
+ * PolicyEvaluation judges uses of keys by all policies, which it caches for seconds. A statement that acts on a judgement checks its revision
+ * (POLICY_REVISION). Policies that this process has not seen before are compared with the audit log, because seals do not reveal that all policies were
+ * replaced with earlier ones.
  */
 @Injectable()
 export class PolicyEvaluation {
   private readonly book = new TtlCache<Book>(() => this.read());
   /** The newest revision that this process has read: an older one was put back in the database. */
   private newest = 0;
-  /** The policies that were read last, and until when transactions judge by them. */
+  /** The policies that were read last, and until when transactions may use them. */
   private last: { readonly book: Book; readonly until: number } | undefined;
-  /** The set that was compared with the log last. */
+  /** Name (`nameOf`) of the policy set that the log confirmed last. */
   private confirmed: string | undefined;
 
   constructor(
@@ -104,9 +105,9 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Judges many uses that one approval is to cover: the requirement is that of all of them together.
+   * Judges several uses that one approval covers. The demand combines the policies that apply to any of the uses.
    *
-   * @throws Problem `approval-policy.changed`, and if a use needs no approval by policies that could not be compared with the log, those of RightsLedger
+   * @throws Problem `approval-policy.changed`; also the Problems of RightsLedger if a use needs no approval and the policies could not be compared with the log
    */
   async judgeAll(
     kind: PolicySubject,
@@ -115,16 +116,16 @@ export class PolicyEvaluation {
   ): Promise<JointJudgement> {
     const book = await this.current();
     const judged = judgedBy(book, kind, uses);
-    // The last vote judges again what waits for approval.
+    // A use that needs approval is judged again when the last vote is cast.
     if (book.doubt !== undefined && judged.held.includes(false) && certainty === 'confirmed') throw book.doubt;
     return judged;
   }
 
-  /** Judges uses as `judgeAll` does, by policies that are at least as new as those that the transaction sees and that were compared with the log. */
+  /** Like `judgeAll`, by policies that were compared with the log and are at least as new as those that the transaction sees. */
   async judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     const isKnown = this.last?.book.revision === row?.revision && performance.now() < (this.last?.until ?? 0);
-    // Read on the connection of the transaction: many transactions at once would wait for another connection for ever.
+    // Reads on the transaction's own connection: many concurrent transactions would wait forever for a second connection from the pool.
     const book = isKnown && this.last !== undefined ? this.last.book : await this.read(tx);
     if (book.doubt !== undefined) throw book.doubt;
     return judgedBy(book, kind, uses);
@@ -176,9 +177,10 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Compares policies with the audit log unless this process has compared these before. An upgrade has none to compare with until its rows are adopted.
+   * Compares policies with the audit log unless this process compared the same policies last. During an upgrade there is nothing to compare with until the
+   * rows are adopted.
    *
-   * @throws Problem `approval-policy.changed` if the log has newer ones
+   * @throws Problem `approval-policy.changed` if the log has newer policies
    */
   private async compared(
     db: EntityManager,
@@ -196,7 +198,7 @@ export class PolicyEvaluation {
         throw error;
       }
       stored = await this.stored(db);
-      // Read after the log: unless they changed at this moment, they are as new as the log.
+      // The policies are read again after the log. Unless they changed in between, they must be at least as new as the log.
       if (nameOf(stored) !== name) continue;
       if (stored.revision < logged.policySet || logged.policiesBehind(stored.policies).length > 0) throw rolledBack();
       this.confirmed = name;

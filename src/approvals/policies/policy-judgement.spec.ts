@@ -68,7 +68,7 @@ describe('a condition on a verified claim', () => {
       expect(applies({ conditions: [is('verified.ref', 'refs/heads/*')] }, run)).toBe(true);
       expect(applies({ conditions: [isNot('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
       expect(applies({ conditions: [is('verified.ref', 'refs/tags/*')] }, run)).toBe(false);
-      // The same value excepts nobody, whichever way the exception is written.
+      // An exception never holds for such a value, whether it is written with `in` or with `not-in`.
       expect(applies({ unless: [is('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
       expect(applies({ unless: [isNot('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
     },

@@ -66,8 +66,8 @@ function judgedException(condition: Condition, { facts }: KeyUseToApprove): Judg
 }
 
 /**
- * `whenUnknown`: whether the condition holds for a use that does not have the fact. A value that a pattern cannot judge is decided in the same way: the
- * policy applies.
+ * Judges a condition of a use. `whenUnknown` is the result for a use that does not have the fact. A value that a pattern cannot judge is decided in favor
+ * of the same result, so that the policy applies.
  */
 function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown: boolean): JudgedCondition {
   const given = Object.hasOwn(facts, fact) ? (facts[fact] ?? []) : [];

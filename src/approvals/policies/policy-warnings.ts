@@ -23,7 +23,7 @@ export interface PolicyWarning {
   readonly detail: string;
 }
 
-/** Facts that the requester of a subject chooses, in addition to metadata of signing requests and the records of hosts. */
+/** Facts that the requester chooses, by kind of subject. Metadata of signing requests and the records of hosts are checked separately. */
 const CHOICES: Readonly<Record<PolicySubject, readonly string[]>> = {
   'signing-request': ['algorithm', 'scheme'],
   'ssh-rotation': ['metadata.custody'],
@@ -39,10 +39,10 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
   ];
 }
 
-/** Facts that say whose claims an exception believes. */
+/** Facts that restrict whose claims an exception accepts. */
 const NAMES_ISSUER: readonly string[] = ['verified.iss', 'trust', 'caller'];
 
-/** An exception on claims alone is met by every issuer that the service trusts. */
+/** Warns about an exception on claims alone, because every trusted issuer can assert the claims. */
 function warningOfIssuers({ unless }: PolicyRules): PolicyWarning[] {
   const claim = unless.find(({ fact }) => fact.startsWith('verified.'));
   if (claim === undefined || unless.some(({ fact, op }) => op === 'in' && NAMES_ISSUER.includes(fact))) return [];
@@ -50,7 +50,7 @@ function warningOfIssuers({ unless }: PolicyRules): PolicyWarning[] {
   return [{ code: 'issuer-exception', fact: claim.fact, detail }];
 }
 
-/** Facts from the record of a host or key, which anyone who may change hosts can write. */
+/** Facts from the record of a host or key. Anyone who may change hosts can set them. */
 const ON_RECORD = /^metadata\.(?:environment|host|owner|label\..*)$/s;
 
 function warningOfCondition({ subject }: PolicyRules, condition: Condition): PolicyWarning | undefined {

@@ -51,14 +51,14 @@ export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[
   };
   return principals.map((principal) => {
     const facts = { ...common, 'metadata.principal': kind === 'host' ? hostNames(principal) : [principal] };
-    // A pattern stands for hosts that the condition may name.
+    // A pattern covers hosts that a condition may name, so such a condition must hold.
     return kind === 'host' && /[*?]/.test(principal)
       ? { key, facts, interchangeable: ['metadata.principal'] }
       : { key, facts };
   });
 }
 
-/** Names of hosts are compared without regard to case (RFC 4343). */
+/** Returns the principal as written and in lower case, because host names are case-insensitive (RFC 4343). */
 function hostNames(principal: string): readonly string[] {
   return [...new Set([principal, principal.toLowerCase()])];
 }

@@ -1,8 +1,10 @@
 import type { EntityManager } from 'typeorm';
 
 /**
- * The approval policies as an entry `rows.accepted` or `rows.adopted` names them: from then on they are those of the log. `policies`: id and revision of
- * each. `tables`: the tables whose rows were accepted; without policies among them nothing is named.
+ * acceptedPolicies returns the approval policies for the detail of an entry `rows.accepted` or `rows.adopted`, which makes them the policies of the log.
+ * `policies` has the id and the revision of each policy.
+ *
+ * @param tables the tables whose rows were accepted; the result is empty if no table of policies is among them
  */
 export async function acceptedPolicies(
   tx: Pick<EntityManager, 'query'>,

@@ -42,7 +42,7 @@ export interface ActingPerson {
   readonly at: number;
 }
 
-/** What was revoked for an SSH authority. */
+/** LoggedRevocation is a revocation of an SSH certificate or key, as the log has it. */
 export interface LoggedRevocation {
   readonly authorityId: string;
   readonly kind: string;
@@ -82,12 +82,12 @@ const EMPTY: RightsHistoryState = {
   sshRevocations: [],
 };
 
-/** A policy whose revision in the database is older than in the log. */
+/** PolicyBehind is a policy that is older in the database than in the log. */
 export interface PolicyBehind {
   readonly id: string;
-  /** 0: the policy is missing. */
+  /** Revision in the database; 0 if the policy is missing. */
   readonly revision: number;
-  /** 0: the policy was removed. */
+  /** Revision in the log; 0 if the policy was removed. */
   readonly logged: number;
 }
 
@@ -102,25 +102,28 @@ export class RightsHistory {
   /** API keys and OAuth clients that were revoked, with the time in milliseconds. */
   readonly revoked: Map<string, number>;
   readonly groups: Map<string, LoggedGroup>;
-  /** Providers, issuers, trusts, login rules and invitations that were removed, revoked or switched off, and keys that were disabled or destroyed, with the time. */
+  /**
+   * Identity providers, issuers, trusts, login rules and invitations that were removed, revoked or disabled, and signing keys that were disabled or
+   * destroyed or whose destruction is scheduled, with the time in milliseconds.
+   */
   readonly withdrawn: Map<string, number>;
   /** Signing keys whose destruction is scheduled. */
   readonly destructions: Set<string>;
-  /** Approval policies with their revision; 0: removed. */
+  /** Revision of each approval policy; 0 if the policy was removed. */
   readonly policies: Map<string, number>;
-  /** Revision of all policies together; 0 if the log does not have it. */
+  /** Revision of the policy set; 0 if the log does not have it. */
   policySet: number;
-  /** When all policies together became this, in milliseconds. */
+  /** When the policy set reached this revision, in milliseconds. */
   policySetAt: number;
   /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
   readonly refused: Map<string, number>;
-  /** Signing keys whose destruction began. */
+  /** Signing keys whose destruction has begun. */
   readonly destroyedKeys: Set<string>;
-  /** Revocations of SSH certificates and keys, by their content. */
+  /** Revocations of SSH certificates and keys, by `revocationName`. */
   readonly sshRevocations: Map<string, LoggedRevocation>;
   /**
-   * The newest entry about each person, group or policy. Somebody who writes to the database can have an old entry logged again, or keep one back and have it
-   * logged later: neither takes back what was logged since.
+   * Id of the newest entry about each person, group or policy. An attacker who writes to the database can have an old entry logged again, or hold an entry
+   * back and have it logged later. Neither may undo what was logged since.
    */
   private readonly last: Map<string, string>;
 
@@ -162,7 +165,7 @@ export class RightsHistory {
     };
   }
 
-  /** Applies the next entry of the log. Returns false if a newer entry about the same was applied before, or this one. */
+  /** Applies the next entry of the log. Returns false if this entry, or a newer entry about the same person, group or policy, was applied before. */
   apply(entry: LoggedChange): boolean {
     const rule = RULES[entry.action];
     if (rule === undefined) return true;
@@ -175,7 +178,7 @@ export class RightsHistory {
     return true;
   }
 
-  /** The policies that are older in the database than in the log. `now`: all policies of the database. */
+  /** Returns the policies that are older in the database than in the log. `now` has all policies of the database. */
   policiesBehind(now: readonly { readonly id: string; readonly revision: number }[]): PolicyBehind[] {
     const revisions = new Map(now.map(({ id, revision }) => [id, revision]));
     return [...this.policies].flatMap(([id, logged]) => {
@@ -185,7 +188,7 @@ export class RightsHistory {
     });
   }
 
-  /** Whether the person has a second factor. */
+  /** Reports whether the person has a second factor. */
   hasFactor(userId: string): boolean {
     return (this.people.get(userId)?.factors?.count ?? 0) > 0;
   }
@@ -222,7 +225,7 @@ export class RightsHistory {
   }
 }
 
-/** The text by which revocations are compared. */
+/** revocationName returns the text by which revocations are compared. */
 export function revocationName({ authorityId, kind, value }: LoggedRevocation): string {
   return JSON.stringify([authorityId, kind, value]);
 }
@@ -257,7 +260,7 @@ const countFactor =
 const withdraw: Rule = (history, { id, targetId }) => void history.withdrawn.set(targetId, timeOfId(id));
 const restore: Rule = (history, { targetId }) => void history.withdrawn.delete(targetId);
 const setProvider: Rule = (history, entry) => (entry.detail['enabled'] === false ? withdraw : restore)(history, entry);
-/** A key whose destruction began signs nothing any more, and cannot be restored. */
+/** A key whose destruction has begun never signs again and cannot be restored. */
 const destroyKey: Rule = (history, entry) => {
   withdraw(history, entry);
   history.destroyedKeys.add(entry.targetId);
@@ -279,7 +282,7 @@ const setPolicy =
     if (typeof policySet === 'number') setPolicySet(history, policySet, id);
   };
 
-/** An operator or the upgrade accepted the policies as they are in the database. */
+/** Replaces the policies with those that an operator or an upgrade accepted as they were in the database. */
 const acceptPolicies: Rule = (history, { id, detail: { policySet, policies } }) => {
   if (typeof policySet !== 'number') return;
   setPolicySet(history, policySet, id);
@@ -337,12 +340,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   'approval.decided': (history, { id, targetId, detail }) => {
     if (detail['to'] !== 'APPROVED') history.refused.set(targetId, timeOfId(id));
   },
-  // They change no right, but accept damage once.
+  // These actions change no rights. They are listed so that an entry accepts damage only once.
   'audit-log.accepted': () => undefined,
   'log.rolled-back': () => undefined,
 };
 
-/** Actions after which nothing else happens to the same: their entries count whenever they are logged. */
+/** Final actions: no later action reverses them for the same target, so their entries count whenever they are logged. */
 const FINAL: ReadonlySet<string> = new Set([
   'signing-key.destroying',
   'signing-key.destroyed',
@@ -354,7 +357,7 @@ const FINAL: ReadonlySet<string> = new Set([
   'approval-policy.removed',
 ]);
 
-/** Actions that change something of the person who acts. */
+/** Actions that change the person who acts, not the target. */
 const OF_ACTOR: ReadonlySet<string> = new Set(['second-factor.added', 'second-factor.removed']);
 
 /** The actions that change rights. */

@@ -18,12 +18,12 @@ const SNAPSHOT_LEAVES = 20_000;
 const MAX_SILENCE_MS = 30_000;
 /** A log that nobody has read yet takes minutes for each ten million leaves. */
 const READ_PATIENCE_MS = 8000;
-/** What was read within this time is not read again by `recent`. */
+/** `recent` does not read the log again within this time. */
 const RECENT_MS = 5000;
 const PROBE_PATIENCE_MS = 8000;
 const PROBE_EVERY_MS = 200;
 
-/** An operator accepted the log as it is in the database. */
+/** Actions by which an operator accepts the log as it is in the database. */
 const ACCEPTANCES: ReadonlySet<string> = new Set(['audit-log.accepted', 'log.rolled-back']);
 
 const LEDGER: Actor = { kind: 'system', id: 'rights-ledger', name: 'rights ledger' };
@@ -71,7 +71,7 @@ export class RightsLedger {
   private state: LedgerState | undefined;
   private reading: Promise<LedgerState> | undefined;
   private storedSize = 0;
-  /** The history of the last complete read; it stays while a later read is under way. */
+  /** The history of the last complete read, which remains available during a later read. */
   private seen: RightsHistory | undefined;
   private seenAt = 0;
   private trying: Promise<void> | undefined;
@@ -98,8 +98,10 @@ export class RightsLedger {
   }
 
   /**
-   * What the log says, with entries that are not signed yet, without waiting for newer ones when the newest is old. Problems: `audit-log.incomplete`,
-   * `audit-log.behind` while the log is read for the first time, and those of the HSM.
+   * Returns the rights according to the log, including entries that are not signed yet. Unlike `current`, it does not write and await an entry when the
+   * newest entry is old.
+   *
+   * @throws Problem `audit-log.incomplete`, `audit-log.behind` while the log is read for the first time, and those of the HSM
    */
   async latest(): Promise<RightsHistory> {
     const state = await this.readInTime();
@@ -120,8 +122,8 @@ export class RightsLedger {
   }
 
   /**
-   * What the log said at most 30 seconds ago, for facts that are final. If the log cannot be read, what this process read last; undefined if it has read nothing.
-   * After a failure the next five seconds do not wait for another attempt.
+   * Returns the rights as the log had them at most 30 seconds ago, for facts that are final. If the log cannot be read, returns what this process read last,
+   * or undefined if it has read nothing. For five seconds after a failure, calls do not wait for another attempt.
    */
   async recent(): Promise<RightsHistory | undefined> {
     if (Date.now() - Math.max(this.seenAt, this.triedAt) < RECENT_MS) return this.seen;
@@ -135,7 +137,10 @@ export class RightsLedger {
     return this.seen;
   }
 
-  /** What this process has read of the log already, which may be old; undefined before the first read, which this call starts. Does not wait for the HSM. */
+  /**
+   * Returns what this process has read of the log, which may be old, or undefined before the first read, which this call starts. Does not wait for the
+   * HSM.
+   */
   known(): RightsHistory | undefined {
     if (this.seen === undefined) this.upToDate().catch(() => undefined);
     return this.seen;
@@ -218,7 +223,7 @@ export class RightsLedger {
     }
   }
 
-  /** What this process has read, or the stored snapshot if that is far ahead. */
+  /** Returns what this process has read, or the stored snapshot if the process is far behind and the snapshot is ahead of it. */
   private async begun(): Promise<LedgerState | undefined> {
     const { state } = this;
     const size = state?.tree.size ?? 0;
@@ -247,7 +252,7 @@ export class RightsLedger {
     );
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
-    // A snapshot of an earlier version lacks what this version reads.
+    // A snapshot stored by an earlier version lacks parts that this version needs.
     const parts = [history.withdrawn, history.last, history.destroyedKeys, history.sshRevocations];
     if (!parts.every(Array.isArray)) return undefined;
     this.storedSize = size;

@@ -19,7 +19,7 @@ const LEAVES_PER_SLICE = 50;
 
 type WaitingRow = EntryRow & {
   readonly there: boolean;
-  /** The entry has a leaf already: somebody put it into the queue again. */
+  /** The entry already has a leaf: it was queued again in the database. */
   readonly repeated: boolean;
 };
 
@@ -29,7 +29,7 @@ interface Leaf {
   readonly hash: Buffer;
 }
 
-/** Entries that have no number yet, and a log whose newest checkpoint is not of its size. */
+/** Selects entries that are not numbered yet, and a log whose newest checkpoint does not have the size of the log. */
 export const WAITING_FOR_LOG = [
   { table: 'log_waiting', where: 'true', order: 'entry_id' },
   `SELECT FROM log_head h WHERE h.size <> coalesce((SELECT size FROM log_checkpoint ORDER BY size DESC LIMIT 1), 0)`,

@@ -73,7 +73,7 @@ const QUEUE = {
   firstPauseSeconds: 1,
   longestPauseSeconds: 60,
 };
-/** Streams that no process sends. */
+/** DUE_STREAM selects the streams that no process is sending. */
 export const DUE_STREAM = dueRowsOf(QUEUE);
 const OPERATOR = { kind: 'system', id: 'audit-stream', name: 'audit stream' } as const;
 

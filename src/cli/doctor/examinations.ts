@@ -286,7 +286,10 @@ async function examineJobs(app: INestApplicationContext): Promise<readonly Findi
     });
 }
 
-/** examineBackground reports each job that every process runs: the first process in which it fails, else the last success in any. Jobs of the cluster are in "jobs". */
+/**
+ * examineBackground reports each job that every process runs: the first process in which the job fails, or else the latest success in any process.
+ * The examination `jobs` reports jobs of the cluster.
+ */
 export function examineBackground(instances: readonly InstanceJobs[]): readonly Finding[] {
   const present = instances.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
   const all = present.flatMap(({ role, host, pid, jobs }) =>

@@ -4,7 +4,7 @@ import { mayDo, type Scope } from '../../access/scopes.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { type Finding, ok, warn } from './examinations.js';
 
-/** Settings that stay in effect after the person who made them leaves, by table, with the scope that making them requires. */
+/** Settings that stay in effect after the person who made them has left, by table, with the scope required to make them. */
 const THINGS: Readonly<Record<string, { readonly kind: string; readonly scope: Scope }>> = {
   identity_provider: { kind: 'identity provider', scope: 'settings:write' },
   webhook_endpoint: { kind: 'webhook', scope: 'webhooks:write' },

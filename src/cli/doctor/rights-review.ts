@@ -43,7 +43,7 @@ export async function reviewRights(app: INestApplicationContext): Promise<string
   return [...review.found, ...rows].slice(0, MAX_FOUND);
 }
 
-/** Entries that name the revision of all approval policies by which they were judged. */
+/** Actions whose entries name the revision of the policy set under which the request was judged. */
 const JUDGED: ReadonlySet<string> = new Set(['signing.accepted', 'signing.claimed']);
 
 /** RightsReview compares each entry with what the log said before it. */
@@ -51,9 +51,9 @@ export class RightsReview {
   readonly history = new RightsHistory();
   readonly found: string[] = [];
   private readonly order = new EntryOrder();
-  /** Requests that failed for good, with the time in milliseconds. */
+  /** Signing requests that failed permanently, with the time in milliseconds. */
   private readonly failed = new Map<string, number>();
-  /** The last signature under each revision of all policies. */
+  /** The last request that was judged under each revision of the policy set. */
   private readonly judged = new Map<number, { readonly at: number; readonly targetId: string }>();
   /** The group of each stage, by approval. */
   private readonly groups = new Map<string, readonly unknown[]>();
@@ -69,7 +69,7 @@ export class RightsReview {
     this.history.apply(entry);
   }
 
-  /** When the approval had ended that an entry counts on, or the request had failed that it begins again. */
+  /** Returns when the approval that an entry relies on had ended, or when the request that it resumes had failed; undefined if neither had. */
   private endOf(action: string, targetId: string, { to, approval }: Entry['detail']): number | undefined {
     if (action === 'signing.claimed' || action === 'signing.signed') return this.failed.get(targetId);
     if (action === 'signing.approved') return this.history.refused.get(String(approval));
@@ -77,7 +77,7 @@ export class RightsReview {
     return counts ? this.history.refused.get(targetId) : undefined;
   }
 
-  /** A change of policies that was kept from the log for a while: what was judged meanwhile precedes it. */
+  /** Detects a policy change that was held back from the log for a while: requests judged after the change precede it in the log. */
   private compareEarlier({ id, action, targetId, detail: { policySet } }: Entry): void {
     if (typeof policySet !== 'number') return;
     const at = timeOfId(id);
@@ -118,7 +118,7 @@ export class RightsReview {
     return this.history.objectionTo(person, TOLERANCE_MS);
   }
 
-  /** What the log has to confirm about a person who votes or signs in. */
+  /** Returns the facts that the log must confirm about a person who votes or signs in. */
   private factsOf(action: string, targetId: string, { session, stage, way, methods }: Entry['detail']) {
     const isVote = action === 'approval.approved' || action === 'approval.rejected';
     const isSignIn = action === 'auth.signed-in' && way === 'password';
@@ -169,7 +169,7 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
   ];
 }
 
-/** Rows that are in use although the log has them as removed, revoked, switched off, disabled or destroyed. */
+/** Returns a finding for each row that is in use although the log has it as removed, revoked, disabled or destroyed. */
 async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Promise<string[]> {
   const rows: { kind: string; id: string }[] = await db.query(
     `SELECT 'identity provider' AS kind, id::text FROM identity_provider WHERE id = ANY($1::uuid[]) AND enabled

@@ -34,8 +34,8 @@ export class OutputFile {
   }
 
   /**
-   * Like `reserve`, for a path that the caller did not name: `given` if it did, else `derived`, which must not be a symbolic link. Whoever built the files that are
-   * signed could have left one that leads elsewhere.
+   * Reserves `given`, or `derived` if the caller named no path. A derived path must not be a symbolic link, because the author of the files being signed
+   * could have planted a link that leads elsewhere.
    */
   static async reserveBeside(given: string | undefined, derived: string): Promise<OutputFile> {
     const status = given === undefined ? await lstat(derived).catch(() => undefined) : undefined;

@@ -40,8 +40,8 @@ export async function isCertified(key: string, now = new Date()): Promise<boolea
 }
 
 /**
- * orderHostCertificate requests a certificate for the key of this host: from the named authority, renewable with the key alone for a year, or by a
- * login rule.
+ * orderHostCertificate requests a certificate for the key of this host. A certificate of a named authority can be renewed with the key alone for a
+ * year. Without an authority, a login rule gives the certificate.
  *
  * @throws ClientError when it is refused
  */

@@ -62,7 +62,7 @@ export class OperationsService {
   }
 }
 
-/** The jobs of this process in the form of jobs of the cluster. */
+/** Converts the jobs of this process to the form of cluster jobs. Omits jobs that have not run yet. */
 function jobsOfProcess(states: readonly BackgroundState[]): JobState[] {
   return states.flatMap(({ name, scope, lastSuccessAt: at, lastError }) => {
     if (scope === 'cluster' || (at === null && lastError === null)) return [];
