@@ -21,7 +21,7 @@ import { FencedOff, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
 
-/** Outcome of a target that is refused: before, or after its host was changed. */
+/** Outcome of a refused target: FAILED_PRECHECK before its host was changed, BLOCKED after. */
 type Refusal = 'FAILED_PRECHECK' | 'BLOCKED';
 
 /** Decides before a host is changed whether the rotation is what was ordered, and what was approved. */
@@ -55,7 +55,7 @@ export class RotationClearance {
     if (waits) throw new FencedOff();
   }
 
-  /** A host is changed only while whoever ordered the rotation may order one: a disabled person, or a revoked key, changes nothing any more. */
+  /** Asserts that the requester and the owner may still order rotations: no host is changed for a disabled person or a revoked key. */
   private async assertRights({ requestedBy: { kind, id, name }, ownerId }: Rotation): Promise<void> {
     const givers = kind === 'user' || kind === 'api-key' || kind === 'oauth-client' ? [id, ownerId] : [ownerId];
     for (const giver of givers.filter(isId)) {
@@ -67,8 +67,9 @@ export class RotationClearance {
   }
 
   /**
-   * Asserts before a host is changed further, or back, that the rotation was ordered, approved if it needed that, and has come as far as the row says, with the
-   * plan of its precheck. A row can be inserted in any state. Throws StepFailure.
+   * Asserts, before a host is changed further or rolled back, that the rotation was ordered, that it was approved if it needed approval, and that the
+   * target reached the state in its row with the plan of its precheck. The row alone proves nothing, since it can be inserted in any state. Throws
+   * StepFailure.
    */
   async assertContinues(rotation: Rotation, target: RotationTarget): Promise<void> {
     if (await this.wasDemanded(rotation, 'BLOCKED')) {
@@ -83,9 +84,9 @@ export class RotationClearance {
     const own = entries.filter(({ detail }) => detail['hostId'] === hostId && detail['account'] === account);
     const planned = own.findLast(({ action, outcome }) => action === 'ssh-rotation.precheck' && outcome === 'done');
     const logged = planned?.detail['planSha256'];
-    // The version before logged no hash of the plan.
+    // The previous version logged no hash of the plan.
     const isPlanned = planned !== undefined && (logged === undefined || logged === planSha256(plan));
-    // The release of a wave is an entry of the rotation, and none of its targets.
+    // The release of a wave is logged for the rotation and not for its targets.
     const reached = state === 'RELEASED' ? 'PERMANENT' : state;
     if (isPlanned && own.some(({ detail }) => detail['to'] === reached)) return;
     const detail = `The audit log does not have that ${account} came to ${state}: it was changed in the database.`;
@@ -195,7 +196,7 @@ export async function usesOfTargets(
   return usesOfRotation(tx, { key, custody, accounts: targets, callers: [requestedBy.id, ownerId] });
 }
 
-/** What the log has of the plan of a target, base64. */
+/** planSha256 returns the hash by which the audit log records the plan of a target, base64. */
 export function planSha256(plan: TargetPlan | null): string {
   return createHash('sha256').update(canonicalJson(plan)).digest('base64');
 }
