@@ -16,8 +16,9 @@ const CACHE_MS = 5000;
 const MAX_NAMED = 5;
 
 /**
- * CatalogueCheck finds database objects that change the meaning of statements and that no migration created: triggers, rules, views in place of tables, functions, operators,
- * row-level security. With such objects the owner of the database can hide rows from single statements, or change what the service writes.
+ * CatalogueCheck finds database objects that no migration created and that change the meaning of statements: triggers, rules, views that replace
+ * tables, functions, operators and row-level security. With such objects, the database owner can hide rows from individual statements or alter
+ * what the service writes.
  */
 @Injectable()
 export class CatalogueCheck {

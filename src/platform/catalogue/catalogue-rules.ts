@@ -32,9 +32,10 @@ const IS_OF_EXTENSION = (oid: string) =>
      AND EXISTS (SELECT FROM pg_catalog.pg_proc x JOIN pg_catalog.pg_language l ON l.oid = x.prolang WHERE x.oid = ${oid} AND l.lanname = 'c')`;
 
 /**
- * SQL that lists what can change the meaning of statements: functions and operators in the schemas of the search path, casts by them or between types of PostgreSQL, and everything but plain
- * columns, indexes and constraints about relations with the names that the service uses, which are the parameter. Names are qualified, so that none of
- * them is looked up where somebody may have put another.
+ * READ_CATALOGUE is the query that lists objects that can change the meaning of statements: functions and operators in the schemas of the search
+ * path, and casts that use user-defined functions or convert between built-in types. For the relations of the service, whose names are the
+ * parameter, it lists everything except plain columns, indexes and constraints. All names in the query are qualified, so that none resolves to an
+ * object that an attacker placed in the search path.
  */
 export const READ_CATALOGUE = `
   WITH path AS (${PATH}),

@@ -132,7 +132,7 @@ export class Config extends SettingReader {
   /** Paths without leading and trailing slash. */
   readonly transitMounts = this.mounts('SVC_TRANSIT_MOUNTS');
   readonly dnsServers = this.places('SVC_DNS_SERVERS', true);
-  /** Factor by which the clock of background jobs runs faster. */
+  /** Factor by which the clock of background jobs is sped up, for tests; 1 in the profile `prod`. */
   readonly clockSpeed = this.whole('SVC_CLOCK_SPEED', 1, 20);
   readonly allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
 

@@ -108,7 +108,7 @@ export function causeOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown';
 }
 
-/** isDatabaseError returns whether an error came from PostgreSQL or from the connection to it. */
+/** isDatabaseError reports whether an error came from PostgreSQL or from the connection to PostgreSQL. */
 export function isDatabaseError(error: unknown): boolean {
   return sqlState(error) !== undefined || isDatabaseTrouble(error);
 }

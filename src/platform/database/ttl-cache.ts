@@ -1,6 +1,6 @@
 /** Age of a cached value at most: half of the time in which a revocation is promised to be seen. */
 const BELIEVED_MS = 2500;
-/** After a key was forgotten, its reads are not remembered for this long: the change that made it outdated may not be committed yet. */
+/** Time for which reads of a key are not cached after `forget`: the transaction that changes the row may not have committed yet. */
 const UNSETTLED_MS = 10_000;
 const MAX_ENTRIES = 10_000;
 
@@ -15,7 +15,7 @@ interface Memory<Row> {
  */
 export class TtlCache<Row> {
   private readonly memories = new Map<string, Memory<Row>>();
-  /** Until when reads of a key are not remembered. */
+  /** Keys whose reads are not cached, each with the time at which caching resumes. */
   private readonly unsettled = new Map<string, number>();
 
   constructor(private readonly read: (key: string) => Promise<Row | null>) {}
@@ -44,7 +44,7 @@ export class TtlCache<Row> {
     this.memories.delete(key);
   }
 
-  /** Drops a key, in or after the transaction that changes it. A read that began before the commit is not remembered either. */
+  /** Invalidates a key, in or after the transaction that changes its row. A read that began before the commit is not cached either. */
   forget(key: string): void {
     const now = performance.now();
     this.memories.delete(key);

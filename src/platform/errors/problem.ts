@@ -71,7 +71,7 @@ export class Problem extends Error {
   }
 }
 
-/** NAMES has the names of resources whose name is not that of their code, such as `api-key`. */
+/** NAMES holds the display names of resources whose name cannot be derived from their code, such as `api-key`. */
 const NAMES: Readonly<Record<string, string>> = {
   'api-key': 'API key',
   'oauth-client': 'OAuth client',
@@ -86,7 +86,7 @@ const NAMES: Readonly<Record<string, string>> = {
   webhook: 'Webhook endpoint',
 };
 
-/** missing returns the 404 of a resource that does not exist, or that the caller may not see. Its code is `<resource>.missing`. */
+/** missing returns the 404 Problem for a resource that does not exist or that the caller may not see. The code is `<resource>.missing`. */
 export function missing(resource: string): Problem {
   const name = NAMES[resource] ?? `${resource[0]?.toUpperCase()}${resource.slice(1).replaceAll('-', ' ')}`;
   return new Problem('missing', `${resource}.missing`, `${name} not found.`);

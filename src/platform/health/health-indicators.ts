@@ -6,7 +6,7 @@ export interface Indication {
   readonly status: 'UP' | 'DOWN' | 'UNKNOWN';
   /** One line for the operator; no secret. */
   readonly detail: string;
-  /** Further facts, for the details of the component in `GET /actuator/health`. */
+  /** Additional facts for the details of the component in `GET /actuator/health`. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 

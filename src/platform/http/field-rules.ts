@@ -35,7 +35,7 @@ export function IsDay(): PropertyDecorator {
   });
 }
 
-/** A name that cannot be taken for another one: see nameFault. */
+/** IsPlainName validates that a name cannot be mistaken for another name; see nameFault. */
 export function IsPlainName(options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(
     {

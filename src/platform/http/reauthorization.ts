@@ -4,7 +4,7 @@ import { from, map, mergeMap, type Observable, of } from 'rxjs';
 
 /** A result that comes so long after the caller was authorized is answered only if they would be authorized again. */
 const WAITED_MS = 2000;
-/** Milliseconds between two checks of a reader that may take nothing. */
+/** Interval between two authorization checks of a client that may have stopped reading. */
 const WATCH_MS = 5000;
 
 export interface AuthorizedRequest extends FastifyRequest {
@@ -38,10 +38,10 @@ export function isStillAuthorized({ reauthorize: readmit }: AuthorizedRequest): 
 }
 
 /**
- * watchRight calls `lost` when the caller of a long answer would not be authorized any more. A reader that takes nothing does not reach the next part, at
- * which whileAuthorized would notice, and would hold what the answer holds.
+ * watchRight calls `lost` when the caller of a long response is no longer authorized. A client that stops reading never reaches the next part, where
+ * whileAuthorized would notice, and would hold the resources of the response.
  *
- * @returns ends the watch
+ * @returns a function that stops the watch
  */
 export function watchRight(request: AuthorizedRequest, lost: () => void, every = WATCH_MS): () => void {
   const timer = setInterval(() => void isStillAuthorized(request).then((is) => (is ? undefined : lost())), every);

@@ -16,7 +16,7 @@ import { PRODUCT_BUILD, epochFault, NEWEST_MIGRATION, unappliedFault } from './p
 const BEAT_EVERY_MS = 2000;
 /** A database that could not be written to is tried more often, so that its return is noticed at once. */
 const RETRY_EVERY_MS = 500;
-/** The state of the jobs is larger than the rest of the row, and less urgent. */
+/** Interval at which the state of the jobs is written. The state is larger than the rest of the row and less urgent. */
 const JOBS_EVERY_MS = 10_000;
 /** A commit that is older than this proves nothing. */
 const MAX_AGE_MS = 5000;
@@ -44,7 +44,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   private lookedAt = -Infinity;
   private databaseTime = 0;
   private jobsWrittenAt = -Infinity;
-  /** Names of the jobs that failed at the last beat. */
+  /** Names of the jobs that were failing at the last beat. */
   private failing = '';
   private outOfService: (reason: string) => void = () => undefined;
 
@@ -162,7 +162,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     }
   }
 
-  /** One transaction: an idle installation commits little else. */
+  /** Uses one transaction, since an idle installation commits little else. */
   private async beatOn(on: EntityManager): Promise<string | undefined> {
     let began = 0;
     const jobs = this.jobsToWrite();
@@ -185,7 +185,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  /** The state of the background jobs, if it is time to write it: every ten seconds, and when a job begins or ceases to fail. */
+  /** Returns the state of the background jobs if it is due to be written: every ten seconds, and when a job starts or stops failing. */
   private jobsToWrite(): readonly BackgroundState[] | undefined {
     const states = this.jobs.states();
     const failing = states

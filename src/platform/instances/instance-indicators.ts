@@ -48,7 +48,7 @@ export function workersAmong(seen: readonly Seen[]): Indication {
   };
 }
 
-/** DOWN when background jobs of a process fail repeatedly; the detail names them with their last error. */
+/** backgroundAmong returns DOWN when background jobs of a process fail repeatedly. The detail names each job with its last error. */
 export function backgroundAmong(instances: readonly InstanceJobs[]): Indication {
   const present = instances.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
   const failing = present.flatMap((one) =>

@@ -37,14 +37,14 @@ export class ServiceInstance {
   @Column('int')
   clockOffsetMs: number;
 
-  /** State of the background jobs, written less often than the rest; null for the previous version. */
+  /** State of the background jobs, written less often than the rest of the row; null in rows of the previous version. */
   @Column('jsonb', { nullable: true })
   background: BackgroundState[] | null;
 }
 
 export type InstanceRow = Omit<ServiceInstance, 'background'>;
 
-/** The background jobs of a process. */
+/** InstanceJobs holds the state of the background jobs of one process. */
 export interface InstanceJobs extends Pick<ServiceInstance, 'role' | 'host' | 'pid'> {
   readonly agoMs: number;
   readonly jobs: readonly BackgroundState[];
@@ -107,9 +107,9 @@ export class InstanceRepository {
   }
 
   /**
-   * Writes that the process is alive now, and returns all processes, itself first.
+   * Records that the process is alive, and returns all processes, this process first.
    *
-   * @param jobs state of its background jobs; undefined leaves what was written before
+   * @param jobs state of the background jobs; undefined keeps the stored state
    */
   async write(
     on: EntityManager,
@@ -147,7 +147,7 @@ export class InstanceRepository {
     )) as InstanceRow[];
   }
 
-  /** The background jobs of the processes that were seen within the last day. */
+  /** Returns the background jobs of the processes that were seen within the last day. */
   async jobs(): Promise<InstanceJobs[]> {
     return (await this.db.query(
       `SELECT role, host, pid, coalesce(background, '[]') AS jobs, extract(epoch FROM clock_timestamp() - seen_at)::float8 * 1000 AS "agoMs"

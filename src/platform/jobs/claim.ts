@@ -32,7 +32,7 @@ export function dueRows({ table, join, columns = 't.id', where, order, limit, lo
   return `SELECT ${columns} FROM ${fromOf({ table, join })} WHERE ${where} ORDER BY ${order} LIMIT ${Math.trunc(limit)} FOR UPDATE OF ${locks} SKIP LOCKED`;
 }
 
-/** Returns the FROM clause of a table, called `t`, and its joins. */
+/** fromOf returns the FROM clause of a table, aliased `t`, with its joins. */
 export function fromOf({ table, join }: Pick<DueRows, 'table' | 'join'>): string {
   return join === undefined ? `${table} t` : `${table} t ${join}`;
 }

@@ -7,7 +7,7 @@ export interface ClaimedWork<Work> {
   /** Claims at most `capacity` of what is due; nothing when nothing is. */
   claim(capacity: number): Promise<readonly Work[]>;
   run(work: Work): Promise<void>;
-  /** Gets the error that ended this work. The row stays, and is claimed again. */
+  /** Handles the error of failed work. The row remains and is claimed again. */
   failed(error: unknown, work: Work): void;
 }
 
@@ -24,7 +24,7 @@ export class WorkPool<Work> {
     return this.filling.isStopping;
   }
 
-  /** Starts what is due, as far as there is capacity. Rejects when nothing can be claimed. */
+  /** Claims and starts due work up to the capacity. Rejects if claiming fails. */
   async fill(): Promise<void> {
     this.claimFault = undefined;
     await this.filling.run(() => this.take());
@@ -55,7 +55,7 @@ export class WorkPool<Work> {
       .catch((error: unknown) => this.kind.failed(error, work))
       .finally(() => {
         this.running.delete(run);
-        // The background job that fills the pool reports a failure.
+        // Errors are ignored here: the background job that fills the pool reports them.
         this.fill().catch(() => undefined);
       });
     this.running.add(run);

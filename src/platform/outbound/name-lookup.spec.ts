@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addressesIn, nameLookup, type NameLookup } from './name-lookup.js';
 
-/** A name server that answers nothing. */
+/** A name server that never responds. */
 let silent: Socket;
 let lookup: NameLookup;
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 
-/** Answers every address of a name, as `dns.lookup` with `all` does. */
+/** NameLookup returns every address of a name, like `dns.lookup` with `all`. */
 export type NameLookup = (
   name: string,
   options: { all: true },
@@ -11,9 +11,9 @@ export type NameLookup = (
 ) => void;
 
 export interface NameLookupOptions {
-  /** Addresses of name servers; those of the system if absent. */
+  /** Addresses of name servers; the name servers of the system if absent. */
   readonly servers?: readonly string[];
-  /** Time for one name, in milliseconds. */
+  /** Timeout for one name, in milliseconds. */
   readonly timeoutMs?: number;
 }
 
@@ -22,9 +22,10 @@ const HOSTS_FILE = '/etc/hosts';
 const systemAddresses = promisify(lookup);
 
 /**
- * nameLookup returns a look-up whose slow names delay no others. `dns.lookup` (getaddrinfo) occupies one of a few threads of the process until the name
- * servers answer, so a few names with silent servers would stop every call by name. Names are looked up in the hosts file and by DNS queries, which use no
- * thread. Names that only the system resolves (search domains, other sources of names) are looked up by getaddrinfo, one at a time.
+ * nameLookup returns a lookup in which slow names do not delay other names. `dns.lookup` (getaddrinfo) occupies one of the few threads of the process
+ * until the name servers respond, so a few names with unresponsive servers would block every call by name. The lookup therefore reads the hosts file
+ * and sends DNS queries, which need no thread. Names that only the system resolves (search domains, other name sources) are resolved by getaddrinfo,
+ * one at a time.
  */
 export function nameLookup(options: NameLookupOptions = {}): NameLookup {
   let lastBySystem: Promise<unknown> = Promise.resolve();
@@ -56,7 +57,7 @@ async function addressesOf(
 
 /** Queries the A and AAAA records of a name. */
 async function queried(name: string, servers: readonly string[] | undefined, timeoutMs: number) {
-  // A resolver for this name alone: `cancel` ends all queries of a resolver.
+  // Each name has its own resolver, since `cancel` cancels all queries of a resolver.
   const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
   if (servers !== undefined) resolver.setServers(servers);
   let isSilent = false;

@@ -143,7 +143,7 @@ export class OutboundClient {
       isAnswered = true;
       void readAnswer(response).then(resolve, reject);
     });
-    // Node reports no error when a target answers 101, or closes the connection.
+    // Node.js emits no error when a target answers 101 or closes the connection.
     request.once('upgrade', () => reject(new Error('the target answers 101 Switching Protocols')));
     request.once('close', () => {
       if (!isAnswered) reject(new Error('the target closed the connection without an answer'));

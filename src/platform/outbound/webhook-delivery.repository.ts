@@ -29,7 +29,7 @@ const DUE_OF_ENDPOINT = dueRows({
   limit: MAX_PER_ENDPOINT,
 });
 
-/** Selects the endpoints that a delivery is due for. */
+/** DUE_DELIVERY selects the enabled endpoints that have a due delivery. */
 export const DUE_DELIVERY = `SELECT FROM webhook_endpoint e CROSS JOIN LATERAL (${DUE_OF_ENDPOINT.replace(/FOR UPDATE.*/, '')}) waiting
   WHERE e.enabled`;
 

@@ -123,7 +123,7 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
   }
 }
 
-/** Whether this process reads from standbys. */
+/** Reports whether this process reads from standbys. */
 function isReading({ readDatabase, answers }: Config): boolean {
   return readDatabase !== undefined && answers;
 }

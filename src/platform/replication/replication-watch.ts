@@ -41,7 +41,7 @@ export class ReplicationWatch implements OnApplicationBootstrap {
   @Background({ name: 'replication-watch', scope: 'process', every: LOOK_EVERY_MS })
   async look(): Promise<void> {
     this.looks += 1;
-    // Without a standby and without a demand for one, a look now and then finds the first standby.
+    // If no standby exists and none is required, an occasional check is enough to find the first standby.
     if (this.last !== undefined && this.isExpected(this.last) && this.looks % LOOKS_PER_IDLE_LOOK !== 0) return;
     this.last = await readReplication((text) => this.db.query(text));
     const fault = asynchronousFault(this.last);

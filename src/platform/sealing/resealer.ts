@@ -86,13 +86,13 @@ export class ResealerJobs {
     private readonly health: RowSealHealth,
   ) {}
 
-  /** Every process does so after its start, since its secret may be a new one; one process at a time. */
+  /** Runs in every process after its start, since the process may have a new secret, but in one process at a time. */
   @Background({ name: 'reseal', scope: 'process', every: 10 * MINUTE_MS, first: 10_000 })
   async reseal(isStopping: () => boolean): Promise<void> {
     await this.leases.alone('reseal', () => this.resealer.run(isStopping));
   }
 
-  /** Verifies every sealed row. */
+  /** Verifies every sealed row and reports forged rows to health. */
   @Background({ name: 'row-seals', scope: 'cluster', every: 10 * MINUTE_MS, first: 10_000, drain: false })
   async verifyRows(): Promise<void> {
     this.health.set(await this.rows.forged());

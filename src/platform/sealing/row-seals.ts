@@ -82,7 +82,7 @@ export class RowSeals {
     try {
       return this.isSeal(row.seal, this.rowText(entity).textOf(row));
     } catch (error) {
-      // PostgreSQL stores times that are none here, such as infinity or a year before 1.
+      // PostgreSQL stores times that the service does not support, such as infinity or a year before 1.
       if (error instanceof RangeError) return false;
       throw error;
     }

@@ -74,7 +74,7 @@ function valueIn(row: object, { propertyName }: ColumnOf): unknown {
 /** The value of a column as JSON; undefined for null. */
 function encoded({ type }: ColumnOf, value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
-  // `infinity` and the years before Christ are no times that the service writes: such a row does not match its seal, and stops no walk.
+  // The service never writes `infinity` or a year BC. A row with such a time does not match its seal, but must not abort a walk over all rows.
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no time' : value.toISOString();
   if (typeof value === 'number' && !Number.isFinite(value)) return 'no time';
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');

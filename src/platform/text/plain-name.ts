@@ -1,22 +1,26 @@
-/** Characters that are not visible, or are drawn as nothing: controls, format characters, fillers, U+2800 and U+FFFC. */
+/** Characters that are invisible or rendered as nothing: controls, format characters, fillers, U+2800 and U+FFFC; also the replacement character U+FFFD. */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800\ufffc\ufffd]/u;
-/** Blanks at an end, two in a row, and all but the plain one look like another name. */
+/** Blanks that make a name look like another name: leading, trailing or repeated blanks, and any blank other than the plain space. */
 const ODD_BLANKS = /^\s|\s$|\s\s|[^\S ]/u;
 const WORD = /[\p{L}\p{M}\p{Nd}]+/gu;
 const LATIN = /\p{Script=Latin}/u;
-/** What stands beside Latin letters in one word (Unicode Technical Standard 39, "highly restrictive"): East Asian scripts, marks and ASCII digits. */
+/**
+ * Characters that must not occur in a word with Latin letters (Unicode Technical Standard 39, "highly restrictive"). East Asian scripts, marks and
+ * ASCII digits may.
+ */
 const NOT_BESIDE_LATIN =
   /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\p{Script=Hangul}]|(?![0-9])\p{Nd}/u;
-/** Scripts with many letters that look like letters of another one. */
+/** Scripts with many letters that look like letters of another script. */
 const ALIKE = [/\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u, /\p{Script=Cherokee}/u];
-/** Marks over marks, strokes through letters, a dot on a letter that has one, and phonetic letters that look like plain ones. */
+/** Stacked marks, strokes through letters, a dot above a letter that already has a dot, and phonetic letters that look like plain letters. */
 const ODD_LETTERS = /\p{M}\p{M}|[\u0334-\u0338\u20d0-\u20f0]|\p{Soft_Dotted}\u0307|[\u0250-\u02af\u1d00-\u1dbf]/u;
-/** Letters of Cyrillic and Greek that look like Latin ones. */
+/** Words that consist only of digits and of Cyrillic or Greek letters that look like Latin letters. */
 const LATIN_LOOK = /^[аеорсухіјѕһԁԛԝӏкАВЕКМНОРСТУХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνιυ0-9]+$/u;
 
 /**
- * nameFault returns why a name can be taken for another one, as the end of a sentence that begins with the name; undefined if it cannot. It is the one rule
- * for names that people choose and others read: of keys, sources, sensors, hosts, groups, policies and accounts. Case counts: "Web" and "web" are two names.
+ * nameFault returns why a name can be mistaken for another name, as the end of a sentence that begins with the name; undefined if it cannot. This is
+ * the only rule for names that one person chooses and other people read: names of keys, sources, sensors, hosts, groups, policies and accounts. Case
+ * is significant: "Web" and "web" are two names.
  */
 export function nameFault(text: string): string | undefined {
   const name = text.normalize('NFC');

@@ -49,18 +49,18 @@ export function withoutControls(text: string): string {
   return text.replaceAll(CONTROLS, ' ').toWellFormed();
 }
 
-/** Characters by which a text moves the cursor, changes colours, or turns the direction of writing around in a terminal; tab and line feed are none. */
+/** Characters that move the cursor, change colours or reverse the text direction in a terminal. Tab and line feed are excluded. */
 const TERMINAL_CONTROLS = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** forTerminal returns a text with an escape such as \u001b for each character that would control a terminal. JSON stays the same JSON. */
+/** forTerminal replaces each character that would control a terminal with an escape such as \u001b. JSON text keeps its meaning. */
 export function forTerminal(text: string): string {
   return text.replaceAll(TERMINAL_CONTROLS, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**
- * nameInTitle returns a name that a caller chose, as it stands in the title of an approval: on one line, without invisible characters, with one space
- * for many, so that nothing is pushed out of sight, and with a space in URLs, so that mail programs make no link of them. It has at most `max`
- * UTF-16 code units.
+ * nameInTitle returns a caller-chosen name for the title of an approval, on one line of at most `max` UTF-16 code units. Invisible characters and
+ * whitespace are collapsed into single spaces, so that nothing is pushed out of sight. URLs are broken by a space, so that mail programs do not turn
+ * them into links.
  */
 export function nameInTitle(name: string, max: number): string {
   const plain = name

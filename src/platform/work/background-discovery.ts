@@ -3,7 +3,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { type BackgroundWork, backgroundOf } from './background.js';
 import { BackgroundJobs } from './background-jobs.js';
 
-/** BackgroundDiscovery registers the methods of all providers that are decorated with `@Background`. */
+/** BackgroundDiscovery registers every provider method that is decorated with `@Background`. */
 @Injectable()
 export class BackgroundDiscovery implements OnModuleInit {
   private readonly scanner = new MetadataScanner();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { BackgroundOptions } from './background.js';
 import { BackgroundJob, isFailing } from './background-job.js';
 
-/** A job with a clock that the test sets, and with work that ends when the test ends it. */
+/** Creates a job whose clock the test sets and whose work ends when the test calls an entry of `ends`. */
 function jobOf(options: Partial<BackgroundOptions> = {}) {
   const clock = { now: 0, isStopping: false };
   const ends: ((error?: Error, more?: boolean) => void)[] = [];

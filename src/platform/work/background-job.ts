@@ -5,23 +5,23 @@ import { backOff } from '../jobs/claim.js';
 import { oneLine } from '../text/truncate.js';
 import type { BackgroundOptions, BackgroundWork } from './background.js';
 
-/** Resolution of the clock in milliseconds: how late a job may begin. */
+/** TICK_MS is the resolution of the clock that starts jobs, in milliseconds. A job may start late by this time. */
 export const TICK_MS = 250;
-/** Longest time until a job that failed runs again. It is short, so that work resumes soon after an outage. */
+/** Maximum delay before a failed job is retried. It is short, so that work resumes soon after an outage. */
 const MAX_RETRY_MS = 5000;
 const MAX_CLUSTER_RETRY_MS = 60_000;
 const FIRST_RETRY_MS = 500;
-/** What one process does for all of them is not for the first moments of a process. */
+/** Maximum default delay before a new process runs a cluster job, since cluster jobs must not run during its startup. */
 const MAX_FIRST_CLUSTER_MS = 60_000;
 const DEFAULT_EVERY_MS = 900_000;
 const MAX_ERROR_CHARACTERS = 300;
 
-/** BackgroundState is what a process knows about one of its jobs. Times are ISO 8601 (UTC), durations milliseconds. */
+/** BackgroundState is the state of one job of a process. Times are ISO 8601 (UTC); durations are in milliseconds. */
 export interface BackgroundState {
   readonly name: string;
   readonly scope: BackgroundOptions['scope'];
   readonly isRunning: boolean;
-  /** Last run, or look that found nothing due, without an error; null before the first. */
+  /** Time of the last run without an error, or of the last check that found nothing due; null before the first. */
   readonly lastSuccessAt: string | null;
   readonly lastFailureAt: string | null;
   /** Error of the last run; null if it succeeded. */
@@ -32,15 +32,15 @@ export interface BackgroundState {
   readonly consecutiveFailures: number;
 }
 
-/** A job that failed once has succeeded at its retry more often than not. */
+/** Consecutive failures before health reports a job. A job that fails once usually succeeds at its retry. */
 const FAILURES_TO_REPORT = 3;
 
-/** isFailing returns whether health reports the job: its last three runs failed. */
+/** isFailing reports whether the last three runs of the job failed. Health reports failing jobs. */
 export function isFailing({ consecutiveFailures }: BackgroundState): boolean {
   return consecutiveFailures >= FAILURES_TO_REPORT;
 }
 
-/** Executes one run. False: another process had the lease, so nothing was done. */
+/** Execution executes one run. It resolves to false if nothing was done because another process holds the lease or has just run the job. */
 export type Execution = (work: () => Promise<void>) => Promise<boolean>;
 
 interface JobHooks {
@@ -51,7 +51,7 @@ interface JobHooks {
   readonly ran: (outcome: 'succeeded' | 'failed', seconds: number) => void;
 }
 
-/** BackgroundJob runs one job, never twice at once, and keeps its state. */
+/** BackgroundJob runs one job, never concurrently with itself, and tracks its state. */
 export class BackgroundJob {
   readonly every: number;
   private readonly logger = new Logger('Background');
@@ -80,34 +80,34 @@ export class BackgroundJob {
     this.notBefore = isCluster ? hooks.now() + (options.first ?? Math.min(this.every, MAX_FIRST_CLUSTER_MS)) : 0;
   }
 
-  /** Whether the time of the next run has come. */
+  /** Reports whether the job is idle and the time of its next run has come. */
   get isTimely(): boolean {
     return this.running === undefined && this.hooks.now() >= this.next - TICK_MS / 2;
   }
 
-  /** Whether a row that is due may start the job: it is idle, and no failure holds it back. */
+  /** Reports whether a due row may start the job: the job is idle, and neither startup nor a failure delays it. */
   get isReady(): boolean {
     if (this.running !== undefined || this.hooks.now() < this.notBefore) return false;
     return this.state.consecutiveFailures === 0 || this.isTimely;
   }
 
-  /** Starts a run, or another one after the run under way. Never rejects. */
+  /** Starts a run, or another run after the current run. Never rejects. */
   run(): Promise<void> {
     this.again = true;
     this.running ??= this.runAll().finally(() => {
       this.running = undefined;
-      // A wake-up that came after the last round.
+      // A wake-up arrived after the last iteration.
       if (this.again && !this.hooks.isStopping()) void this.run();
     });
     return this.running;
   }
 
-  /** Resolves when no run is under way. */
+  /** Resolves when no run is in progress. */
   async idle(): Promise<void> {
     await this.running;
   }
 
-  /** Records a look that found nothing due: after a failure, another process has done the work. */
+  /** Records a check that found nothing due. After a failure, this means that another process has done the work. */
   foundNothing(): void {
     Object.assign(this.state, { lastSuccessAt: new Date(), lastError: null, consecutiveFailures: 0 });
   }
@@ -134,7 +134,7 @@ export class BackgroundJob {
     }
   }
 
-  /** Returns the number of consecutive failures. */
+  /** Executes one run and returns the number of consecutive failures. */
   private async runOnce(): Promise<number> {
     const began = performance.now();
     try {
@@ -164,7 +164,7 @@ export class BackgroundJob {
     this.ended(ms);
     Object.assign(this.state, { lastFailureAt: new Date(), lastError, consecutiveFailures });
     this.hooks.ran('failed', ms / 1000);
-    // Each reason is logged once, and while it lasts whenever the number of failures has doubled.
+    // Logs each reason once, and again whenever the number of consecutive failures has doubled.
     if (lastError === this.loggedError && !Number.isInteger(Math.log2(consecutiveFailures))) return;
     this.loggedError = lastError;
     const count = consecutiveFailures === 1 ? '' : ` ${consecutiveFailures} times in a row`;

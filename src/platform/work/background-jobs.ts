@@ -9,18 +9,18 @@ import type { BackgroundOptions, BackgroundWork } from './background.js';
 import { BackgroundJob, type BackgroundState, type Execution, TICK_MS } from './background-job.js';
 import { DueJobs } from './due-jobs.js';
 
-/** Name of the clock's timer, and of the job that selects due jobs. */
+/** CLOCK names both the timer of the clock and the job that selects due jobs. */
 const CLOCK = 'background';
 const LOOK_EVERY_MS = 1000;
-/** A look that takes longer, behind a lock or a slow database, holds up no job: all of them run. */
+/** Maximum time to select due jobs. If a lock or a slow database delays the selection longer, all jobs run, so that none is held up. */
 const LOOK_PATIENCE_MS = 2000;
-/** Share of SVC_STOP_SECONDS that a stop waits for jobs. Work under way after that is left to its lease. */
+/** Fraction of SVC_STOP_SECONDS for which a stop waits for jobs. Work that is still in progress after that is left to its lease. */
 const SHARE_OF_STOP = 0.75;
 
 /**
- * BackgroundJobs is the registry of all work that a process does without being called. Jobs come from methods with `@Background` and from
- * `add`. One clock starts them: by time, or when one statement a second finds that a row is due. `wake` starts a job at once, for what this
- * process has just committed.
+ * BackgroundJobs is the registry of all work that a process does without a request. Jobs come from methods with `@Background` and from `add`. One
+ * clock starts jobs: by time, or when a statement that runs once a second finds a due row. `wake` starts a job at once, for rows that this process
+ * has just committed.
  */
 @Injectable()
 export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdown {
@@ -38,12 +38,12 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
     this.add({ name: CLOCK, scope: 'process', every: LOOK_EVERY_MS, first: 0 }, () => this.startDue());
   }
 
-  /** True once the process stops: long work ends where it can be resumed. */
+  /** True once the process is stopping. Long work then ends at a point where it can be resumed. */
   get isStopping(): boolean {
     return this.stopping;
   }
 
-  /** Registers a job. Throws for a name that is taken. */
+  /** Registers a job, unless its `when` excludes this process. Throws if the name is taken. */
   add(options: BackgroundOptions, work: BackgroundWork): void {
     const { name, when } = options;
     if (when !== undefined && !when(this.config)) return;
@@ -60,23 +60,23 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
     this.jobs.set(name, job);
   }
 
-  /** Starts a job of this process soon, after the run under way if there is one. A name that no job of this process has is ignored. */
+  /** Starts a job of this process, after its current run if one is in progress. Ignores names that no job of this process has. */
   wake(name: string): void {
     if (!this.stopping) void this.jobs.get(name)?.run();
   }
 
-  /** Returns the state of every job of this process, by name. */
+  /** Returns the state of every job of this process, sorted by name. */
   states(): BackgroundState[] {
     return [...this.jobs.values()].map((job) => job.read()).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Starts the clock. Commands of the command line do not: they run no job but those that they wake. */
+  /** Starts the clock. Commands of the command line do not call this: they run only the jobs that they wake. */
   begin(): void {
     const tick = setInterval(() => this.tick(), Math.max(1, TICK_MS / this.config.clockSpeed));
     this.schedule.addInterval(CLOCK, tick);
   }
 
-  /** Starts nothing more. Jobs see `isStopping` from here on. */
+  /** Stops starting jobs. Running jobs see `isStopping` from here on. */
   onModuleDestroy(): void {
     this.stopping = true;
     if (this.schedule.doesExist('interval', CLOCK)) this.schedule.deleteInterval(CLOCK);
@@ -85,12 +85,12 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
     this.drained = Promise.race([Promise.all(drains.map((job) => job.idle())), limit]);
   }
 
-  /** Waits for the runs under way while the database and the HSM are still open. */
+  /** Waits for current runs while the database and the HSM are still open. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.drained;
   }
 
-  /** Milliseconds of the clock that jobs are timed by. SVC_CLOCK_SPEED makes it run faster. */
+  /** Returns the time of the clock that schedules jobs, in milliseconds. SVC_CLOCK_SPEED speeds the clock up. */
   private now(): number {
     return performance.now() * this.config.clockSpeed;
   }
@@ -100,8 +100,8 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
   }
 
   /**
-   * Starts the jobs that are due. If they cannot be selected in time, all of them run: nothing waits for a lock or for a faulty look. While the
-   * database is unavailable, none does.
+   * Starts the jobs that are due. If the selection fails or takes too long, all jobs run, so that a lock or a faulty condition delays nothing. While
+   * the database is unavailable, no job runs.
    */
   private async startDue(): Promise<void> {
     const jobs = [...this.jobs.values()].filter((job) => job.isReady && this.due.canSelect(job));

@@ -1,24 +1,27 @@
 import type { Config } from '../config/config.js';
 import type { DueRows } from '../jobs/claim.js';
 
-/** DueLook selects the rows that make a job due: by the parts of its claim, or by a whole `SELECT`. `order` keeps PostgreSQL on the index that the claim reads. */
+/**
+ * DueLook selects the rows that make a job due, either by the parts of its claim or by a complete `SELECT`. `order` makes PostgreSQL use the index
+ * that the claim reads.
+ */
 export type DueLook = Pick<DueRows, 'table' | 'join' | 'where' | 'order'> | string;
 
 /** BackgroundOptions describes when and where a job runs. All times are in milliseconds. */
 export interface BackgroundOptions {
   /** Unique name in kebab case. It labels metrics and log lines and, with the scope `cluster`, names the lease. */
   readonly name: string;
-  /** `process`: every process runs the job. `cluster`: one process runs it, and the time counts from its last success in any process. */
+  /** `process`: every process runs the job. `cluster`: one process at a time runs it, and its interval counts from the last success in any process. */
   readonly scope: 'process' | 'cluster';
-  /** Time between two runs. A job with `due` also runs as soon as a row is due; its default is 15 minutes. */
+  /** Interval between runs; 15 minutes by default. A job with `due` also runs as soon as a row is due. */
   readonly every?: number;
   /** Time from the start of the process to the first run; `every` by default. */
   readonly first?: number;
-  /** Rows that make the job due. All jobs are looked at by one statement a second, so an idle job costs no statement of its own. */
+  /** Rows that make the job due. One statement a second checks all jobs, so an idle job costs no separate statement. */
   readonly due?: DueLook | readonly DueLook[];
-  /** Jobs of this process that start after a successful run: those that go on with what it wrote. */
+  /** Jobs of this process that start after a successful run because they process what the run wrote. */
   readonly wakes?: readonly string[];
-  /** False for a process or an installation in which the job has nothing to do; `isWorker` for jobs of providers that every role has. */
+  /** Returns false for a process or installation in which the job has nothing to do. Use `isWorker` for jobs of providers that every role has. */
   readonly when?: (config: Config) => boolean;
   /** False for a job that takes minutes and may be interrupted: a stop does not wait for it. True by default. */
   readonly drain?: boolean;
@@ -37,8 +40,8 @@ export type BackgroundWork = (isStopping: () => boolean) => unknown;
 const METADATA = Symbol('background');
 
 /**
- * Background makes a method of a provider a job of the registry (BackgroundJobs): it never overlaps with itself, a failure is logged and
- * retried with back-off, a stop waits for it, and health, metrics and `sealwright-admin doctor` list it.
+ * Background registers a method of a provider as a job in BackgroundJobs. The job never overlaps with itself, failures are logged and retried with
+ * back-off, a stop waits for the current run, and health, metrics and `sealwright-admin doctor` list the job.
  */
 export function Background(options: BackgroundOptions) {
   return <Work extends BackgroundWork>(_: object, __: string, { value }: TypedPropertyDescriptor<Work>): void => {
@@ -46,7 +49,7 @@ export function Background(options: BackgroundOptions) {
   };
 }
 
-/** isWorker is a `when` that keeps a job out of processes that only answer HTTP. */
+/** isWorker is a `when` that keeps a job out of processes that only serve HTTP. */
 export function isWorker({ works }: Config): boolean {
   return works;
 }

@@ -5,7 +5,7 @@ import { fromOf } from '../jobs/claim.js';
 import type { BackgroundJob } from './background-job.js';
 import type { DueLook } from './background.js';
 
-/** DueJobs selects the jobs that have something to do, all of them by one statement. */
+/** DueJobs selects the jobs that are due, with one statement for all jobs. */
 @Injectable()
 export class DueJobs {
   constructor(
@@ -13,12 +13,12 @@ export class DueJobs {
     private readonly config: Config,
   ) {}
 
-  /** Whether rows say when the job is due: those that it names, or for a job of the cluster that of its lease. */
+  /** Reports whether rows determine when the job is due: the rows of its `due` option, or the lease of a cluster job. */
   canSelect({ options }: BackgroundJob): boolean {
     return options.scope === 'cluster' || options.due !== undefined;
   }
 
-  /** Returns the names of those of these jobs that are due. Each look reads one row of an index. */
+  /** Returns the names of the given jobs that are due. Each check reads one row of an index. */
   async among(jobs: readonly BackgroundJob[]): Promise<ReadonlySet<string>> {
     const looks = jobs.flatMap((job) => this.looksOf(job));
     if (looks.length === 0) return new Set();
@@ -45,7 +45,7 @@ function selectOf(look: DueLook): string {
   return `SELECT 1 FROM ${fromOf(from)} WHERE ${where} ORDER BY ${order}`;
 }
 
-/** The condition of JobLeases: another process runs the job, or it succeeded less than a period ago. */
+/** Selects the lease if it prevents a run, as in JobLeases: another process runs the job, or the job succeeded less than `seconds` ago. */
 function leaseThatHolds(name: string, seconds: number): string {
   return `SELECT FROM job_lease j WHERE j.name = '${name}' AND (j.owner IS NOT NULL AND j.lease_until >= clock_timestamp()
     OR j.last_success_at > clock_timestamp() - make_interval(secs => ${seconds}))`;

@@ -33,7 +33,7 @@ export class OldRows {
     this.rules.push(...rules);
   }
 
-  /** Deletes by all rules. A table that fails does not keep the others waiting, but the job fails with it. */
+  /** Applies all rules. A table that fails does not block the other tables, but the job fails afterwards. */
   @Background({ name: 'old-rows', scope: 'cluster', every: HOUR_MS, first: FIRST_MS, drain: false })
   async deleteAll(): Promise<void> {
     const failed: string[] = [];

@@ -13,7 +13,7 @@ const MAILS = {
 };
 const ROW = { id: 'a', attempt: 3 };
 
-/** A queue over a connection that answers every query with this, and keeps what it was asked. */
+/** Creates a queue whose connection returns `answer` for every query and records the queries. */
 function queueOn(answer: unknown, queue = MAILS) {
   const asked: { text: string; values: unknown[] }[] = [];
   const query = async (text: string, values: unknown[]) => {

@@ -1,27 +1,27 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { backOff, type Claim, claimDue, underLease } from '../jobs/claim.js';
 
-/** QueueTable describes how a table is worked through: names of its columns, in SQL over the table `t`, and times in seconds. */
+/** QueueTable describes a table that serves as a queue: its columns, SQL fragments over the alias `t`, and times in seconds. */
 export interface QueueTable {
   readonly table: string;
-  /** Column that counts the claims of a row. A claim may write only while the count is its own. */
+  /** Column that counts the claims of a row. A claim may write only while the count equals its attempt. */
   readonly attempt: string;
   /** Column with the time of the next claim: now, the end of the lease, or the end of the pause after a failure. */
   readonly dueAt: string;
-  /** Condition of rows whose work has not ended. */
+  /** Condition for rows whose work is not finished. */
   readonly open: string;
-  /** Order of claims; by due time if it is absent. */
+  /** Order of claims; due time by default. */
   readonly order?: string;
-  /** Columns of a claimed row, besides `id` and `attempt`. */
+  /** Columns of a claimed row in addition to `id` and `attempt`. */
   readonly columns: string;
-  /** Assignments of each claim, besides those of attempt and due time. */
+  /** Assignments of each claim in addition to attempt and due time. */
   readonly begin?: string;
   readonly leaseSeconds: number;
   readonly firstPauseSeconds: number;
   readonly longestPauseSeconds: number;
 }
 
-/** A claimed row; `attempt` is its fence. */
+/** ClaimedRow identifies a claimed row. `attempt` is its fencing token. */
 export interface ClaimedRow {
   readonly id: string;
   readonly attempt: number;
@@ -29,15 +29,15 @@ export interface ClaimedRow {
 
 const RENEWALS_PER_LEASE = 3;
 
-/** dueRowsOf returns the rows that a claim would take, for the option `due` of a background job. */
+/** dueRowsOf selects the rows that a claim would take, for the `due` option of a background job. */
 export function dueRowsOf({ table, open, dueAt, order = dueAt }: QueueTable): Pick<Claim, 'table' | 'where' | 'order'> {
   return { table, where: `${open} AND ${dueAt} <= now()`, order };
 }
 
 /**
- * WorkQueue claims, renews, retries and changes the rows of a table. A claim leases the row and increments its attempt; when the process
- * dies, the lease expires and another process claims the row. Whatever a claim writes names its attempt, so a process that lost its lease
- * writes nothing. All times are the database's.
+ * WorkQueue claims, renews, retries and changes the rows of a table. A claim leases the row and increments its attempt. When the process dies, the
+ * lease expires and another process claims the row. Every write of a claim is conditional on its attempt, so a process that lost its lease writes
+ * nothing. All times are by the database clock.
  */
 export class WorkQueue<Row extends ClaimedRow> {
   constructor(
@@ -48,7 +48,7 @@ export class WorkQueue<Row extends ClaimedRow> {
   /**
    * Claims at most `limit` due rows.
    *
-   * @param also further condition, with its own parameters from $1 on
+   * @param also additional condition, whose parameters start at $1
    */
   claim(limit: number, also = 'true', parameters: unknown[] = []): Promise<Row[]> {
     const { attempt, begin, columns } = this.queue;
@@ -63,7 +63,7 @@ export class WorkQueue<Row extends ClaimedRow> {
     return claimDue<Row>(this.db, claim, parameters);
   }
 
-  /** Does the work of a claimed row and renews its lease until it has ended; `renew` replaces the plain renewal. */
+  /** Does the work of a claimed row and renews the lease until the work has ended. `renew` replaces the default renewal. */
   hold<Result>(
     row: ClaimedRow,
     work: () => Promise<Result>,
@@ -72,24 +72,24 @@ export class WorkQueue<Row extends ClaimedRow> {
     return underLease((this.queue.leaseSeconds * 1000) / RENEWALS_PER_LEASE, renew, work);
   }
 
-  /** Renews the lease, with further assignments (parameters from $3 on). @returns false when the row is no longer this claim's */
+  /** Renews the lease and applies additional assignments (parameters start at $3). @returns false if the row no longer belongs to this claim */
   renew(row: ClaimedRow, set?: string, ...values: unknown[]): Promise<boolean> {
     return this.write(row, set === undefined ? this.lease : `${this.lease}, ${set}`, values);
   }
 
-  /** Makes the row due again after the back-off of its attempt, with further assignments (parameters from $3 on). */
+  /** Makes the row due again after the back-off of its attempt, and applies additional assignments (parameters start at $3). */
   retry(row: ClaimedRow, set?: string, ...values: unknown[]): Promise<boolean> {
     const { firstPauseSeconds, longestPauseSeconds } = this.queue;
     return this.postpone(row, backOff(row.attempt, firstPauseSeconds, longestPauseSeconds), set, ...values);
   }
 
-  /** Makes the row due again after this time, 0 for at once, with further assignments (parameters from $3 on). */
+  /** Makes the row due again after `seconds`, where 0 means at once, and applies additional assignments (parameters start at $3). */
   postpone(row: ClaimedRow, seconds: number, set?: string, ...values: unknown[]): Promise<boolean> {
     const due = `${this.queue.dueAt} = now() + make_interval(secs => $${values.length + 3})`;
     return this.write(row, set === undefined ? due : `${due}, ${set}`, [...values, seconds]);
   }
 
-  /** Changes an open row of this claim; parameters of `set` begin with $3. @returns false when the row is no longer this claim's */
+  /** Updates an open row of this claim; parameters of `set` start at $3. @returns false if the row no longer belongs to this claim */
   async write(
     { id, attempt }: ClaimedRow,
     set: string,
@@ -104,7 +104,7 @@ export class WorkQueue<Row extends ClaimedRow> {
     return changed > 0;
   }
 
-  /** Assignment that renews the lease, for a `write` of other columns. */
+  /** SQL assignment that renews the lease, for a `write` of other columns. */
   get lease(): string {
     return `${this.queue.dueAt} = now() + interval '${this.queue.leaseSeconds} seconds'`;
   }

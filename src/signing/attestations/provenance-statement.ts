@@ -101,7 +101,7 @@ function gitlabFacts(claims: Claims, server: string): BuildFacts {
   };
 }
 
-/** Splits `org/app/.github/workflows/release.yml@refs/heads/main` before the ref, which may have an `@` of its own, as names of branches do. */
+/** Splits `org/app/.github/workflows/release.yml@refs/heads/main` before the ref. The ref may itself contain an `@`, since branch names may. */
 function workflowOf(workflow: string, ref: string): [file: string, ref: string] {
   const at = workflow.endsWith(`@${ref}`) ? workflow.length - ref.length - 1 : workflow.indexOf('@');
   return at === -1 ? [workflow, ''] : [workflow.slice(0, at), workflow.slice(at + 1)];

@@ -155,8 +155,8 @@ const FAULTS: Record<KeyPurpose, Check> = {
 };
 
 /**
- * assertNotExpired refuses a certificate that expired after the request was accepted: people may have taken days to decide, and the signature states a time before
- * that end.
+ * assertNotExpired rejects a certificate that expired after the request was accepted. An approval may have taken days, and the signature states a
+ * signing time before the expiry.
  *
  * @throws Problem `certificate.expired`
  */

@@ -26,7 +26,7 @@ export class CertificateEndings {
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  /** Records the events at the start of a process as well, for certificates that came near their end while no worker ran. */
+  /** Also runs when a process starts, for certificates that came close to expiry while no worker was running. */
   @Background({ name: 'signing-certificates', scope: 'process', every: CHECK_EVERY_MS, first: 0 })
   async recordEvents(): Promise<void> {
     await this.db.transaction(async (tx) => {

@@ -3,16 +3,16 @@ import { oid } from '../../formats/asn1/der-writer.js';
 import { DER, type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
 
-/** Types of SpcAttributeTypeAndOptionalValue ("Windows Authenticode Portable Executable Signature Format", 2008), each with the check of its value. */
+/** Types of SpcAttributeTypeAndOptionalValue ("Windows Authenticode Portable Executable Signature Format", 2008), each with a check of its value. */
 const TYPES = [
   { id: oid('1.3.6.1.4.1.311.2.1.15'), isValue: isImageData },
   { id: oid('1.3.6.1.4.1.311.2.1.25'), isValue: isLink },
   { id: oid('1.3.6.1.4.1.311.2.1.30'), isValue: isSipInfo },
 ] as const;
 
-/** Class of a serialized object with page hashes. */
+/** Class ID of an SpcSerializedObject that contains page hashes. */
 const PAGE_HASHES = Buffer.from('a6b586d5b4a12466ae05a217da8e60d6', 'hex');
-/** SPC_PE_IMAGE_PAGE_HASHES_V1 and _V2, with the bytes of their hash. */
+/** SPC_PE_IMAGE_PAGE_HASHES_V1 and _V2, each with the length of its hash in bytes. */
 const PAGE_HASH_TYPES = [
   { id: oid('1.3.6.1.4.1.311.2.3.1'), bytes: 20 },
   { id: oid('1.3.6.1.4.1.311.2.3.2'), bytes: 32 },
@@ -21,17 +21,17 @@ const SET = 0x31;
 const NULL = Buffer.from([0x05, 0x00]);
 const OBSOLETE = Buffer.from('<<<Obsolete>>>', 'utf16le').swap16();
 
-/** FileHash is the hash of a file, as an Authenticode signature has it. */
+/** FileHash is the hash of a file in an Authenticode signature. */
 export interface FileHash {
   readonly digest: Buffer;
   readonly algorithm: FormatDigest;
 }
 
 /**
- * fileHashIn returns the hash in SpcIndirectDataContent. Callers send this structure and the key signs it, so nothing may be in it but what belongs to
- * it: bytes that a caller chose could be a script or another document.
+ * fileHashIn returns the file hash in SpcIndirectDataContent. Callers send this structure and the key signs it, so it must contain nothing beyond its
+ * defined fields: bytes that a caller chose could be a script or another document.
  *
- * @throws RangeError with the fault
+ * @throws RangeError that describes the fault
  */
 export function fileHashIn(content: DerElement): FileHash {
   const [data, messageDigest, ...more] = inside(content, DER.sequence);
@@ -66,7 +66,7 @@ function isImageData({ tag, contents }: DerElement): boolean {
   return link !== undefined && others.length === 0 && (isLink(link) || isPageHashes(link));
 }
 
-/** SpcLink: file [2] SpcString, which is empty or says that it is obsolete. */
+/** SpcLink: file [2] SpcString, which is empty or `<<<Obsolete>>>`. */
 function isLink({ tag, contents }: DerElement): boolean {
   if (tag !== 0xa2) return false;
   const [text, ...more] = derElements(contents);
@@ -85,13 +85,13 @@ function isPageHashes({ tag, contents }: DerElement): boolean {
   return others.length === 0 && known !== undefined && hashes !== undefined && isTable(hashes.contents, known.bytes);
 }
 
-/** The one element, of this tag, that an element has; undefined if it has another, or is not of the tag `outer`. */
+/** Returns the only child of an element, if the child has the tag `tag` and the element has the tag `outer`; undefined otherwise. */
 function onlyIn(element: DerElement | undefined, tag: number, outer = element?.tag): DerElement | undefined {
   const [first, ...more] = element?.tag === outer && element !== undefined ? derElements(element.contents) : [];
   return first?.tag === tag && more.length === 0 ? first : undefined;
 }
 
-/** A table of offsets, which rise from page to page, each with the hash of its page. */
+/** Reports whether the bytes are a table of strictly increasing page offsets, each followed by the hash of its page. */
 function isTable(table: Buffer, hashBytes: number): boolean {
   const size = 4 + hashBytes;
   if (table.length === 0 || table.length % size !== 0) return false;

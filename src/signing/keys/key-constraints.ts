@@ -118,7 +118,10 @@ function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse
   throw forbidden('key-policy.claim', '/key', detail);
 }
 
-/** The names of the files that are signed. A statement about several files has a name for each; one of a caller's own has the name in its metadata. */
+/**
+ * Returns the names of the files to be signed. An attestation of several files has one name for each file. Any other request, including a statement
+ * from the caller, has its name in the metadata.
+ */
 function namesOf({ format, metadata }: KeyUse): unknown[] {
   const subjects = format === 'attestation' ? subjectNames(metadata) : undefined;
   return subjects ?? [metadata['filename']];

@@ -29,7 +29,7 @@ interface LivingVersion {
   readonly sealed: boolean;
 }
 
-/** Destructions whose waiting time is over. */
+/** DUE_DESTRUCTION selects destructions whose waiting period has ended. */
 export const DUE_DESTRUCTION = {
   table: 'signing_key_destruction',
   join: 'JOIN signing_key k ON k.id = t.key_id',
@@ -104,8 +104,8 @@ export class SigningKeyDestroyer {
   }
 
   /**
-   * A destruction is carried out only while whoever scheduled it may do that: private keys do not come back. Once it has begun it ends. The key keeps
-   * waiting otherwise, until somebody calls the destruction off or schedules it again.
+   * Reports whether the requester of a destruction may still schedule it: a destroyed private key cannot be restored. A destruction that has begun is
+   * always completed. If the requester has lost the right, the key remains pending until the destruction is called off or scheduled again.
    */
   private async isStillOrdered(tx: EntityManager, { keyId, name }: Omit<Claim, 'attempt'>): Promise<boolean> {
     const [order]: { kind: string; id: string; actor: string; begun: boolean }[] = await tx.query(
@@ -123,8 +123,8 @@ export class SigningKeyDestroyer {
   }
 
   /**
-   * Versions that were never made count as well: their making may have been given up after the token had the pair. So do those that their rows have as destroyed:
-   * nobody vouches for these rows, and the token is asked at little cost.
+   * Returns all versions of a key. Versions that were never created are included: their creation may have been abandoned after the token generated the
+   * key pair. Versions marked as destroyed are included: their rows carry no seal, and checking the token is cheap.
    */
   private living({ keyId }: Claim): Promise<LivingVersion[]> {
     return this.db.query(
@@ -195,8 +195,8 @@ export class SigningKeyDestroyer {
 }
 
 /**
- * The key of a due destruction if the service wrote both rows, and the log has the destruction as scheduled and not as called off; undefined
- * otherwise. Earlier rows with their seals could have been put back.
+ * Returns the key of a due destruction if the service wrote both rows and the audit log records the destruction as scheduled and not called off;
+ * undefined otherwise. The seals alone are not enough: earlier rows could have been restored together with their seals.
  */
 function vouchedDue(
   tx: EntityManager,

@@ -231,7 +231,7 @@ export class SigningKeyReader {
     return this.cursors.page('signing-keys', keys, limit, ({ keyId }) => [keyId]);
   }
 
-  /** Rows of before the destruction of a key could have been put back with their seals. */
+  /** Checks the audit log: rows from before the destruction of a key could have been restored together with their seals. */
   private async assertNotDestroyed({ keyId }: ActiveKey): Promise<void> {
     if ((await this.ledger.recent())?.destroyedKeys.has(keyId) === true) throw inactive();
   }

@@ -4,9 +4,9 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { type BatchedRequest, manifestLinesOf, manifestLine } from './shown-batch.js';
 import { shownRequest } from './shown-request.js';
 
-/** The requests that one approval covers. */
+/** ApprovalCover decides which requests one approval covers. */
 export class ApprovalCover<Approval extends CoveringApproval> {
-  /** The manifest lines of a batch, by request; undefined when the hash of the approval is not that of its document. */
+  /** Manifest lines of a batch by request ID; undefined if the hash of the approval does not match its document. */
   private readonly lines: ReadonlyMap<string, string> | undefined;
 
   constructor(readonly approval: Approval) {
@@ -14,11 +14,11 @@ export class ApprovalCover<Approval extends CoveringApproval> {
     if (shown !== null && textHash(shown).equals(hash)) this.lines = manifestLinesOf(shown);
   }
 
-  /** Whether the approval is about this request as its rows are now. */
+  /** Reports whether the approval covers the current rows of this request. */
   holds({ request, envelope }: BatchedRequest): boolean {
     const { kind, subjectId, about, hash } = this.approval;
     if (!about.includes(request.id)) return false;
-    // What the service composes is under no policy and under none of the key's own limits: it has no approval.
+    // Requests that the service composes are exempt from policies and from the limits of the key, so they have no approval.
     if (request.composed || request.enveloped !== (envelope !== undefined)) return false;
     if (kind === 'signing-request')
       return subjectId === request.id && approvalHash(shownRequest(request, envelope).shown).equals(hash);

@@ -20,7 +20,7 @@ export class ApprovalGate {
   /** The request as the policies of this moment want it: PENDING_APPROVAL with a requirement, or as it was. */
   async askPolicies(request: NewSigningRequest): Promise<NewSigningRequest> {
     const { row } = request;
-    // The claim judges a request of the queue again.
+    // A queued request is judged again when it is claimed.
     const certainty = row.status === 'QUEUED' ? 'provisional' : 'confirmed';
     const judged = await traced('approval.policies', {}, () =>
       this.approvals.judge('signing-request', useOfRequest(row), certainty),

@@ -14,7 +14,7 @@ import { shownBatch } from './shown-batch.js';
 import { shownRequest, useOfRequest } from './shown-request.js';
 
 const BATCH_SIZE = 50;
-/** Selects the approvals of waiting requests whose key version does not sign any more. */
+/** OUTDATED_APPROVAL selects the approvals of waiting requests whose key version no longer signs. */
 export const OUTDATED_APPROVAL = `SELECT DISTINCT r.approval_id AS id
   FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND k.state = 'ACTIVE'
   WHERE r.status = 'PENDING_APPROVAL' AND r.key_version < k.version AND r.approval_id IS NOT NULL`;
@@ -67,7 +67,10 @@ export class ApprovalRenewal {
     return again.map(({ request }) => request.id);
   }
 
-  /** Renews a whole approval, unless a request was changed since: its claim fails then. Locks are taken in the order of a vote: first the approval, then the requests that wait for it. */
+  /**
+   * Renews a whole approval, unless a request was changed since: the claim of a changed request fails later. Locks are taken in the same order as by a
+   * vote: first the approval, then the requests that wait for it.
+   */
   private async renewPending(tx: EntityManager, id: string): Promise<void> {
     const old = await this.approvals.holdPending(tx, id);
     if (old === undefined) return;
@@ -81,7 +84,7 @@ export class ApprovalRenewal {
     const envelopes = await tx.findBy(SigningEnvelope, { requestId: In(requests.map((request) => request.id)) });
     const of = new Map(envelopes.map((envelope) => [envelope.requestId, envelope]));
     const held = requests.map((request) => ({ request, envelope: of.get(request.id) }));
-    // What is asked again is composed from these rows: they must be what was asked for.
+    // The new approval request is composed from these rows, so they must match the original approval request.
     const cover = new ApprovalCover(await this.approvals.coveringOf(tx, id));
     if (!held.every((one) => cover.holds(one))) return;
     const versions = await versionsOf(tx, held);

@@ -58,7 +58,7 @@ export class ClaimCheck {
     return passed.map((row) => ({ ...row, publicKeySha256: publicKeySha256In(about.get(row.id) ?? []) }));
   }
 
-  /** The revision of all policies by which claims are judged now. */
+  /** Returns the current revision of all policies by which claims are judged. */
   async policySet(tx: EntityManager): Promise<number> {
     return (await this.approvals.judgeNow(tx, 'signing-request', [])).revision;
   }
@@ -84,7 +84,7 @@ export class ClaimCheck {
   }
 }
 
-/** SHA-256 of the public key for which a request was accepted, or bound again after a rotation. */
+/** Returns the SHA-256 of the public key for which a request was accepted, or to which it was rebound after a rotation. */
 function publicKeySha256In(about: readonly EntryRow[]): string | undefined {
   const named = about.map(({ detail }) => detail['publicKeySha256']).filter((hash) => typeof hash === 'string');
   return named.at(-1);

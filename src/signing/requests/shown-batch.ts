@@ -49,14 +49,14 @@ export function shownBatch(batchId: string, batched: readonly BatchedRequest[]):
       // The requests of a batch come in one call, so from one caller.
       verified: identity ?? undefined,
       items: lines,
-      // Beside the lines, which processes of the version before compare as they are.
+      // Kept out of the lines, because processes of the previous version compare whole lines.
       details: batched.map(detailOf),
     },
     items: { ids: lines.map(({ requestId }) => requestId), manifest: { size: lines.length, root } },
   };
 }
 
-/** What a line does not say of its request: in which form it is signed, and what the caller says of it. */
+/** Returns the facts about a request that its manifest line omits: the form in which it is signed, and the metadata from the caller. */
 function detailOf({ request, envelope }: BatchedRequest): Record<string, unknown> {
   const { batchIndex: index, format, scheme, certificateId, metadata, reference } = request;
   return { index, format, scheme, certificateId, metadata, reference, timestamp: envelope?.timestamped ?? false };

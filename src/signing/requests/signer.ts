@@ -87,8 +87,8 @@ export class Signer {
 }
 
 /**
- * assertPublicKey verifies that a request is signed with the public key for which it was accepted. A certificate or record contains that key: if the row of the
- * key was changed while it was composed, the certificate would be for a key of somebody else.
+ * assertPublicKey verifies that a request is signed with the public key for which it was accepted. Certificates and records contain that public key: if
+ * the row of the key was changed while a certificate was composed, the certificate would certify the key of someone else.
  *
  * @throws Problem `signing.not-logged`
  */

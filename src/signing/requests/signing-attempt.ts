@@ -57,7 +57,7 @@ export type Claimed = Pick<
 > & {
   readonly keyRevision: number;
   readonly envelope?: Envelope;
-  /** SHA-256 of the public key by the entry that accepted the request, base64; absent in entries of earlier versions. */
+  /** SHA-256 of the public key according to the audit entries of the request, base64; absent in entries of earlier versions. */
   readonly publicKeySha256?: string | undefined;
 };
 

@@ -8,7 +8,7 @@ import { ApprovalRenewal, OUTDATED_APPROVAL } from './approval-renewal.js';
 import { LEASE_IS_OVER, SIGNAL_IS_OVERDUE, SigningClaims } from './signing-claims.js';
 import { SigningExecutor } from './signing-executor.js';
 
-/** SigningRecovery signs what no job signal led to: requests of processes that died, and requests whose signal was lost. */
+/** SigningRecovery signs requests that no job signal reaches: requests claimed by processes that died, and requests whose signal was lost. */
 @Injectable()
 export class SigningRecovery {
   private readonly logger = new Logger(SigningRecovery.name);
@@ -19,7 +19,7 @@ export class SigningRecovery {
     private readonly queue: QueueHealth,
   ) {}
 
-  /** Without Redis, requests are found by this job alone, so it runs often. */
+  /** Without Redis, only this job finds requests, so it runs often. */
   @Background({ name: 'signing-without-redis', scope: 'process', every: 250 })
   async signWithoutRedis(isStopping: () => boolean): Promise<void> {
     if (!this.queue.reachable) await this.executor.sweep(true, isStopping);
@@ -33,7 +33,7 @@ export class SigningRecovery {
   }
 }
 
-/** SigningUpkeep runs the timed work of keys and of requests that wait or are too old. */
+/** SigningUpkeep runs the scheduled work on keys, on waiting requests and on expired requests. */
 @Injectable()
 export class SigningUpkeep {
   constructor(

@@ -29,14 +29,14 @@ const IS_CLAIMABLE = `status IN (${signingStatusesBefore('PROCESSING')
   .map((status) => `'${status}'`)
   .join(', ')})`;
 
-/** Requests whose process did not renew its lease. */
+/** LEASE_IS_OVER selects requests whose process did not renew its lease. */
 export const LEASE_IS_OVER = {
   table: 'signing_request',
   where: `status = 'PROCESSING' AND lease_until < now()`,
   order: 'lease_until',
 };
 
-/** Requests that wait although their signal should have arrived. */
+/** SIGNAL_IS_OVERDUE selects waiting requests whose signal should have arrived. */
 export const SIGNAL_IS_OVERDUE = {
   table: 'signing_request',
   where: `${IS_CLAIMABLE} AND sweep_at <= now()`,

@@ -197,7 +197,7 @@ function acceptedEntry({ row, envelope, caller, keyFacts, policies }: NewSigning
       ...loggedIdentity(row.identity),
       enveloped: envelope !== undefined,
       composed: composed || undefined,
-      // Revision of all policies; absent where no policy is asked.
+      // Revision of all policies; absent if no policy was evaluated.
       policySet: policies,
     },
   };

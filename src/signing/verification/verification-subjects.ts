@@ -47,7 +47,7 @@ export interface Subject {
   readonly file: Omit<FileToVerify, 'scheme'>;
   readonly format: SignatureFormat;
   readonly signers: readonly [CandidateSigner, ...CandidateSigner[]];
-  /** The key that the caller named, also by a request; the configured key if the service has to find the key. */
+  /** The key that the caller named, directly or through a request; the configured key if the service has to find the key. */
   readonly wanted: KnownKey;
   readonly isNamed: boolean;
   readonly timestampToken?: Buffer;
@@ -110,8 +110,8 @@ export class VerificationSubjects {
   }
 
   /**
-   * The keys that signed this digest, so that a caller who verifies need not know which it was. A key for another purpose than code and documents
-   * must be named: its signature over a digest says nothing about a file.
+   * Returns the keys that signed this digest, so that the caller does not have to know the key. A key for a purpose other than code or documents must
+   * be named: its signature over a digest proves nothing about a file.
    */
   private async signersOf(digest: Buffer, { scheme, version, format }: VerificationOrder): Promise<CandidateSigner[]> {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(

@@ -41,7 +41,7 @@ export interface Verification {
   /** Every check is. */
   readonly valid: boolean;
   readonly checks: readonly VerificationCheck[];
-  /** The key that made the signature; if none did, the key that the caller named or the configured one. */
+  /** The key that made the signature; if no key did, the key that the caller named or the configured key. */
   readonly key: { readonly id: string; readonly name: string; readonly version?: number };
   /** The time in a timestamp that verified. */
   readonly signedBefore?: Date;
@@ -142,7 +142,10 @@ function takeApart(format: SignatureFormat, file: FileToVerify): SignatureClaim 
   }
 }
 
-/** refused names no key but the one that the caller named, or the configured one: only those who may see the requests learn which keys signed a digest. */
+/**
+ * refused returns a failed verification. It names only the key that the caller named, or the configured key: which keys signed a digest is disclosed
+ * only to callers who may see the requests.
+ */
 function refused({ wanted }: Subject, detail: string): Verification {
   const key = { id: wanted.id, name: wanted.name };
   return { valid: false, checks: [{ check: 'signature', ok: false, detail }], key };

@@ -28,7 +28,7 @@ export class RevocationRecords {
     private readonly ledger: RightsLedger,
   ) {}
 
-  /** All revocations. One that this process has read stays, even if its row and its entry are not there any more. */
+  /** Returns all revocations. A revocation that this process has read remains, even if its row and its audit entry are removed. */
   async all(): Promise<readonly RevocationRecord[]> {
     const [row]: { version: string }[] = await this.db.query('SELECT sum(list_version) AS version FROM ssh_authority');
     this.remember((await this.records.find(row?.version ?? '')) ?? []);
@@ -37,9 +37,9 @@ export class RevocationRecords {
   }
 
   /**
-   * Like `all`, by the whole signed log, so that a process which has read none of it misses an entry that is hidden.
+   * Like `all`, but reads the entire signed log, so that a process that has not read the log yet detects a hidden entry.
    *
-   * @throws Problem those of RightsLedger.latest
+   * @throws Problem as RightsLedger.latest does
    */
   async allLogged(): Promise<readonly RevocationRecord[]> {
     this.remember((await this.ledger.latest()).sshRevocations.values());
@@ -51,9 +51,10 @@ export class RevocationRecords {
   }
 
   /**
-   * Ids of the revoked certificates among these, which one authority issued. A key is revoked for all authorities of its kind (`siblings`).
+   * Returns the IDs of the given certificates that are revoked. All of them must be issued by the same authority. A key is revoked for all authorities
+   * of the same kind (`siblings`).
    *
-   * @param isComplete whether the whole signed log is read first; Problems are those of `allLogged`
+   * @param isComplete whether to read the entire signed log first; throws the Problems of `allLogged`
    */
   async revokedOf(
     authorityId: string,

@@ -66,7 +66,7 @@ export class SshCertificateSigner {
     return this.db.manager.findOneByOrFail(SshCertificate, { id });
   }
 
-  /** Signs certificates that were accepted or approved and never signed, because a process died or the HSM was unavailable. */
+  /** Signs certificates that were accepted or approved but not signed, because a process died or the HSM was unavailable. */
   @Background({ name: 'ssh-certificates', scope: 'process', due: UNSIGNED, when: isWorker })
   async sweep(): Promise<void> {
     const rows: { id: string }[] = await this.db.query(

@@ -132,7 +132,7 @@ function requestOf(caller: Caller, order: SshCertificateOrder): CertificateReque
   };
 }
 
-/** The terms of a renewal name the credential already. */
+/** Returns the credential of a first order. The terms of a renewal already contain the credential. */
 function credentialOf({ kind, id }: Caller): Pick<RenewalTerms, 'credential'> {
   return kind === 'api-key' || kind === 'oauth-client' ? { credential: id } : {};
 }

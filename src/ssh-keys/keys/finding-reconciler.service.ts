@@ -24,7 +24,7 @@ export class FindingReconciler {
     private readonly findings: SshKeyFindings,
   ) {}
 
-  /** Reconciles now; undefined while another process does. */
+  /** Reconciles now. Returns undefined if another process is reconciling. */
   async now(): Promise<WrongFindings | undefined> {
     return (await this.jobs.alone(JOB, () => this.reconcile()))?.result;
   }

@@ -3,7 +3,10 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ClaimCondition } from '../../access/identity/verified-identity.js';
 
 export const LOGIN_SUBJECTS = ['workload', 'person'] as const;
-/** Whom a rule is about: runs of workloads by the claims of their token, or people by `email`, `sub` (their id) and `provider` (names of the identity providers that know them). */
+/**
+ * LoginSubject is what a rule matches: runs of workloads by the claims of their token, or people by `email`, `sub` (their ID) and `provider` (names of
+ * the identity providers to which they are linked).
+ */
 export type LoginSubject = (typeof LOGIN_SUBJECTS)[number];
 
 /** Who gets an SSH certificate of an authority without anybody typing its content, and what stands in it. */

@@ -64,7 +64,7 @@ export class SshLoginService {
     return this.certificates.issue(caller, rule.authorityId, order, use);
   }
 
-  /** API keys and clients are neither a person nor proved to be a certain job. */
+  /** Rejects API keys and OAuth clients: they are neither people nor workloads with a verified identity. */
   private async standingOf(caller: Caller): Promise<{ subject: LoginSubject; claims: Claims }> {
     if (caller.identity !== undefined) return { subject: 'workload', claims: caller.identity.claims };
     const { kind, name: email, id: sub } = caller;
@@ -74,7 +74,7 @@ export class SshLoginService {
     return { subject: 'person', claims: { email, sub, ...(providers.length === 0 ? {} : { provider: providers }) } };
   }
 
-  /** Names of the enabled identity providers that know a person. An address alone does not tell which of several providers vouches for it. */
+  /** Returns the names of the enabled identity providers linked to a person. An email address does not identify the provider that vouches for it. */
   private async providersOf(userId: string): Promise<string[]> {
     const { manager } = this.db;
     const identities = trustedRows(manager, ExternalIdentity, await manager.findBy(ExternalIdentity, { userId }));

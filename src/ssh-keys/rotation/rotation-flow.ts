@@ -80,7 +80,7 @@ export class RotationRunner {
     return this.targets.fill();
   }
 
-  /** Moves rotations on whose targets all wait or have ended. */
+  /** Advances rotations whose targets are all waiting or finished. */
   @Background({ name: 'ssh-rotation-rollout', scope: 'process', due: STALLED_ROTATION })
   rollOut(): Promise<void> {
     return this.rollout.lookAtAll();

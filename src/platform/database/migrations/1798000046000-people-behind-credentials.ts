@@ -3,7 +3,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const TABLES = ['api_key', 'oauth_client', 'workload_trust', 'workload_issuer'];
 
 /**
- * Adds all other people behind a credential, to whose rights it is limited, and the session in which a device code was approved. Null: nobody, and not known.
+ * Adds the other people behind a credential, whose rights also limit the credential, and the session in which a device code was approved. `behind` is
+ * null if there are no other people; `session_id` is null if the session is unknown.
  */
 export class PeopleBehindCredentials1798000046000 implements MigrationInterface {
   name = 'PeopleBehindCredentials1798000046000';

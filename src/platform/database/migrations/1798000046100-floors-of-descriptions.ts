@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds what other owners said of an asset before its describer made it worse. Null: no limit. */
+/** Adds the level and the end date that other owners stated for an asset before its describer worsened the description. Null means no limit. */
 export class FloorsOfDescriptions1798000046100 implements MigrationInterface {
   name = 'FloorsOfDescriptions1798000046100';
 

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { createIndexConcurrently } from '../online-index.js';
 
-/** Adds an index on the sources of a reporter, whose assets are counted before a document of theirs is stored. */
+/** Adds an index on the owner of a source. A reporter's assets are counted by this owner before a document from the reporter is stored. */
 export class SourcesByOwner1798000046200 implements MigrationInterface {
   name = 'SourcesByOwner1798000046200';
   transaction = false;

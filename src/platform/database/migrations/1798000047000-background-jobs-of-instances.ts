@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds the state of the background jobs to the row of a process. It is null in the rows of the previous version. */
+/** Adds the state of the background jobs to the row of a process. The column is null in rows that the previous version writes. */
 export class BackgroundJobsOfInstances1798000047000 implements MigrationInterface {
   name = 'BackgroundJobsOfInstances1798000047000';
 

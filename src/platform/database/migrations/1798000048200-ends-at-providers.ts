@@ -2,7 +2,10 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const TABLES = ['auth_session', 'device_authorization'];
 
-/** Adds when an identity provider ends a session, for what is granted in it. Null: the provider does not say, or the session is older. */
+/**
+ * Adds the time at which the identity provider ends a session, which also limits what is granted in the session. Null: the provider states no end,
+ * or the session is older than the column.
+ */
 export class EndsAtProviders1798000048200 implements MigrationInterface {
   name = 'EndsAtProviders1798000048200';
 

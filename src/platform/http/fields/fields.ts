@@ -21,13 +21,13 @@ import {
 } from 'class-validator';
 import { IsDateTime, IsDay, IsPlainName, JsonAtMost, WholeNumber } from '../field-rules.js';
 
-/** Schema is what OpenAPI says about a field in addition to its rules, for example an example or a default. */
+/** Schema holds the OpenAPI properties of a field that do not follow from its validation rules, such as an example or a default. */
 type Schema = Omit<ApiPropertyOptions, 'type' | 'required' | 'enumName' | 'enumSchema' | 'selfRequired'>;
 type Rule = (options?: ValidationOptions) => PropertyDecorator;
 type Class<Value extends object = object> = new () => Value;
 
 /**
- * Field is the decorator of one property of a request body or query: it validates the value and describes it in OpenAPI. Type, description and
+ * Field decorates one property of a request body or query. The decorator validates the value and describes it in OpenAPI. Type, description and
  * default value come from the property itself.
  */
 export interface Field extends PropertyDecorator {
@@ -61,23 +61,23 @@ export function Int(min: number, max?: number, schema: Schema = {}): Field {
   return field(rules, { type: Number, minimum: min, ...(max === undefined ? {} : { maximum: max }), ...schema });
 }
 
-/** QueryInt is Int for a query parameter: it is written in plain digits. */
+/** QueryInt is an Int in a query parameter, where only plain digits are accepted. */
 export function QueryInt(min: number, max?: number, schema: Schema = {}): Field {
   const number = Int(min, max, schema);
   return field([WholeNumber, ...number.rules], number.schema);
 }
 
-/** Flag is true or false. */
+/** Flag is a boolean. */
 export function Flag(schema: Schema = {}): Field {
   return field([IsBoolean], { type: Boolean, ...schema });
 }
 
-/** Moment is a date and time of RFC 3339; the property holds a Date. */
+/** Moment is an RFC 3339 date and time. The property holds a Date. */
 export function Moment(schema: Schema = {}): Field {
   return field([IsDateTime], { format: 'date-time', type: String, ...schema });
 }
 
-/** Name is a name of `min` to `max` characters that people read and that cannot be taken for another one. */
+/** Name is a human-readable name of `min` to `max` characters that cannot be mistaken for another name. */
 export function Name(min: number, max: number, schema: Schema = {}): Field {
   const { rules, schema: text } = Text(min, max, schema);
   return field([...rules, IsPlainName], text);
@@ -93,7 +93,7 @@ export function OneOf(values: readonly (string | number)[], schema: Schema = {})
   return field([(options) => IsIn(values, options)], { enum: [...values], ...schema });
 }
 
-/** JsonObject is an object with any members, of at most `characters` characters of JSON. */
+/** JsonObject is an object with arbitrary members whose JSON is at most `characters` characters long. */
 export function JsonObject(characters: number, schema: Schema = {}): Field {
   const described = { type: 'object', additionalProperties: true, ...schema };
   return field([IsObject, (options) => JsonAtMost(characters, options)], described as ApiPropertyOptions);
@@ -104,7 +104,7 @@ export function Nested(type: Class, schema: Schema = {}): Field {
   return field([ValidateNested, () => Type(() => type)], { type: () => type, ...schema });
 }
 
-/** ListOf is a list of values that each satisfy `item`, a field or a class with fields. */
+/** ListOf is a list whose items satisfy `item`: a field, or a class with fields. */
 export function ListOf(item: Field | Class, { min, max, unique, ...schema }: ListLimits & Schema = {}): Field {
   const { rules, schema: one } = isField(item) ? item : Nested(item);
   const own: Rule[] = [IsArray];
@@ -116,7 +116,7 @@ export function ListOf(item: Field | Class, { min, max, unique, ...schema }: Lis
   return field([...own, ...rules.map((rule) => () => rule({ each: true }))], described);
 }
 
-/** Optional makes a field optional; null is refused unless the property is Nullable. */
+/** Optional makes a field optional. Null is rejected unless the property is Nullable. */
 export function Optional({ rules, schema }: Field): Field {
   return field([() => IsOptional(), ...rules], { ...schema, required: false } as ApiPropertyOptions);
 }
@@ -125,7 +125,7 @@ function isField(item: Field | Class): item is Field {
   return 'rules' in item;
 }
 
-/** The last rule is registered first, as with decorators that stand one below the other. */
+/** Registers the last rule first, in the order in which stacked decorators are applied. */
 function field(rules: readonly Rule[], schema: ApiPropertyOptions): Field {
   const decorate: PropertyDecorator = (target, name) => {
     for (const rule of rules.toReversed()) rule()(target, name);

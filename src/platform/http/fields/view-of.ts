@@ -1,5 +1,5 @@
 type Data<View> = { [Key in keyof View as View[Key] extends (...args: never[]) => unknown ? never : Key]: View[Key] };
-/** The properties of View that Row does not have with the same type. */
+/** Rest holds the properties of View that Row lacks or has with an incompatible type. */
 type Rest<View, Row> = {
   [Key in keyof View as Key extends keyof Row ? (Row[Key] extends View[Key] ? never : Key) : Key]: View[Key];
 };
@@ -9,8 +9,8 @@ type Present<Row> = { [Key in keyof Row]: null extends Row[Key] ? Exclude<Row[Ke
 const names = new Map<new () => object, readonly string[]>();
 
 /**
- * viewOf returns what a client sees of a row: the properties that the class declares, from `given`, else from the row. What the class does not
- * declare is never shown.
+ * viewOf returns what a client sees of a row: the properties that the class declares, taken from `given` or else from the row. Properties that the
+ * class does not declare are never exposed.
  */
 export function viewOf<View extends object, Row extends object>(
   type: new () => View,
@@ -25,7 +25,7 @@ export function viewOf<View extends object, Row extends object>(
   return view;
 }
 
-/** present returns the row with undefined in place of null, for views whose properties are optional. */
+/** present returns the row with null values replaced by undefined, for views with optional properties. */
 export function present<Row extends object>(row: Row): Present<Row> {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as Present<Row>;
 }

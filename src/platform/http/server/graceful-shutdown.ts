@@ -15,12 +15,13 @@ const HEAD_WITHIN_MS = 1000;
 const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
 
 /**
- * The first moments of a stop. Calls are still answered, each on a connection that ends with its answer, and load
- * readiness fails, so that balancers send calls elsewhere. For SVC_DRAIN_SECONDS the server stays open whoever is connected, since a balancer
- * that looks every few seconds sends calls until then; after that it hangs up when nobody is connected any more, or after three seconds.
- * A client that keeps its connection open would otherwise be cut off in the middle of its next call. Bodies that are still on their way
- * then are refused: some may take minutes. Connections without a request are closed: Node.js closes those that have had one, but waits
- * indefinitely for connections that port checks, balancers and browsers opened in advance.
+ * GracefulShutdown drains HTTP connections when the process stops. Requests are still answered, each on a connection that closes with its response,
+ * and readiness fails, so that load balancers send requests elsewhere. For SVC_DRAIN_SECONDS the server stays open even without connections, since a
+ * load balancer that checks every few seconds sends requests until its next check. The server then closes when no connection is left, or three
+ * seconds after the stop began, whichever is first: without that wait, a client with a keep-alive connection would be cut off in the middle of its
+ * next request. When the server closes, request bodies that are still arriving are refused, since some may take minutes. Connections without a
+ * request are closed: Node.js closes connections that have had a request, but waits indefinitely for connections that port checks, load balancers
+ * and browsers opened in advance.
  */
 @Injectable()
 export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutdown {

@@ -8,7 +8,7 @@ import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';
 import type { Work } from './rotation-work.js';
 
-/** Targets that a worker may claim. */
+/** DUE_TARGET selects the targets that a worker may claim. */
 export const DUE_TARGET = {
   table: 'ssh_rotation_target',
   join: 'JOIN ssh_rotation r ON r.id = t.rotation_id',

@@ -102,7 +102,7 @@ export const STEPS = {
 } as const satisfies Partial<Record<TargetState, string>>;
 export type StepName = (typeof STEPS)[keyof typeof STEPS] | 'check-new' | 'roll-back';
 
-/** All steps; the audit log has one entry for each that was done on a target. */
+/** TARGET_STEPS lists all steps. The audit log has one entry for each step performed on a target. */
 export const TARGET_STEPS: readonly StepName[] = [...Object.values(STEPS), 'check-new', 'roll-back'];
 
 /** The next step of a target; the roll-back for each that can still be rolled back. While both keys are valid, the new key is checked. */

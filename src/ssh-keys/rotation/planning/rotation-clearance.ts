@@ -19,7 +19,7 @@ import { FencedOff, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
 
-/** Outcome of a target that is refused: before, or after its host was changed. */
+/** Outcome of a refused target: FAILED_PRECHECK before its host was changed, BLOCKED after. */
 type Refusal = 'FAILED_PRECHECK' | 'BLOCKED';
 
 /** An account whose keys are changed. */
@@ -56,7 +56,7 @@ export class RotationClearance {
     if (waits) throw new FencedOff();
   }
 
-  /** A host is changed only while whoever ordered the rotation may order one: a disabled person, or a revoked key, changes nothing any more. */
+  /** Asserts that the requester and the owner may still order rotations: no host is changed for a disabled person or a revoked key. */
   private async assertRights({ requestedBy, ownerId }: Rotation): Promise<void> {
     const givers = new Set([giverOf(requestedBy, ownerId), ownerId].filter(isId));
     for (const giver of givers) {
@@ -66,7 +66,7 @@ export class RotationClearance {
     }
   }
 
-  /** Asserts before a host is changed further, or back, that the rotation was ordered, and approved if it needed that. Throws StepFailure. */
+  /** Asserts, before a host is changed further or rolled back, that the rotation was ordered, and approved if it needed approval. Throws StepFailure. */
   async assertApproved(rotation: Rotation): Promise<void> {
     if (!(await this.wasDemanded(rotation, 'BLOCKED'))) return;
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
@@ -75,8 +75,8 @@ export class RotationClearance {
   }
 
   /**
-   * Asserts before a host is changed that the audit log has the target in the state of its row, with the plan of its precheck. A row can be inserted in
-   * any state. Throws StepFailure.
+   * Asserts, before a host is changed or rolled back, that the target reached the state in its row with the plan of its precheck. The row alone proves
+   * nothing, since it can be inserted in any state. Throws StepFailure.
    */
   async assertReached({ id }: Rotation, { hostId, account, state, plan }: RotationTarget): Promise<void> {
     if (state === 'PLANNED') return;
@@ -84,9 +84,9 @@ export class RotationClearance {
     const own = await this.vouched.about(this.db.manager, [id], actions, { hostId, account });
     const planned = own.findLast(({ action, outcome }) => action === 'ssh-rotation.precheck' && outcome === 'done');
     const logged = planned?.detail['planSha256'];
-    // The version before logged no hash of the plan.
+    // The previous version logged no hash of the plan.
     const isPlanned = planned !== undefined && (logged === undefined || logged === planSha256(plan));
-    // The release of a wave is an entry of the rotation, and none of its targets.
+    // The release of a wave is logged for the rotation and not for its targets.
     const reached = state === 'RELEASED' ? 'PERMANENT' : state;
     if (isPlanned && own.some(({ detail }) => detail['to'] === reached)) return;
     const detail = `The audit log does not have that ${account} came to ${state}: it was changed in the database.`;
@@ -199,7 +199,7 @@ export async function usesOfTargets(
   return usesOfRotation(tx, { key, custody, accounts: targets, callers: [requestedBy.id, ownerId] });
 }
 
-/** What the log has of the plan of a target, base64. */
+/** planSha256 returns the hash by which the audit log records the plan of a target, base64. */
 export function planSha256(plan: TargetPlan | null): string {
   return createHash('sha256').update(canonicalJson(plan)).digest('base64');
 }

@@ -10,7 +10,7 @@ import { moveLocations } from './moved-locations.js';
 import { endingOf, haltOf, progressOf, type RotationMove, type RotationProgress } from './rollout-rules.js';
 import { RotationNotices } from './rotation-notices.js';
 
-/** Selects the rotations without a due target: all of their targets wait, or have ended. */
+/** STALLED_ROTATION selects rotations without a due target: all of their targets are waiting or finished. */
 export const STALLED_ROTATION = `SELECT r.id FROM ssh_rotation r WHERE r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
   AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target t WHERE t.rotation_id = r.id AND t.outcome = 'OPEN' AND t.due_at IS NOT NULL)`;
 
