@@ -332,8 +332,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   'approver-group.created': setGroup,
   'approver-group.changed': setGroup,
   'approver-group.removed': setGroup,
-  'approval-policy.created': setPolicy(() => 1),
-  'approval-policy.changed': setPolicy((known) => (known === undefined ? undefined : known + 1)),
+  // An entry that is logged late does not bring back a removed policy (0).
+  'approval-policy.created': setPolicy((known) => known ?? 1),
+  'approval-policy.changed': setPolicy((known) => (known === undefined || known === 0 ? known : known + 1)),
   'approval-policy.removed': setPolicy(() => 0),
   'rows.accepted': acceptPolicies,
   'rows.adopted': acceptPolicies,
