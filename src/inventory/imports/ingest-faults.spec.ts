@@ -11,6 +11,11 @@ it('a document whose graph keeps the database busy to the limit is refused for g
   expect(faultReply(failed('55P03')).problem).toMatchObject({ kind: 'unavailable', code: 'row.busy' });
 });
 
-it('an error of the service keeps what it quotes to itself', () => {
-  expect(JSON.stringify(faultReply(new Error('secret of the body')))).not.toContain('secret of the body');
-});
+it.each([['secret of the body'], ['Unexpected token\n    at secret of the body']])(
+  'an error of the service keeps what it quotes to itself: %j',
+  (message) => {
+    const { failure } = faultReply(new Error(message));
+    expect(failure).not.toContain('secret of the body');
+    expect(failure).toContain('ingest-faults.spec');
+  },
+);

@@ -28,9 +28,19 @@ export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failu
   }
   const ofDatabase = databaseProblem(error);
   if (ofDatabase !== undefined) return { problem: plain(ofDatabase) };
-  const failure =
-    error instanceof Error ? `${error.name} ${(error.stack ?? '').split('\n').slice(1, 6).join(' ')}` : 'unknown';
-  return { failure };
+  return { failure: error instanceof Error ? `${error.name} ${framesOf(error)}` : 'unknown' };
+}
+
+/** Returns the first frames of the stack, which begins with the message. The message may have several lines. */
+function framesOf({ message, stack = '' }: Error): string {
+  const start = stack.indexOf(message);
+  return start === -1
+    ? ''
+    : stack
+        .slice(start + message.length)
+        .split('\n')
+        .slice(1, 6)
+        .join(' ');
 }
 
 function plain({ kind, code, message, errors }: Problem): PlainProblem {
