@@ -15,6 +15,12 @@ it('a component that is too large loses its largest dispensable members, and no 
   expect(left?.['description']).toBeUndefined();
 });
 
+it('a component keeps the properties that its verdict is made of', () => {
+  const read = { name: 'sealwright:withheld', value: 'value' };
+  const given = component({ properties: [{ name: 'notes', value: 'n'.repeat(MAX_COMPONENT_CHARACTERS) }, read] });
+  expect(shortened(given)?.properties).toEqual([read]);
+});
+
 it('a large public key is kept by its fingerprint', () => {
   const material = { type: 'public-key', value: 'k'.repeat(2 * MAX_COMPONENT_CHARACTERS), format: 'DER' };
   const given = component({ cryptoProperties: { relatedCryptoMaterialProperties: material } });

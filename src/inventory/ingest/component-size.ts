@@ -6,7 +6,7 @@ import type { CdxComponent } from '../model/document.js';
  */
 export const MAX_COMPONENT_CHARACTERS = 256 * 1024;
 
-/** Members that a component can lose, the least useful first. Apart from `properties`, no verdict reads them. */
+/** Members that no verdict reads, the least useful first. Of `properties`, those that a verdict reads are kept. */
 const DISPENSABLE = [
   'signature',
   'modelCard',
@@ -32,16 +32,29 @@ function withoutValue(component: CdxComponent): number {
   return value.length;
 }
 
+/** The properties that verdicts and identities read are in this namespace. */
+const NAMESPACE = 'sealwright:';
+
+/** Returns what is left of a dispensable member. */
+function remainderOf({ properties }: CdxComponent, member: (typeof DISPENSABLE)[number]): CdxComponent['properties'] {
+  if (member !== 'properties') return undefined;
+  const read = properties?.filter(({ name }) => name.startsWith(NAMESPACE));
+  return read?.length === 0 ? undefined : read;
+}
+
 /** shortened returns a copy of a component without its largest dispensable members, so that its JSON fits. @returns undefined if that is not enough */
 export function shortened(component: CdxComponent): CdxComponent | undefined {
   const sizeOf = (value: unknown) => (value === undefined ? 0 : JSON.stringify(value).length);
+  const savings = DISPENSABLE.map((member) => {
+    const remainder = remainderOf(component, member);
+    return { member, remainder, saved: sizeOf(component[member]) - sizeOf(remainder) };
+  });
   let size = sizeOf(component);
   const left: CdxComponent = { ...component };
-  const bySize = DISPENSABLE.toSorted((a, b) => sizeOf(component[b]) - sizeOf(component[a]));
-  for (const member of bySize) {
+  for (const { member, remainder, saved } of savings.sort((a, b) => b.saved - a.saved)) {
     if (size <= MAX_COMPONENT_CHARACTERS) break;
-    size -= sizeOf(left[member]);
-    left[member] = undefined;
+    size -= saved;
+    left[member] = remainder;
   }
   if (size > MAX_COMPONENT_CHARACTERS) size -= withoutValue(left);
   return size <= MAX_COMPONENT_CHARACTERS ? left : undefined;
