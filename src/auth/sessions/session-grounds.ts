@@ -36,12 +36,13 @@ export async function assertStillGranted(
   if (client !== undefined) {
     const now = await shared(tx, OAuthClient, { id: client.id });
     const isSame = now?.revokedAt === null && now.proofSince?.getTime() === client.proofSince?.getTime();
-    if (!isSame) throw changedMeanwhile('The secret of the client was replaced');
+    if (!isSame) throw changedMeanwhile('The client was revoked, or its secret, keys or certificates were replaced');
   }
   if (userId === undefined) return;
   const user = await shared(tx, User, { id: userId });
   if (user?.disabled !== false) throw changedMeanwhile('The account was disabled');
-  if (password !== undefined && !isSamePassword(user, password)) throw changedMeanwhile('The password was changed');
+  if (password !== undefined && !isSamePassword(user, password))
+    throw changedMeanwhile('The password or a second factor was changed');
 }
 
 function isSamePassword(now: User, then: Pick<User, 'passwordHash' | 'factors'>): boolean {

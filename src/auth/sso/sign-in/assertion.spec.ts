@@ -40,22 +40,17 @@ describe('an assertion of a provider', () => {
   });
 
   it('has no time of authentication when the provider sends none that exists', () => {
-    for (const time of [
-      '0000-01-01T00:00:00Z',
-      '-004800-01-01T00:00:00Z',
-      '1969-12-31T23:59:59Z',
-      '2999-01-01T00:00:00Z',
-    ])
-      expect(boundedAssertion(assertion({ authenticatedAt: new Date(time) })).authenticatedAt).toBeNull();
-    expect(boundedAssertion(assertion({ authenticatedAt: new Date(1e300) })).authenticatedAt).toBeNull();
     // PostgreSQL returns a different value for a year before 1, so the row would not match its seal.
     for (const time of [
       '0000-01-01T00:00:00Z',
+      '-004800-01-01T00:00:00Z',
       '-200000-01-01T00:00:00Z',
       '1969-12-31T23:59:59Z',
+      '2999-01-01T00:00:00Z',
       '9999-01-01T00:00:00Z',
     ])
       expect(boundedAssertion(assertion({ authenticatedAt: new Date(time) })).authenticatedAt).toBeNull();
+    expect(boundedAssertion(assertion({ authenticatedAt: new Date(1e300) })).authenticatedAt).toBeNull();
     expect(boundedAssertion(assertion({})).authenticatedAt).toEqual(new Date(0));
   });
 

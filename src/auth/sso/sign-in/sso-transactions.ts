@@ -1,4 +1,4 @@
-import { changeSealed, insertSealed, trusted } from '../../../platform/sealing/sealed-rows.js';
+import { changeSealed, insertSealed, trusted, trustedRows } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { DataSource, type EntityManager, In, MoreThan } from 'typeorm';
@@ -160,15 +160,17 @@ export class SsoTransactions {
 
   /** Discards the unredeemed tickets that a logout at the provider covers, inside the caller's transaction. */
   async discardArrived(tx: EntityManager, { providerId, session, subject, before }: ExternalEnd): Promise<void> {
-    const arrived = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
-    for (const { id, secrets, expiresAt } of arrived) {
+    const found = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
+    // A row that does not match its seal is not exchanged either, and must not keep the others.
+    const meant = trustedRows(tx, SsoTransaction, found).filter(({ id, secrets, expiresAt }) => {
       const person = this.personIn(id, secrets);
-      const isMeant =
+      return (
         (session === undefined || session === person.externalSession) &&
         (subject === undefined || subject === person.subject) &&
-        expiresAt.getTime() - TICKET_SECONDS * 1000 < before.getTime();
-      if (isMeant) await tx.delete(SsoTransaction, { id });
-    }
+        expiresAt.getTime() - TICKET_SECONDS * 1000 < before.getTime()
+      );
+    });
+    if (meant.length > 0) await tx.delete(SsoTransaction, { id: In(meant.map(({ id }) => id)) });
   }
 
   /**
