@@ -183,8 +183,10 @@ export const OWNER: readonly Mutation[] = [
     finding: 28,
     defence: 'each step of a rotation needs its order and its earlier steps in the log',
     file: 'src/ssh-keys/rotation/steps/step-executor.ts',
-    text: '      await this.clearance.assertContinues(work.rotation, work.target);',
-    instead: '',
+    text:
+      '        : this.clearance.assertApproved(work.rotation));\n' +
+      '      await this.clearance.assertReached(work.rotation, work.target);',
+    instead: '        : Promise.resolve());',
     spec: 'test/ssh-keys/rotation.spec.ts',
     test: 'is not continued from rows that were inserted',
   },
