@@ -181,6 +181,25 @@ describe('when group or policy are edited meanwhile', () => {
     expect((await vote(place.service, other.approvalId, cleo)).status).toBe(200);
   });
 
+  it('nor does anybody behind a key that they share: neither its owner nor who was shown it brings in a voter with it', async () => {
+    const owner = await newApprover(place, ['admin']);
+    const eve = await newApprover(place, ['admin', 'approver']);
+    const made = await newApiKey(place.service, owner.accessToken, ['admin:*']);
+    const expiry = new Date(Date.now() + 3.6e6);
+    const path = `/api/settings/api-keys/${made.id}/rotate`;
+    const shared = (await place.service.call('POST', path, { key: eve.accessToken, body: { expiry } })).body.key;
+    for (const requester of [owner, eve]) {
+      const { key, groups } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+      const { approvalId } = await held(place, order(key.name), requester.accessToken);
+      const group = groups[0]?.body;
+      const wider = { name: group.name, members: [ada.id, cleo.id] };
+      expect((await edit(`/api/v1/approver-groups/${group.id}`, 1, wider, shared)).status).toBe(200);
+      assertProblem(await vote(place.service, approvalId, cleo), { status: 403, code: 'approval.not-approver' });
+      const waiting = await place.service.call('GET', '/api/v1/approvals?waiting=me', { key: cleo.accessToken });
+      expect(waiting.body.items.map(({ id }: { id: string }) => id)).not.toContain(approvalId);
+    }
+  });
+
   it('the N of the time of the request holds', async () => {
     const { key, policy } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }]);
     const { approvalId } = await held(place, order(key.name));

@@ -46,9 +46,13 @@ export class ApproverGroupMember extends SealedEntity {
   @Column('text', { nullable: true })
   ssoGroup: string | null;
 
-  /** The person who added them: members whom the requester adds after the request do not count for it. */
+  /** The owner of the credential that added the member. Members whom a requester adds after the request do not count for it. */
   @Column('text')
   addedBy: string;
+
+  /** Ids of the other people who may know that credential, and could have made the call. Null: nobody. */
+  @Column('text', { array: true, nullable: true })
+  addedBehind: string[] | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   addedAt: Date;

@@ -49,7 +49,8 @@ function isVoter(
   const member = seals.opened(ApproverGroupMember, row.member);
   const person = seals.opened(User, row.person);
   if (member === null || person === null || person.id !== personId || person.disabled) return false;
-  if (member.groupId !== groupId || (requesters.includes(member.addedBy) && member.addedAt > since)) return false;
+  const isAddedByRequester = [member.addedBy, ...(member.addedBehind ?? [])].some((id) => requesters.includes(id));
+  if (member.groupId !== groupId || (isAddedByRequester && member.addedAt > since)) return false;
   if (member.userId !== null) return member.userId === person.id;
   return !withdrawn.has(member.providerId ?? '') && isBroughtBy(tx, member, row, person);
 }

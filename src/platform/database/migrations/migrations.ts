@@ -87,6 +87,7 @@ import { SealedSigningKeys1798000044000 } from './1798000044000-sealed-signing-k
 import { RightsHistory1798000044100 } from './1798000044100-rights-history.js';
 import { DescribersOfAssets1798000044900 } from './1798000044900-describers-of-assets.js';
 import { EndsAtProviders1798000048200 } from './1798000048200-ends-at-providers.js';
+import { PeopleBehindMembers1798000048300 } from './1798000048300-people-behind-members.js';
 import { PeopleBehindCredentials1798000046000 } from './1798000046000-people-behind-credentials.js';
 import { FloorsOfDescriptions1798000046100 } from './1798000046100-floors-of-descriptions.js';
 import { SourcesByOwner1798000046200 } from './1798000046200-sources-by-owner.js';
@@ -207,4 +208,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SourcesByOwner1798000046200,
   BackgroundJobsOfInstances1798000047000,
   EndsAtProviders1798000048200,
+  PeopleBehindMembers1798000048300,
 ];

@@ -1,0 +1,14 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Adds everyone who could have made the call that added a member to an approver group. Null: only the person in added_by, or not recorded. */
+export class PeopleBehindMembers1798000048300 implements MigrationInterface {
+  name = 'PeopleBehindMembers1798000048300';
+
+  public async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`ALTER TABLE "approver_group_member" ADD "added_behind" text array`);
+  }
+
+  public async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`ALTER TABLE "approver_group_member" DROP COLUMN "added_behind"`);
+  }
+}
