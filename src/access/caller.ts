@@ -52,6 +52,49 @@ export interface Caller extends Actor {
   readonly identity?: VerifiedIdentity;
   /** Names of the signing keys that the caller may use, `*` for every key; absent: no such limit. */
   readonly keys?: readonly string[];
+  /** The scopes that this call needed; absent for operations that need none. */
+  readonly using?: readonly Scope[];
+  /** Set where an order is carried out later, without the session of the call. */
+  readonly ordered?: Pick<OrderedBy, 'requesters' | 'credentials'>;
+}
+
+/** Who ordered something that is carried out later without their session. It is stored with the order. */
+export interface OrderedBy extends Actor {
+  /** As in Caller. */
+  readonly behind?: readonly string[];
+  /** Ids of all people who could have made the call. Absent in orders of an earlier version. */
+  readonly requesters?: readonly string[];
+  /** Ids of the API keys and OAuth clients that made the call or passed it on. Absent in orders of an earlier version. */
+  readonly credentials?: readonly string[];
+}
+
+/** orderedBy returns what is stored about the caller of an order. `requesters`: see `peopleBehind`. */
+export function orderedBy(caller: Caller, requesters: readonly string[]): OrderedBy {
+  const { kind, id, name, behind = [] } = caller;
+  return { kind, id, name, behind: [...behind], requesters: [...requesters], credentials: credentialsOf(caller) };
+}
+
+/** callerOfOrder returns the caller in whose name a stored order is carried out. The caller has no rights. */
+export function callerOfOrder(
+  { kind, id, name, behind = [], requesters, credentials }: OrderedBy,
+  order: Pick<Caller, 'ownerId' | 'origin' | 'using'>,
+): Caller {
+  const isSystem = kind === 'system' || kind === 'anonymous';
+  const ordered = { requesters, credentials };
+  return { ...order, kind: isSystem ? 'api-key' : kind, id, name, behind, ordered, scopes: new Set() };
+}
+
+/** Ids of the people, API keys and OAuth clients that must all hold a right for an order to be carried out. The run of a workload has ended by then. */
+export function giversOf({ kind, id, behind = [], credentials = [] }: OrderedBy, ownerId: string): string[] {
+  const own = kind === 'workload' ? [] : [id];
+  return [...new Set([...own, ownerId, ...behind, ...credentials])];
+}
+
+/** Ids of the API keys and OAuth clients through which a call came. */
+export function credentialsOf({ kind, id, session, ordered }: Caller): string[] {
+  const own = kind === 'api-key' || kind === 'oauth-client' ? [id] : [];
+  const client = kind === 'user' && session?.clientId ? [session.clientId] : [];
+  return [...new Set([...own, ...client, ...(ordered?.credentials ?? [])])];
 }
 
 /** What was asked for, as far as it says whose it is. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateUnderHammer } from '../../chaos/rotation/hammered.js';
 import { type Approver, newApprover, newGroup, vote } from '../approvals/approvers.js';
+import { deviceGrant, makeClient, postForm } from '../auth/oauth-calls.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
@@ -119,6 +120,28 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect(await logIn(at, key.file)).toBe('denied');
   });
 
+  it('does not go on, nor is retried, for somebody who was disabled after ordering it', async () => {
+    const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
+    const key = await field.newKey();
+    const at = host();
+    at.sshd.authorize('deploy', key.publicKey);
+    const before = at.sshd.authorizedKeys('deploy');
+    const body = { targets: [{ hostId: at.id, account: 'nobody-here' }], overlapSeconds: 1 };
+    const order = { key: leaver.accessToken, body };
+    const { body: rotation } = await service.call('POST', `/v1/keys/${key.id}/rotate`, order);
+    expect((await field.ended(rotation.id)).failure.code).toBe('rotation.halted');
+    await field.ask('PATCH', `/api/settings/users/${leaver.id}`, { disabled: true });
+    await field.ask('POST', `/v1/rotations/${rotation.id}/retry`);
+    const halted = await until('the halt', 30, async () => {
+      const { body: now } = await field.call('GET', `/v1/rotations/${rotation.id}`);
+      return now.status === 'HALTED' && now.failure.code === 'rotation.rights-lost' && now;
+    });
+    expect(halted.failure.detail).toContain('may not rotate keys any more');
+    expect(at.sshd.authorizedKeys('deploy')).toBe(before);
+    await until('an alert', 20, async () => (await field.alertAbout(rotation.id)) !== undefined);
+    await field.ask('POST', `/v1/rotations/${rotation.id}/rollback`);
+  });
+
   it('a policy by age rotates what is old and finds its holder by itself, and nothing else', async () => {
     const at = await field.addHost();
     const [held, human] = [await oldKey(at, 'service'), await oldKey(at, 'unknown')];
@@ -179,6 +202,32 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       expect(fingerprintOfLine(at.sshd.authorizedKeys('deploy').replace('no-pty ', ''))).toBe(
         body.shown.comes.fingerprint,
       );
+    });
+
+    it('is approved by nobody who was shown the secret of the client at which it was ordered', async () => {
+      const eve = await newApprover({ stage, service, apiKey }, ['admin', 'approver']);
+      const { body: group } = await newGroup({ service, apiKey }, [eve, ada]);
+      const at = await field.addHost({}, { labels: { env: 'test' } });
+      const key = await field.newKey();
+      at.sshd.authorize('deploy', key.publicKey);
+      const order = { name: 'Client', subject: 'ssh-rotation', keys: [key.fingerprint] };
+      const stages = [{ group: group.id, threshold: 1 }];
+      const { id: policy } = await field.ask('POST', '/api/v1/approval-policies', { ...order, stages });
+      const client = await makeClient(service, eve.accessToken, ['keys:rotate', 'keys:read']);
+      const secret = { client_id: client.client_id, client_secret: client.client_secret };
+      const { body: device } = await postForm(service, '/oauth/device_authorization', secret);
+      await service.call('POST', `/api/auth/device/${device.user_code}/approve`, { key: bob.accessToken, body: {} });
+      const grant = { ...deviceGrant(client, device.device_code), ...secret };
+      const { body: tokens } = await postForm(service, '/oauth/token', grant);
+      const asBob = { key: tokens.access_token as string };
+      await service.call('POST', '/api/auth/step-up', { ...asBob, body: { password: bob.password } });
+      const body = { targets: [{ hostId: at.id, account: 'deploy' }], overlapSeconds: 1 };
+      const { body: rotation } = await service.call('POST', `/v1/keys/${key.id}/rotate`, { ...asBob, body });
+      const approvalId = await waiting(rotation.id);
+      for (const one of [eve, bob])
+        assertProblem(await vote(service, approvalId, one), { status: 403, code: 'approval.own-request' });
+      await vote(service, approvalId, ada, { decision: 'reject' });
+      await field.call('DELETE', `/api/v1/approval-policies/${policy}`);
     });
 
     it('belongs to the last author of the policy that ordered it, who may not approve it', async () => {

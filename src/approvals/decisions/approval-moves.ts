@@ -7,7 +7,7 @@ import { PolicyEvaluation } from '../policies/policy-evaluation.js';
 import { type SubjectApproval, ApprovalSubjectsService, policySubjectOf } from '../subjects/approval-subject.port.js';
 import { putNotice, type ApprovalStatus, type Approval, ApprovalItem } from '../model/approval.entity.js';
 import { movedEntry } from './approval-entries.js';
-import { lostRequester } from './requester-standing.js';
+import { lostRequester, type RequestBasis } from './requester-standing.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { ApprovalExtension, type VoteCounts } from './approval-extension.js';
 
@@ -18,6 +18,7 @@ export interface VotesSoFar {
   readonly rejections: number;
   readonly counts: VoteCounts;
   readonly rights: RightsHistory;
+  readonly basis: RequestBasis | undefined;
 }
 
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
@@ -63,11 +64,11 @@ export class ApprovalMoves {
    * stage is no longer a member of its group. It is withdrawn if the requester could not ask for it any more.
    */
   private async approved(tx: EntityManager, approval: Approval, by: By, votes: VotesSoFar): Promise<void> {
-    const { rejections, counts, rights } = votes;
-    const lost = await lostRequester(tx, approval, rights);
-    if (lost !== undefined) return this.ended(tx, approval, 'WITHDRAWN', lost, by);
+    const { rejections, counts, rights, basis } = votes;
     const subject = await subjectOf(tx, approval);
     const owner = this.subjects.of(approval.subjectKind);
+    const lost = (await lostRequester(tx, approval, rights, basis)) ?? (await owner.lostGround?.(tx, subject));
+    if (lost !== undefined) return this.ended(tx, approval, 'WITHDRAWN', lost, by);
     const uses = await owner.usesToApprove(tx, subject);
     const { demand } = await this.evaluation.judgeNow(tx, policySubjectOf(approval.subjectKind), uses);
     if (demand !== undefined) {

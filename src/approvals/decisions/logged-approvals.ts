@@ -14,6 +14,7 @@ import type { VotersOf } from '../groups/voters.js';
 import type { Approval } from '../model/approval.entity.js';
 import { textHash } from '../model/approval-text.js';
 import type { Stage } from '../policies/policy-evaluation.js';
+import type { RequestBasis } from './requester-standing.js';
 
 type Parties = Pick<Approval, 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'>;
 type Rules = Pick<Approval, 'policies' | 'stages' | 'commentRequired' | 'rejectThreshold' | 'expiresInSeconds'>;
@@ -33,6 +34,8 @@ export interface LoggedApproval {
   readonly endsAt: number;
   /** Undefined in entries of earlier versions. */
   readonly parties: Parties | undefined;
+  /** What the request was allowed by. Undefined in entries of earlier versions. */
+  readonly basis: RequestBasis | undefined;
   /** Votes that count by the rules of their time, oldest first, one of each person, without those of people who requested it. */
   readonly approvals: readonly { readonly person: string; readonly stage: unknown; readonly hasComment: boolean }[];
   /** People who rejected it. */
@@ -217,6 +220,7 @@ function loggedApproval(about: readonly EntryRow[], isRefused: boolean): [Logged
       since: new Date(timeOfId(requested.id)),
       endsAt,
       parties,
+      basis: requested.detail['basis'] as RequestBasis | undefined,
       approvals: [...approvals.values()],
       rejections,
       hasEnded: isRefused || isDecidedAgainst || isRejected,

@@ -50,6 +50,10 @@ export class ApproverGroupMember extends SealedEntity {
   @Column('text')
   addedBy: string;
 
+  /** Ids of the other people who could have made that call, in order. Null: nobody. */
+  @Column('text', { array: true, nullable: true })
+  addedByOthers: string[] | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   addedAt: Date;
 }

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, In, Not } from 'typeorm';
 import { ApproverGroupMember } from './approver-group.entity.js';
 import type { Caller } from '../../access/caller.js';
+import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { Problem } from '../../platform/errors/problem.js';
 
 export interface SsoGroup {
@@ -31,7 +32,9 @@ export class GroupMembers {
     for (const row of kept) assertSealed(tx, ApproverGroupMember, row);
     const known = new Set(kept.map(({ member }) => member));
     const added = new Map(rows.filter(({ member }) => !known.has(member)).map((row) => [row.member, row]));
-    const by = { groupId, addedBy: caller.ownerId, addedAt: new Date() };
+    const others = (await peopleBehind(tx, caller)).filter((id) => id !== caller.ownerId).sort();
+    const addedByOthers = others.length === 0 ? null : others;
+    const by = { groupId, addedBy: caller.ownerId, addedByOthers, addedAt: new Date() };
     await insertSealed(tx, ApproverGroupMember, ...[...added.values()].map((row) => ({ ...row, ...by })));
   }
 

@@ -24,7 +24,7 @@ export function possibleMembers(group: string): string {
 
 /** An `unless` over `a`, the row of the approval: members whom the requester added after the request do not count. */
 export const ADDED_BY_REQUESTER =
-  '(m.added_by = a.owner_id OR m.added_by = ANY(a.requesters)) AND m.added_at > a.created_at';
+  '(m.added_by || m.added_by_others) && (a.owner_id || a.requesters) AND m.added_at > a.created_at';
 
 /**
  * How many people of a group can approve: its named members who are not disabled. Infinity for a group that takes people from an identity

@@ -47,7 +47,9 @@ function isVoter(
   const member = seals.opened(ApproverGroupMember, row.member);
   const person = seals.opened(User, row.person);
   if (member === null || person === null || person.id !== personId || person.disabled) return false;
-  if (member.groupId !== groupId || (requesters.includes(member.addedBy) && member.addedAt > since)) return false;
+  const adders = [member.addedBy, ...(member.addedByOthers ?? [])];
+  const isAddedByRequester = member.addedAt > since && adders.some((id) => requesters.includes(id));
+  if (member.groupId !== groupId || isAddedByRequester) return false;
   return member.userId === null ? isBroughtBy(tx, member, row, person) : member.userId === person.id;
 }
 

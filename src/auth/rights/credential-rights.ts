@@ -43,7 +43,13 @@ export class CredentialRights {
     return held !== undefined && [...scopes].every((scope) => mayDo(held, scope));
   }
 
-  /** The same, and locks the roles of the people behind it until the transaction ends. */
+  /** Whether each of these people, keys and clients holds all of the scopes now. */
+  async allHold(ids: readonly string[], scopes: readonly Scope[]): Promise<boolean> {
+    for (const id of ids) if (!(await this.holds(id, scopes))) return false;
+    return ids.length > 0;
+  }
+
+  /** Like `holds`, and locks the roles of the people behind it until the transaction ends. */
   async holdsUntilCommit(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
     const giver = row && giverIn(tx, row);

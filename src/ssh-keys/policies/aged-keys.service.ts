@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, callerOfOrder } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { claimDue } from '../../platform/jobs/claim.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -98,6 +98,6 @@ function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey)
 
 /** The author of the policy: its rotations are theirs, so they may not approve them either. */
 function callerOf({ id, madeBy, ownerId }: RotationPolicy): Caller {
-  const kind = madeBy.kind === 'system' || madeBy.kind === 'anonymous' ? 'api-key' : madeBy.kind;
-  return { ...madeBy, kind, ownerId, scopes: new Set(), origin: { requestId: `policy ${id} ${newId()}`, address: '' } };
+  const origin = { requestId: `policy ${id} ${newId()}`, address: '' };
+  return callerOfOrder(madeBy, { ownerId, using: ['keys:rotate'], origin });
 }

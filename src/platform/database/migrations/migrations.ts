@@ -86,6 +86,7 @@ import { HostsThatScansMiss1798000043702 } from './1798000043702-hosts-that-scan
 import { SealedSigningKeys1798000044000 } from './1798000044000-sealed-signing-keys.js';
 import { RightsHistory1798000044100 } from './1798000044100-rights-history.js';
 import { DescribersOfAssets1798000044900 } from './1798000044900-describers-of-assets.js';
+import { PeopleBehindChanges1798000048000 } from './1798000048000-people-behind-changes.js';
 import { PeopleBehindCredentials1798000046000 } from './1798000046000-people-behind-credentials.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
@@ -199,4 +200,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   RightsHistory1798000044100,
   DescribersOfAssets1798000044900,
   PeopleBehindCredentials1798000046000,
+  PeopleBehindChanges1798000048000,
 ];

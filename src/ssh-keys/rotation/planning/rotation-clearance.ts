@@ -4,8 +4,10 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
 import { approvalHash } from '../../../approvals/model/approval-text.js';
 import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
+import { giversOf } from '../../../access/caller.js';
 import type { EntryRow } from '../../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../../audit/log/vouched-entries.js';
+import { CredentialRights } from '../../../auth/rights/credential-rights.js';
 import { sshFingerprintOf } from '../../../formats/ssh/public-key.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import { canonicalJson } from '../../../platform/json/canonical-json.js';
@@ -14,9 +16,12 @@ import { SshKey } from '../../keys/ssh-key.entity.js';
 import { Rotation } from '../model/rotation.entity.js';
 import { hasReached, rotationStatusesBefore } from '../model/rotation-state.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
-import { FencedOff, StepFailure } from '../model/rotation-work.js';
+import { FencedOff, RIGHTS_LOST, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
+
+const NO_RIGHTS =
+  'Whoever ordered this rotation may not rotate keys any more. Roll it back, and order it again with the scope keys:rotate.';
 
 /** Decides before a host is changed whether the rotation is what was ordered, and what was approved. */
 @Injectable()
@@ -25,7 +30,23 @@ export class RotationClearance {
     private readonly db: DataSource,
     private readonly approvals: ApprovalsService,
     private readonly vouched: VouchedEntries,
+    private readonly rights: CredentialRights,
   ) {}
+
+  /**
+   * Asserts that everybody behind the order may still rotate keys. Asserted before the new key is added to a host, and before it stays there: what
+   * somebody ordered ends with their right.
+   *
+   * @param outcome BLOCKED where the key is on the host already, for a while
+   * @throws StepFailure `rotation.rights-lost`
+   */
+  async assertRightsHeld(
+    { requestedBy, ownerId }: Rotation,
+    outcome: StepFailure['outcome'] = 'FAILED_PRECHECK',
+  ): Promise<void> {
+    if (await this.rights.allHold(giversOf(requestedBy, ownerId), ['keys:rotate'])) return;
+    throw new StepFailure(outcome, RIGHTS_LOST, NO_RIGHTS);
+  }
 
   /**
    * Asserts before a host is changed that the rows are what the audit log has of the order, that the approval is granted, and that it covers what the rows
@@ -34,6 +55,7 @@ export class RotationClearance {
    * rotation waits again.
    */
   async assertCovers(rotation: Rotation): Promise<void> {
+    if (!rotation.dryRun) await this.assertRightsHeld(rotation);
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
     const needsApproval = await this.wasDemanded(rotation);
     // All sides are checked: a row whose approvalDemand was removed is not free of its approval.
@@ -113,9 +135,10 @@ function isAsOrdered({ actorId, detail }: EntryRow, rotation: Rotation, targets:
   const { keyId, custody, dryRun, settings, requestedBy } = rotation;
   if (actorId !== requestedBy.id) return false;
   const { accountsSha256 } = loggedOrder(targets, false);
-  // Orders of the version before have no hash of their accounts.
+  // Orders of earlier versions have no hash of their accounts, and name their requester as the actor only.
   const accounts = 'accountsSha256' in detail ? { accountsSha256 } : {};
-  const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...accounts };
+  const by = 'requestedBy' in detail ? { requestedBy } : {};
+  const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...accounts, ...by };
   return Object.entries(wanted).every(([name, value]) => canonicalJson(detail[name] ?? null) === canonicalJson(value));
 }
 

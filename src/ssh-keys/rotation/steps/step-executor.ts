@@ -49,6 +49,7 @@ export class StepExecutor {
     try {
       if (step === 'precheck') return await this.check(work);
       if (step === 'add') await this.clearance.assertCovers(work.rotation);
+      if (step === 'make-permanent') await this.clearance.assertRightsHeld(work.rotation, 'BLOCKED');
       if (step === 'roll-back') return await this.steps.rollBack(work);
       const { next } = work;
       if (next === undefined) throw new Error('there is no new key yet');
