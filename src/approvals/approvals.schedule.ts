@@ -9,6 +9,7 @@ import { ApprovalNotices } from './notices/approval-notices.js';
 export class ApprovalsSchedule implements BeforeApplicationShutdown {
   private readonly logger = new Logger(ApprovalsSchedule.name);
   private readonly expiries = this.singleFlight('ending what is late');
+  private readonly losses = this.singleFlight('withdrawing requests of people who lost their rights');
   private readonly reminders = this.singleFlight('reminding');
   private readonly sendings = this.singleFlight('sending notices');
 
@@ -20,6 +21,11 @@ export class ApprovalsSchedule implements BeforeApplicationShutdown {
   @Interval(1000)
   expire(): Promise<void> {
     return this.expiries.run(() => this.endings.expire());
+  }
+
+  @Interval(5000)
+  withdrawLost(): Promise<void> {
+    return this.losses.run(() => this.endings.withdrawLost());
   }
 
   @Interval(1000)
@@ -34,7 +40,7 @@ export class ApprovalsSchedule implements BeforeApplicationShutdown {
 
   /** Lets what is under way finish, while the database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.expiries.stop(), this.reminders.stop(), this.sendings.stop()]);
+    await Promise.all([this.expiries.stop(), this.losses.stop(), this.reminders.stop(), this.sendings.stop()]);
   }
 
   private singleFlight(what: string): SingleFlight {

@@ -159,6 +159,31 @@ describe('a request that waits is withdrawn at the last vote', () => {
   });
 });
 
+describe('a request is withdrawn before anybody decides', () => {
+  it('when its requester was disabled', async () => {
+    const boss = await newApprover(place, ['admin']);
+    const { approvalId } = await ask(await guardedBy(ann), boss.accessToken);
+    await change(boss, { disabled: true });
+    await until(
+      'the end of the request',
+      10,
+      async () => (await approval(place, approvalId)).body.status !== 'PENDING',
+    );
+    expect((await approval(place, approvalId)).body.status).toBe('WITHDRAWN');
+  });
+
+  it('by somebody who administers approvals, and by no client that the requester lets read approvals only', async () => {
+    const boss = await newApprover(place, ['operator']);
+    const { token } = await tokenAtClient(boss, apiKey, ['approvals:read']);
+    const first = await ask(await guardedBy(ann), boss.accessToken);
+    const withdraw = (id: string, key: string) => call('POST', `/api/v1/approvals/${id}/withdraw`, undefined, key);
+    assertProblem(await withdraw(first.approvalId, token), { status: 403, code: 'insufficient_scope' });
+    expect((await withdraw(first.approvalId, boss.accessToken)).body.status).toBe('WITHDRAWN');
+    const second = await ask(await guardedBy(ann), boss.accessToken);
+    expect((await withdraw(second.approvalId, apiKey)).body.status).toBe('WITHDRAWN');
+  });
+});
+
 describe('people who could have made a request do not decide about it', () => {
   const never = { status: 403, code: 'approval.own-request' };
 

@@ -1,10 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, LessThanOrEqual, Raw } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
+import { assertScope, mayDo } from '../../access/scopes.js';
+import { uuidOf } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { type ApprovalEnding, ApprovalMoves } from './approval-moves.js';
 import { APPROVALS_ACTOR } from './approval-entries.js';
 import { isDecided, Approval } from '../model/approval.entity.js';
+import { lostRight, REQUEST_SCOPES } from './requester-standing.js';
 import { lock } from './voting.service.js';
 
 const BATCH_SIZE = 200;
@@ -19,12 +22,15 @@ export class ApprovalEndings {
     private readonly moves: ApprovalMoves,
   ) {}
 
-  /** Withdraws the request of the caller, or of the person behind it. Problem `approval.missing` for everyone else. */
+  /**
+   * Withdraws the request of the caller or of the person behind it; of anybody for a caller who administers approvals and sees them all.
+   *
+   * @throws Problem `approval.missing` for everyone else, `insufficient_scope` for a client of the person that could not make the request either
+   */
   async withdraw(caller: Caller, id: string): Promise<void> {
     const approval = await this.db.transaction(async (tx) => {
       const found = await lock(tx, id);
-      const isTheirs = caller.id === found.requestedBy || (caller.kind === 'user' && caller.id === found.ownerId);
-      if (!isTheirs) throw missing('approval');
+      assertMayWithdraw(caller, found);
       if (isDecided(found.status))
         throw new Problem('conflict', 'approval.decided', `The approval is ${found.status} already.`);
       const why = new Problem('refused', 'approval.withdrawn', `${caller.name} withdrew the request.`);
@@ -49,6 +55,24 @@ export class ApprovalEndings {
         this.logger.error(`the approval ${id} cannot be ended: ${String(error)}`),
       );
     }
+  }
+
+  /**
+   * Withdraws what people who are disabled, or keys and clients that were revoked, requested: it would be withdrawn at the last vote, and approvers
+   * need not read it until then.
+   */
+  async withdrawLost(): Promise<void> {
+    const lost: { id: string; requesterName: string }[] = await this.db.query(
+      `SELECT a.id, a.requester_name AS "requesterName" FROM approval a WHERE a.status = 'PENDING' AND (
+         EXISTS (SELECT FROM user_account u WHERE u.id = ${uuidOf('a.owner_id')} AND u.disabled)
+         OR EXISTS (SELECT FROM api_key k WHERE k.id = ${uuidOf('a.requested_by')} AND k.revoked_at IS NOT NULL)
+         OR EXISTS (SELECT FROM oauth_client c WHERE c.id = ${uuidOf('a.requested_by')} AND c.revoked_at IS NOT NULL))
+       ORDER BY a.id LIMIT ${BATCH_SIZE}`,
+    );
+    for (const { id, requesterName } of lost)
+      await this.cancel(id, lostRight(requesterName)).catch((error: unknown) =>
+        this.logger.error(`the approval ${id} cannot be withdrawn: ${String(error)}`),
+      );
   }
 
   /** Ends a pending approval whose subject can no longer be carried out. The subject fails with `why`. Does nothing once it is decided. */
@@ -76,4 +100,13 @@ export class ApprovalEndings {
     const [{ now } = { now: new Date(0) }]: { now: Date }[] = await this.db.query(`SELECT now()`);
     return now;
   }
+}
+
+function assertMayWithdraw(caller: Caller, { requestedBy, ownerId, subjectKind }: Approval): void {
+  if (mayDo(caller.scopes, 'approvals:write') && mayDo(caller.scopes, 'audit:read')) return;
+  const isOwner = caller.kind === 'user' && caller.id === ownerId;
+  if (caller.id !== requestedBy && !isOwner) throw missing('approval');
+  if (!caller.session?.clientId || caller.kind !== 'user') return;
+  const [first, ...more] = REQUEST_SCOPES[subjectKind];
+  if (!more.some((scope) => mayDo(caller.scopes, scope))) assertScope(caller.scopes, first);
 }

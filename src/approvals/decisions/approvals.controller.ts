@@ -90,7 +90,7 @@ export class ApprovalsController {
     return ApprovalView.of(await this.reader.find(caller, id));
   }
 
-  /** Withdraws what you asked for, while it is not decided. */
+  /** Withdraws what you requested, while it is not decided. With `approvals:write` and `audit:read`: what anybody requested. */
   @Post(':id/withdraw')
   @HttpCode(200)
   @SignedIn()
