@@ -52,6 +52,56 @@ export interface Caller extends Actor {
   readonly identity?: VerifiedIdentity;
   /** Names of the signing keys that the caller may use, `*` for every key; absent: no such limit. */
   readonly keys?: readonly string[];
+  /** The scopes that this call requires; absent for operations that require none. */
+  readonly using?: readonly Scope[];
+  /** Set where an order is carried out later, without the session of the call. */
+  readonly ordered?: Pick<OrderedBy, 'requesters' | 'credentials'>;
+}
+
+/** OrderedBy describes the caller of an order that is carried out later, without the caller's session. It is stored with the order. */
+export interface OrderedBy extends Actor {
+  /** As in Caller. */
+  readonly behind?: readonly string[];
+  /** Ids of everyone who could have made the call. Absent in orders of an earlier version. */
+  readonly requesters?: readonly string[];
+  /** Ids of the API keys and OAuth clients through which the call was made. Absent in orders of an earlier version. */
+  readonly credentials?: readonly string[];
+}
+
+/** orderedBy returns what is stored about the caller of an order. `requesters`: see `peopleBehind`. */
+export function orderedBy(caller: Caller, requesters: readonly string[]): OrderedBy {
+  const { kind, id, name, behind = [] } = caller;
+  return { kind, id, name, behind: [...behind], requesters: [...requesters], credentials: credentialsOf(caller) };
+}
+
+/** callerOfOrder returns the caller in whose name a stored order is carried out. The caller has no rights. */
+export function callerOfOrder(
+  { kind, id, name, behind = [], requesters, credentials }: OrderedBy,
+  order: Pick<Caller, 'ownerId' | 'origin' | 'using'>,
+): Caller {
+  const isSystem = kind === 'system' || kind === 'anonymous';
+  const ordered = { requesters, credentials };
+  return { ...order, kind: isSystem ? 'api-key' : kind, id, name, behind, ordered, scopes: new Set() };
+}
+
+/**
+ * giverOf returns the id whose rights an order has: the caller's if their rights are stored, else the owner's. The rights of a workload are those of
+ * the person who trusts it.
+ */
+export function giverOf({ kind, id }: Pick<Actor, 'kind' | 'id'>, ownerId: string): string {
+  return kind === 'user' || kind === 'api-key' || kind === 'oauth-client' ? id : ownerId;
+}
+
+/** giversOf returns the ids of the users, API keys and OAuth clients that must all hold a right for an order to be carried out. */
+export function giversOf({ kind, id, behind = [], credentials = [] }: OrderedBy, ownerId: string): string[] {
+  return [...new Set([giverOf({ kind, id }, ownerId), ownerId, ...behind, ...credentials])];
+}
+
+/** credentialsOf returns the ids of the API keys and OAuth clients through which a call was made. */
+export function credentialsOf({ kind, id, session, ordered }: Caller): string[] {
+  const own = kind === 'api-key' || kind === 'oauth-client' ? [id] : [];
+  const client = kind === 'user' && session?.clientId ? [session.clientId] : [];
+  return [...new Set([...own, ...client, ...(ordered?.credentials ?? [])])];
 }
 
 /** What was asked for, as far as it says whose it is. */

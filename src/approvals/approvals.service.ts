@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { AuditService } from '../audit/entries/audit.service.js';
 import type { Actor, Caller } from '../access/caller.js';
 import { Problem } from '../platform/errors/problem.js';
+import { peopleBehind } from '../auth/rights/secret-disclosures.js';
 import { lockDue } from '../platform/jobs/claim.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { ApprovalRequesters } from './decisions/approval-requesters.js';
@@ -16,6 +17,7 @@ import { APPROVALS_ACTOR, type ApprovalManifest, movedEntry, requestedEntry } fr
 import { ApprovalExtension } from './decisions/approval-extension.js';
 import type { LoggedApproval } from './decisions/logged-approval.js';
 import { LoggedApprovals } from './decisions/logged-approvals.js';
+import { basisOf, type RequestBasis } from './decisions/requester-standing.js';
 import { textHash } from './model/approval-text.js';
 
 export { approvalHash, textHash } from './model/approval-text.js';
@@ -143,7 +145,7 @@ export class ApprovalsService {
     if (kind !== 'ssh-rotation') await this.assertRoom(tx, caller);
     const requester = {
       ownerId: caller.ownerId,
-      requesters: await this.requesters.peopleBehind(tx, caller),
+      requesters: await peopleBehind(tx, caller),
       requestedBy: caller.id,
       requesterName: caller.name,
       correlation: caller.origin.requestId,
@@ -153,7 +155,7 @@ export class ApprovalsService {
       tx,
       { id, subjectKind: kind, subjectId, ...demandOf(demand), ...requester, ...textOf(order) },
       order.items,
-      { actor, source },
+      { actor, source, basis: await basisOf(tx, caller) },
     );
   }
 
@@ -164,7 +166,7 @@ export class ApprovalsService {
    */
   async renew(tx: EntityManager, oldId: string, order: RenewalOrder, isRest = false): Promise<void> {
     const row = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
-    const { approval: old } = await this.logged.asLogged(tx, row, await this.logged.signedRights());
+    const { approval: old, logged } = await this.logged.asLogged(tx, row, await this.logged.signedRights());
     const { demand } = await this.evaluation.judgeNow(tx, policySubjectOf(old.subjectKind), order.uses);
     if (!isRest) await this.supersede(tx, old, order.id);
     const { subjectKind, subjectId, correlation } = old;
@@ -181,7 +183,7 @@ export class ApprovalsService {
       id: order.id,
       ...textOf(order),
     };
-    await this.insert(tx, asked, order.items, { actor: APPROVALS_ACTOR });
+    await this.insert(tx, asked, order.items, { actor: APPROVALS_ACTOR, basis: logged.basis });
   }
 
   /** Locks an approval against votes. Undefined when it is not pending any more, or somebody else holds it. */
@@ -273,7 +275,7 @@ export class ApprovalsService {
         items.ids.map((subjectId) => ({ approvalId: asked.id, subjectId })),
       );
     await putNotice(tx, asked.id, 'requested');
-    const entry = { ...approval, manifest: items?.manifest };
+    const entry = { ...approval, manifest: items?.manifest, basis: by.basis };
     await this.audit.append(tx, [requestedEntry(entry, by.actor, by.source)]);
   }
 }
@@ -296,6 +298,7 @@ const COUNTS = `NOT ${isRequester('v.user_id::text')}`;
 interface By {
   readonly actor: Actor;
   readonly source?: string;
+  readonly basis: RequestBasis | undefined;
 }
 
 type Asked = Omit<

@@ -28,7 +28,7 @@ import { SshKeysController } from './keys/ssh-keys.controller.js';
 import { SshKeysReader } from './keys/ssh-keys.reader.js';
 import { SshKeysService } from './keys/ssh-keys.service.js';
 import { SshLoginController, SshLoginRulesController } from './login/ssh-login.controller.js';
-import { SshLoginRule } from './login/ssh-login-rule.entity.js';
+import { SshLoginRule } from './certificate-authority/ssh-login-rule.entity.js';
 import { SshLoginRulesService } from './login/ssh-login-rules.service.js';
 import { SshLoginService } from './login/ssh-login.service.js';
 import { HostRenewalController } from './renewal/host-renewal.controller.js';

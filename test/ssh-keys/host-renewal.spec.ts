@@ -275,6 +275,30 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     await service.call('DELETE', `/api/v1/approval-policies/${made.id}`, { key: apiKey });
   });
 
+  it('is approved by nobody who could have ordered the first certificate', async () => {
+    const people = await newTeam({ stage, service, apiKey }, 'ann', 'bea');
+    const eve = await newApprover({ stage, service, apiKey }, ['admin', 'approver']);
+    const { body: group } = await newGroup({ service, apiKey }, [eve, people.ann]);
+    const made = await field.ask('POST', '/api/v1/approval-policies', {
+      name: unique('policy'),
+      subject: 'ssh-certificate',
+      keys: ['hosts'],
+      stages: [{ group: group.name, threshold: 1 }],
+      conditions: [{ fact: 'metadata.renewal', op: 'in', values: ['true'] }],
+    });
+    const { id } = await field.ask('POST', '/api/settings/api-keys', keyOrder());
+    const rotate = { key: eve.accessToken, body: { expiry: inDays(1), overlapHours: 1 } };
+    const { body: shown } = await service.call('POST', `/api/settings/api-keys/${id}/rotate`, rotate);
+    const path = `/v1/ssh-ca/${authorityId}/certificates`;
+    const { body: first } = await service.call('POST', path, { key: shown.key, body: order() });
+    const waiting = await renew(first.certificate);
+    expect(waiting.status).toBe(202);
+    const never = { status: 403, code: 'approval.own-request' };
+    assertProblem(await vote(service, waiting.body.approvalId, eve), never);
+    expect((await vote(service, waiting.body.approvalId, people.ann)).body.status).toBe('APPROVED');
+    await service.call('DELETE', `/api/v1/approval-policies/${made.id}`, { key: apiKey });
+  });
+
   it('is given to a machine by the claims of its token, named by them alone', async () => {
     const place = { service, key: apiKey };
     const { id } = await trustIssuer(place, { issuer: issuer.issuer });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateUnderHammer } from '../../chaos/rotation/hammered.js';
 import { type Approver, newApprover, newGroup, vote } from '../approvals/approvers.js';
+import { deviceGrant, makeClient, postForm } from '../auth/oauth-calls.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
@@ -132,7 +133,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect((await field.call('DELETE', `/v1/rotation-policies/${policy.id}`)).status).toBe(204);
   });
 
-  it('changes no host any more once whoever ordered it may not order rotations', async () => {
+  it('halts before it changes a host once its requester may not order rotations', async () => {
     const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
     const at = await field.addHost();
     const key = await oldKey(at, 'service');
@@ -147,12 +148,8 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     await at.sshd.start();
     const id = placed.body.id as string;
     await stage.sql(`UPDATE ssh_rotation_target SET due_at = now() WHERE rotation_id = $1`, [id]);
-    await field.ended(id);
-    const [target] = await stage.sql<{ code: string }>(
-      `SELECT failure_code AS code FROM ssh_rotation_target WHERE rotation_id = $1`,
-      [id],
-    );
-    expect(target?.code).toBe('rotation.rights-lost');
+    const { body: halted } = await field.ended(id).then(() => field.call('GET', `/v1/rotations/${id}`));
+    expect([halted.status, halted.failure.code]).toEqual(['HALTED', 'rotation.rights-lost']);
     expect(at.sshd.authorizedKeys('deploy')).toBe(before);
   });
 
@@ -204,6 +201,32 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       expect(fingerprintOfLine(at.sshd.authorizedKeys('deploy').replace('no-pty ', ''))).toBe(
         body.shown.comes.fingerprint,
       );
+    });
+
+    it('cannot be approved by anyone who was shown the secret of the client through which it was ordered', async () => {
+      const eve = await newApprover({ stage, service, apiKey }, ['admin', 'approver']);
+      const { body: group } = await newGroup({ service, apiKey }, [eve, ada]);
+      const at = await field.addHost({}, { labels: { env: 'test' } });
+      const key = await field.newKey();
+      at.sshd.authorize('deploy', key.publicKey);
+      const order = { name: 'Client', subject: 'ssh-rotation', keys: [key.fingerprint] };
+      const stages = [{ group: group.id, threshold: 1 }];
+      const { id: policy } = await field.ask('POST', '/api/v1/approval-policies', { ...order, stages });
+      const client = await makeClient(service, eve.accessToken, ['keys:rotate', 'keys:read']);
+      const secret = { client_id: client.client_id, client_secret: client.client_secret };
+      const { body: device } = await postForm(service, '/oauth/device_authorization', secret);
+      await service.call('POST', `/api/auth/device/${device.user_code}/approve`, { key: bob.accessToken, body: {} });
+      const grant = { ...deviceGrant(client, device.device_code), ...secret };
+      const { body: tokens } = await postForm(service, '/oauth/token', grant);
+      const asBob = { key: tokens.access_token as string };
+      await service.call('POST', '/api/auth/step-up', { ...asBob, body: { password: bob.password } });
+      const body = { targets: [{ hostId: at.id, account: 'deploy' }], overlapSeconds: 1 };
+      const { body: rotation } = await service.call('POST', `/v1/keys/${key.id}/rotate`, { ...asBob, body });
+      const approvalId = await waiting(rotation.id);
+      for (const one of [eve, bob])
+        assertProblem(await vote(service, approvalId, one), { status: 403, code: 'approval.own-request' });
+      await vote(service, approvalId, ada, { decision: 'reject' });
+      await field.call('DELETE', `/api/v1/approval-policies/${policy}`);
     });
 
     it('belongs to the last author of the policy that ordered it, who may not approve it', async () => {

@@ -1,15 +1,26 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
+import { assertScope, mayDo } from '../../access/scopes.js';
+import { uuidOf } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Background, isWorker } from '../../platform/work/background.js';
 import { type ApprovalEnding, ApprovalMoves } from './approval-moves.js';
 import { APPROVALS_ACTOR } from './approval-entries.js';
-import { isDecided } from '../model/approval.entity.js';
+import { isDecided, Approval } from '../model/approval.entity.js';
+import { lostRight, REQUEST_SCOPES } from './requester-standing.js';
 import { lock } from './voting.service.js';
 
 const BATCH_SIZE = 200;
 const EXPIRED = { table: 'approval', where: `status = 'PENDING' AND expires_at <= now()`, order: 'expires_at' };
+const LOST = {
+  table: 'approval',
+  where: `status = 'PENDING' AND (
+    EXISTS (SELECT FROM user_account u WHERE u.id = ${uuidOf('owner_id')} AND u.disabled)
+    OR EXISTS (SELECT FROM api_key k WHERE k.id = ${uuidOf('requested_by')} AND k.revoked_at IS NOT NULL)
+    OR EXISTS (SELECT FROM oauth_client c WHERE c.id = ${uuidOf('requested_by')} AND c.revoked_at IS NOT NULL))`,
+  order: 'id',
+};
 
 /** ApprovalEndings ends approvals without a vote: the requester withdrew, the time ran out, or the subject cannot be carried out. */
 @Injectable()
@@ -21,12 +32,15 @@ export class ApprovalEndings {
     private readonly moves: ApprovalMoves,
   ) {}
 
-  /** Withdraws the request of the caller, or of the person behind it. Problem `approval.missing` for everyone else. */
+  /**
+   * Withdraws a request of the caller or its owner. A caller with `approvals:write` and `audit:read` can withdraw every request.
+   *
+   * @throws Problem `approval.missing` for other callers, and `insufficient_scope` for an OAuth client of the owner that could not make the request
+   */
   async withdraw(caller: Caller, id: string): Promise<void> {
     const approval = await this.db.transaction(async (tx) => {
       const found = await lock(tx, id);
-      const isTheirs = caller.id === found.requestedBy || (caller.kind === 'user' && caller.id === found.ownerId);
-      if (!isTheirs) throw missing('approval');
+      assertMayWithdraw(caller, found);
       if (isDecided(found.status))
         throw new Problem('conflict', 'approval.decided', `The approval is ${found.status} already.`);
       const why = new Problem('refused', 'approval.withdrawn', `${caller.name} withdrew the request.`);
@@ -50,6 +64,18 @@ export class ApprovalEndings {
     }
   }
 
+  /** Withdraws the requests of disabled users and of revoked keys and clients, so that approvers do not review what the last vote would withdraw. */
+  @Background({ name: 'approval-withdrawal', scope: 'process', due: LOST, when: isWorker })
+  async withdrawLost(): Promise<void> {
+    const lost: { id: string; requesterName: string }[] = await this.db.query(
+      `SELECT a.id, a.requester_name AS "requesterName" FROM ${LOST.table} a WHERE ${LOST.where} ORDER BY ${LOST.order} LIMIT ${BATCH_SIZE}`,
+    );
+    for (const { id, requesterName } of lost)
+      await this.cancel(id, lostRight(requesterName)).catch((error: unknown) =>
+        this.logger.error(`the approval ${id} cannot be withdrawn: ${String(error)}`),
+      );
+  }
+
   /** Ends a pending approval whose subject can no longer be carried out. The subject fails with `why`. Does nothing once it is decided. */
   cancel(id: string, why: Problem): Promise<void> {
     return this.endPending(id, 'WITHDRAWN', why);
@@ -70,4 +96,13 @@ export class ApprovalEndings {
     });
     if (approval !== undefined) this.moves.committed(approval);
   }
+}
+
+function assertMayWithdraw(caller: Caller, { requestedBy, ownerId, subjectKind }: Approval): void {
+  if (mayDo(caller.scopes, 'approvals:write') && mayDo(caller.scopes, 'audit:read')) return;
+  const isOwner = caller.kind === 'user' && caller.id === ownerId;
+  if (caller.id !== requestedBy && !isOwner) throw missing('approval');
+  if (!caller.session?.clientId || caller.kind !== 'user') return;
+  const [first, ...more] = REQUEST_SCOPES[subjectKind];
+  if (!more.some((scope) => mayDo(caller.scopes, scope))) assertScope(caller.scopes, first);
 }

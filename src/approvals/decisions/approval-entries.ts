@@ -2,6 +2,7 @@ import type { NewEntry } from '../../audit/entries/audit.service.js';
 import type { Actor, Caller } from '../../access/caller.js';
 import type { ApprovalRequirement } from '../policies/policy-evaluation.js';
 import type { ApprovalStatus, Approval, ApprovalVote } from '../model/approval.entity.js';
+import type { RequestBasis } from './requester-standing.js';
 
 /** The actor of audit entries that no person caused: an approval expired. */
 export const APPROVALS_ACTOR: Actor = { kind: 'system', id: 'approvals', name: 'approvals' };
@@ -12,6 +13,7 @@ type Requested = About &
   ApprovalRequirement &
   Pick<Approval, 'title' | 'correlation' | 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'> & {
     readonly manifest?: ApprovalManifest;
+    readonly basis?: RequestBasis;
   };
 
 /** The link from the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
@@ -31,6 +33,7 @@ export function requestedEntry(approval: Requested, actor: Actor, source?: strin
     title,
     correlation,
     manifest,
+    basis,
     ownerId: owner,
     requesters,
     requestedBy,
@@ -38,7 +41,7 @@ export function requestedEntry(approval: Requested, actor: Actor, source?: strin
   } = approval;
   const rules = { policies, stages, commentRequired, rejectThreshold, expiresInSeconds };
   const parties = { owner, requesters, requestedBy, requesterName };
-  const detail = { to: 'PENDING', title, ...about(approval), manifest, ...rules, ...parties };
+  const detail = { to: 'PENDING', title, ...about(approval), manifest, basis, ...rules, ...parties };
   return { action: 'approval.requested', actor, target: targetOf(approval), correlation, source, detail };
 }
 

@@ -5,6 +5,7 @@ import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { Approval, endsAfter, putNotice } from '../model/approval.entity.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
 import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
+import type { RequestBasis } from './requester-standing.js';
 import type { LoggedApproval } from './logged-approval.js';
 import { LoggedApprovals } from './logged-approvals.js';
 
@@ -14,6 +15,8 @@ export interface VotesSoFar {
   /** Reports whether a person's vote in a stage still counts. */
   readonly counts: (person: string, stage: number) => Promise<boolean>;
   readonly rights: RightsHistory;
+  /** What allowed the request; undefined for requests of an earlier version. */
+  readonly basis: RequestBasis | undefined;
 }
 
 /**

@@ -56,11 +56,11 @@ export class ApprovalMoves {
    * lost the right to request it.
    */
   private async approved(tx: EntityManager, approval: Approval, by: By, votes: VotesSoFar): Promise<void> {
-    const { rejections, rights } = votes;
-    const lost = await lostRequester(tx, approval, rights);
-    if (lost !== undefined) return this.ended(tx, approval, 'WITHDRAWN', lost, by);
+    const { rejections, rights, basis } = votes;
     const subject = await subjectOf(tx, approval);
     const owner = this.subjects.of(approval.subjectKind);
+    const lost = (await lostRequester(tx, approval, rights, basis)) ?? (await owner.lostGround?.(tx, subject));
+    if (lost !== undefined) return this.ended(tx, approval, 'WITHDRAWN', lost, by);
     const uses = await owner.usesToApprove(tx, subject);
     const { demand } = await this.evaluation.judgeNow(tx, policySubjectOf(approval.subjectKind), uses);
     if (demand !== undefined) {

@@ -1,25 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { type Caller, principalOf } from '../../access/caller.js';
-import { SecretDisclosures } from '../../auth/rights/secret-disclosures.js';
 import { Config } from '../../platform/config/config.js';
 import { advisoryLock } from '../../platform/database/statements.js';
 import { Problem } from '../../platform/errors/problem.js';
 
 const RETRY_SECONDS = 60;
 
-/** ApprovalRequesters answers for an approval about to be requested: who stands behind it, and whether its caller may open another. */
+/** ApprovalRequesters limits how many approvals a caller has open. */
 @Injectable()
 export class ApprovalRequesters {
-  constructor(
-    private readonly disclosures: SecretDisclosures,
-    private readonly config: Config,
-  ) {}
-
-  /** Returns the ids of everybody whose vote on a request of this caller does not count. */
-  peopleBehind(tx: EntityManager, caller: Caller): Promise<string[]> {
-    return this.disclosures.peopleBehind(tx, caller);
-  }
+  constructor(private readonly config: Config) {}
 
   /**
    * Verifies that the caller may open another approval: approvers cannot review lists of any length, and in a long list one hostile

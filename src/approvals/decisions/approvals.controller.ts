@@ -90,7 +90,7 @@ export class ApprovalsController {
     return ApprovalView.of(await this.reader.find(caller, id));
   }
 
-  /** Withdraws what you asked for, while it is not decided. */
+  /** Withdraws a pending request of yours. With `approvals:write` and `audit:read`, you can withdraw any request. */
   @Post(':id/withdraw')
   @HttpCode(200)
   @SignedIn()

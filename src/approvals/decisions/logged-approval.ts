@@ -3,6 +3,7 @@ import { timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Approval } from '../model/approval.entity.js';
 import type { Stage } from '../policies/policy-evaluation.js';
+import type { RequestBasis } from './requester-standing.js';
 
 type Parties = Pick<Approval, 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'>;
 type Rules = Pick<Approval, 'policies' | 'stages' | 'commentRequired' | 'rejectThreshold' | 'expiresInSeconds'>;
@@ -22,6 +23,8 @@ export interface LoggedApproval {
   readonly endsAt: number;
   /** Undefined in entries of earlier versions. */
   readonly parties: Parties | undefined;
+  /** What allowed the request. Undefined in entries of earlier versions. */
+  readonly basis: RequestBasis | undefined;
   /** Approving votes that count under the rules in effect when they were cast, oldest first. Each person counts once; requesters do not count. */
   readonly approvals: readonly { readonly person: string; readonly stage: unknown; readonly hasComment: boolean }[];
   /** Ids of the people who rejected the request. */
@@ -57,6 +60,7 @@ export function loggedApprovalIn(about: readonly LoggedVote[], isRefused: boolea
       since: new Date(timeOfId(requested.id)),
       endsAt,
       parties,
+      basis: requested.detail['basis'] as RequestBasis | undefined,
       approvals: [...approvals.values()],
       rejections,
       hasEnded: isRefused || isDecidedAgainst || isRejected,
@@ -116,5 +120,9 @@ function partiesIn({ detail }: LoggedVote): Parties | undefined {
 /** @throws Problem `approval.expired` */
 export function assertInTime({ endsAt }: LoggedApproval): void {
   if (Date.now() <= endsAt + END_TOLERANCE_MS) return;
-  throw new Problem('conflict', 'approval.expired', 'The time to decide is over.');
+  throw new Problem(
+    'conflict',
+    'approval.expired',
+    'The time to decide has expired. The requester can request it again.',
+  );
 }

@@ -1,51 +1,118 @@
 import type { EntityManager } from 'typeorm';
+import { type Caller, credentialsOf } from '../../access/caller.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
+import { WorkloadTrust } from '../../auth/model/workload.entity.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { rightsOfRun } from '../../auth/workload/workload.repository.js';
-import { uuidOf } from '../../platform/database/new-id.js';
+import { isId, uuidOf } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import type { Approval } from '../model/approval.entity.js';
 import type { ApprovalKind } from '../subjects/approval-subject.port.js';
 
-/** The scopes of which a requester needs one when the approval is granted. */
-const NEEDED: Readonly<Record<ApprovalKind, readonly Scope[]>> = {
+/** RequestBasis is what allowed a request. The pending request is withdrawn once any part of its basis is lost. */
+export interface RequestBasis {
+  /** The scopes that the call required. */
+  readonly scopes: readonly Scope[];
+  /** Ids of the users whose rights limited the call. */
+  readonly people: readonly string[];
+  /** Ids of the API keys and OAuth clients through which the call was made. */
+  readonly credentials: readonly string[];
+  /** The trust and the issuer of a workload at the time of the request. */
+  readonly run?: { readonly trust: string; readonly trustRevision: number; readonly issuer: string };
+}
+
+/** A requester of each kind of subject holds at least one of these scopes. */
+export const REQUEST_SCOPES: Readonly<Record<ApprovalKind, readonly [Scope, ...Scope[]]>> = {
   'signing-request': ['sign:digest', 'signing-keys:write'],
   'signing-batch': ['sign:digest'],
   'ssh-certificate': ['ssh-ca:issue', 'ssh-ca:login'],
   'ssh-rotation': ['keys:rotate'],
 };
 
+/** basisOf returns what allows this call. */
+export async function basisOf(tx: EntityManager, caller: Caller): Promise<RequestBasis> {
+  const { ownerId, behind = [], using = [], identity } = caller;
+  const people = [...new Set([ownerId, ...behind])].filter(isId);
+  const common = { scopes: [...using], people, credentials: credentialsOf(caller) };
+  if (identity === undefined) return common;
+  const trust = await findTrusted(tx, WorkloadTrust, { id: identity.trust.id });
+  // A trust that is removed at this moment has no revision that can match later.
+  const run = { trust: identity.trust.id, trustRevision: trust?.revision ?? 0, issuer: trust?.issuerId ?? '' };
+  return { ...common, run };
+}
+
 /**
- * lostRequester returns why the requester of an approval could not request it now: a person was disabled or lost the role, or a key or client was
- * revoked. The token of a workload expires long before people vote, so the trust, the issuer and the people behind them are checked instead. Returns
- * undefined if the requester has kept the right, or is none of these, such as a policy.
+ * lostRequester returns why an approval could not be requested now: a person behind the request was disabled or lost the right that the call needed, a key
+ * or client was revoked, or the trust or issuer of a workload no longer allows the run. Returns undefined if the grounds of the request still hold.
+ *
+ * @param basis as logged; undefined for requests of an earlier version
  */
 export async function lostRequester(
   tx: EntityManager,
-  { requestedBy, ownerId, requesterName, subjectKind }: Approval,
+  approval: Approval,
   rights: RightsHistory,
+  basis: RequestBasis | undefined,
 ): Promise<Problem | undefined> {
-  const detail = `${requesterName} has lost the right to request this, so it was withdrawn. Somebody with the right can request it again.`;
-  const lost = new Problem('refused', 'approval.withdrawn', detail);
+  const { requestedBy, ownerId, requesterName } = approval;
+  const lost = lostRight(requesterName);
   // Checks the log, because the rows may have been restored or deleted in the database.
-  if ([requestedBy, ownerId].some((id) => rights.revoked.has(id) || isDisabled(rights, id))) return lost;
-  const run = await rightsOfRun(tx, requestedBy);
-  const mayAsk = (held: ReadonlySet<Scope> | undefined) =>
-    held !== undefined && NEEDED[subjectKind].some((scope) => mayDo(held, scope));
-  if (run !== null) return mayAsk(run) ? undefined : lost;
+  const known = [requestedBy, ownerId, ...(basis?.people ?? []), ...(basis?.credentials ?? [])];
+  if (known.some((id) => rights.revoked.has(id) || isDisabled(rights, id))) return lost;
+  const run = await rightsOfRun(tx, requestedBy, basis?.run?.trust);
+  if (run !== null) return isEnough(run, basis, approval) && (await isTrustSame(tx, basis?.run)) ? undefined : lost;
+  const holds = basis === undefined ? await mayRequest(tx, approval) : await isHeld(tx, basis, approval);
+  return holds ? undefined : lost;
+}
+
+/** lostRight returns the Problem `approval.withdrawn` for a requester who can no longer make the request. */
+export function lostRight(requesterName: string): Problem {
+  const detail = `${requesterName} has lost the right to make this request, so the request was withdrawn. A user who has the right can make it again.`;
+  return new Problem('refused', 'approval.withdrawn', detail);
+}
+
+async function isHeld(tx: EntityManager, basis: RequestBasis, approval: Approval): Promise<boolean> {
+  for (const id of new Set([...basis.people, ...basis.credentials])) {
+    const now = await rightsOf(tx, id);
+    if (now === undefined || !isEnough(now, basis, approval)) return false;
+  }
+  return true;
+}
+
+function isEnough(
+  now: ReadonlySet<Scope> | undefined,
+  basis: RequestBasis | undefined,
+  { subjectKind }: Approval,
+): boolean {
+  if (now === undefined) return false;
+  const needed = basis?.scopes ?? [];
+  if (needed.length === 0) return REQUEST_SCOPES[subjectKind].some((scope) => mayDo(now, scope));
+  return needed.every((scope) => mayDo(now, scope));
+}
+
+/** Reports whether nobody has changed the trust since the request. A change ends the tokens of its runs as well. */
+async function isTrustSame(tx: EntityManager, run: RequestBasis['run']): Promise<boolean> {
+  if (run === undefined) return true;
+  const trust = await findTrusted(tx, WorkloadTrust, { id: run.trust });
+  return trust?.revision === run.trustRevision && trust.issuerId === run.issuer;
+}
+
+/** Reports whether the requester of a request without a basis has one of the scopes for its kind. True for a requester that is not a user, key or client. */
+async function mayRequest(tx: EntityManager, { requestedBy, ownerId, subjectKind }: Approval): Promise<boolean> {
   for (const id of [requestedBy, ownerId]) {
     if (!(await isGiver(tx, id))) continue;
-    return mayAsk(await rightsOf(tx, id)) ? undefined : lost;
+    const now = await rightsOf(tx, id);
+    return now !== undefined && REQUEST_SCOPES[subjectKind].some((scope) => mayDo(now, scope));
   }
-  return undefined;
+  return true;
 }
 
 function isDisabled({ people }: RightsHistory, id: string): boolean {
   return (people.get(id)?.disabledAt ?? 0) > 0;
 }
 
-/** Whether this is the id of a person, an API key or an OAuth client, also of a revoked one. */
+/** Reports whether the id is that of a user, an API key or an OAuth client, including revoked ones. */
 async function isGiver(tx: EntityManager, id: string): Promise<boolean> {
   const given = uuidOf('$1::text');
   const rows: unknown[] = await tx.query(

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { mayVote } from '../groups/voters.js';
@@ -65,7 +66,9 @@ export class VotingService {
     assertInTime(asked.logged);
     await this.logged.assertShown(tx, approval);
     const voters = this.logged.votersOf(asked, rights);
-    if (voters.requesters.includes(caller.ownerId)) throw ownRequest();
+    // Anyone who knows the secret of a client can vote with a person's token for the client.
+    const behind = await peopleBehind(tx, caller);
+    if (behind.some((one) => voters.requesters.includes(one))) throw ownRequest();
     if (!(await mayVote(tx, caller.id, voters))) throw notApprover();
     assertBallot(approval, ballot);
     const signIn = await this.logged.signInOf(tx, rights, caller, voters.groupId);
@@ -99,7 +102,8 @@ export class VotingService {
     const threshold = approval.stages[approval.stage]?.threshold ?? Infinity;
     let yes = 1;
     for (const { person } of others) if (await counts(person, approval.stage)) yes += 1;
-    if (yes >= threshold) await this.moves.stagePassed(tx, approval, by, { rejections, counts, rights });
+    if (yes >= threshold)
+      await this.moves.stagePassed(tx, approval, by, { rejections, counts, rights, basis: logged.basis });
   }
 
   /** Reports whether a person's vote in a stage counts now: the person may still vote as a member of the group, and did not request the approval. */
@@ -146,7 +150,7 @@ function assertMayVote({ kind, ownerId }: Caller, approval: Approval): void {
 
 function ownRequest(): Problem {
   const detail =
-    'Nobody approves or rejects what they asked for themselves, or what a key or client asked for whose secret they were shown.';
+    'You cannot vote on a request that you made, or that a key or client made whose secret you were shown. You cannot vote through a client whose secret a requester was shown: sign in at the service itself.';
   return new Problem('forbidden', 'approval.own-request', detail);
 }
 

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, In, Not } from 'typeorm';
 import { ApproverGroupMember } from './approver-group.entity.js';
 import type { Caller } from '../../access/caller.js';
-import { SecretDisclosures } from '../../auth/rights/secret-disclosures.js';
+import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { Problem } from '../../platform/errors/problem.js';
 
 export interface SsoGroup {
@@ -24,8 +24,6 @@ type MemberRow = Pick<ApproverGroupMember, 'member' | 'userId' | 'providerId' | 
 /** Reads and writes the member rows of groups. A member who stays keeps the row, with its `addedBy` and time. */
 @Injectable()
 export class GroupMembers {
-  constructor(private readonly disclosures: SecretDisclosures) {}
-
   async set(tx: EntityManager, caller: Caller, groupId: string, wanted: GroupMemberList): Promise<void> {
     const rows = [...(await this.people(tx, wanted.members)), ...(await this.ssoGroups(tx, wanted.ssoGroups))];
     const names = rows.map(({ member }) => member);
@@ -34,7 +32,7 @@ export class GroupMembers {
     for (const row of kept) assertSealed(tx, ApproverGroupMember, row);
     const known = new Set(kept.map(({ member }) => member));
     const added = new Map(rows.filter(({ member }) => !known.has(member)).map((row) => [row.member, row]));
-    const others = await this.disclosures.peopleBehind(tx, caller);
+    const others = (await peopleBehind(tx, caller)).filter((id) => id !== caller.ownerId).sort();
     const addedBehind = others.length === 0 ? null : others;
     const by = { groupId, addedBy: caller.ownerId, addedBehind, addedAt: new Date() };
     await insertSealed(tx, ApproverGroupMember, ...[...added.values()].map((row) => ({ ...row, ...by })));

@@ -45,6 +45,8 @@ export interface ApprovalSubject {
   usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]>;
   /** The uses of keys that an approval is about, by the present rows, for the policies of now. */
   usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]>;
+  /** Why the subject could not be requested now, other than by its requester. Kinds without such a reason need not answer. */
+  lostGround?(tx: EntityManager, approval: SubjectApproval): Promise<Problem | undefined>;
   /** After the commit of either: a hint to go on at once, which may be lost. */
   decided(subjectId: string): void;
 }

@@ -33,6 +33,7 @@ export class AccessGuard implements CanActivate {
       request.caller = await this.freshCaller(request, request.caller);
       assertMay(request.caller, access);
     }
+    if (access.kind === 'scopes') request.caller = { ...request.caller, using: access.scopes };
     return true;
   }
 

@@ -47,7 +47,7 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
-  /** Ids of all people who ever uploaded keys, or could have, in order. Null in rows of an earlier version. */
+  /** Ids of all people who ever uploaded keys, made or changed the issuer, or could have, in order. Null in rows of an earlier version. */
   @Column('text', { array: true, nullable: true })
   disclosedTo: string[] | null;
 
@@ -124,6 +124,10 @@ export class WorkloadTrust extends SealedEntity {
   /** Sorted ids of the other people who could have made that change. The tokens of the trust are also limited to their rights. Null if there are none. */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
+
+  /** Ids of all people who ever changed it, or could have, in order: its runs are their requests as well. Null in rows of an earlier version. */
+  @Column('text', { array: true, nullable: true })
+  changedBy: string[] | null;
 
   /** Counts the edits; the ETag. A token ends with the revision that it was issued under. */
   @Column('int', { default: 1 })

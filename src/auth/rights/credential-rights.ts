@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isId, uuidOf } from '../../platform/database/new-id.js';
-import type { Actor } from '../../access/caller.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
@@ -43,7 +42,13 @@ export class CredentialRights {
     return holdsNow(tx, id, scopes);
   }
 
-  /** The same, and locks the roles of the people behind it until the transaction ends. */
+  /** Whether each of these people, keys and clients holds all of the scopes now. */
+  async allHold(ids: readonly string[], scopes: readonly Scope[]): Promise<boolean> {
+    for (const id of ids) if (!(await this.holds(id, scopes))) return false;
+    return ids.length > 0;
+  }
+
+  /** Like `holds`, and locks the roles of the people behind it until the transaction ends. */
   async holdsUntilCommit(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
     const giver = row && giverIn(tx, row);
@@ -53,14 +58,6 @@ export class CredentialRights {
     await tx.query(`SELECT id FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE`, [people]);
     return this.holds(id, scopes, tx);
   }
-}
-
-/**
- * giverOf returns the id whose rights an order has: the caller's if their rights are stored, else the owner's. The rights of a workload are those of
- * the person who trusts it.
- */
-export function giverOf({ kind, id }: Pick<Actor, 'kind' | 'id'>, ownerId: string): string {
-  return kind === 'user' || kind === 'api-key' || kind === 'oauth-client' ? id : ownerId;
 }
 
 /** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. False if disabled, revoked or unknown. */

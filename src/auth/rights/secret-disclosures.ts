@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, credentialsOf } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { SealedClass, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { changeSealed, findTrusted, insertSealed } from '../../platform/sealing/sealed-rows.js';
@@ -54,8 +54,8 @@ export class SecretDisclosures {
       shownToKind,
       shownToId,
     }));
-    const known = await this.peopleKnowing(tx, [[kind, id]]);
-    const people = new Set([...known, ...(await this.peopleBehind(tx, caller))]);
+    const known = await peopleKnowing(tx, [[kind, id]]);
+    const people = new Set([...known, ...(await peopleBehind(tx, caller))]);
     await insertSealed(tx, SecretDisclosure, ...rows);
     const change = { disclosedTo: [...people].sort() };
     if (kind === ISSUER) {
@@ -65,45 +65,50 @@ export class SecretDisclosures {
     } else await changeSealed(tx, DISCLOSED[kind] ?? ApiKey, { id }, change);
   }
 
-  /**
-   * Ids of all people who could have made this call: the person behind the caller, whoever was ever shown the secret of its credential, and
-   * of the credentials to which that was shown, and so on. Of a workload: whoever ever uploaded keys of its issuer.
-   */
-  async peopleBehind(tx: EntityManager, caller: Caller): Promise<string[]> {
-    const askers: [string, string][] = askersOf(caller);
-    const trust = caller.identity && (await findTrusted(tx, WorkloadTrust, { id: caller.identity.trust.id }));
-    if (trust) askers.push([ISSUER, trust.issuerId]);
-    return [...new Set([caller.ownerId, ...(await this.peopleKnowing(tx, askers))])];
-  }
-
-  /** Reads the sealed lists of the credentials, and the rows of secret_disclosure, which are the only record that earlier versions kept. */
-  private async peopleKnowing(tx: EntityManager, askers: readonly (readonly [string, string])[]): Promise<string[]> {
-    const people: string[] = [];
-    for (const [kind, id] of askers) {
-      const entity = DISCLOSED[kind];
-      const row = entity && (await findTrusted(tx, entity, { id }));
-      people.push(...(row?.disclosedTo ?? []));
-    }
-    const rows: { person: string }[] = await tx.query(
-      `WITH RECURSIVE known (kind, id, person) AS (
-         SELECT d.shown_to_kind, d.shown_to_id, d.person_id FROM unnest($1::text[], $2::text[]) AS asker (kind, id)
-           JOIN secret_disclosure d ON d.credential_kind = asker.kind AND d.credential_id = asker.id
-         UNION SELECT d.shown_to_kind, d.shown_to_id, d.person_id FROM known k
-           JOIN secret_disclosure d ON d.credential_kind = k.kind AND d.credential_id = k.id)
-       SELECT DISTINCT person FROM known ORDER BY person`,
-      [askers.map(([kind]) => kind), askers.map(([, id]) => id)],
-    );
-    return [...people, ...rows.map(({ person }) => person)];
+  /** Records that the caller created or changed a workload issuer: the address that they choose determines its keys. */
+  async recordIssuerChange(tx: EntityManager, caller: Caller, id: string): Promise<void> {
+    const issuer = await findTrusted(tx, WorkloadIssuer, { id });
+    const people = new Set([...(issuer?.disclosedTo ?? []), ...(await peopleBehind(tx, caller))]);
+    await changeSealed(tx, WorkloadIssuer, { id }, { disclosedTo: [...people].sort() });
   }
 }
 
+/**
+ * peopleBehind returns the ids of everyone who could have made this call: the owner of the caller, everyone who was ever shown the secret of its credential
+ * or of the client that holds its token, and everyone who was shown the credentials to which the secret was shown, recursively. For a workload also
+ * everyone who ever changed its trust or its issuer, or uploaded keys of the issuer.
+ */
+export async function peopleBehind(tx: EntityManager, caller: Caller): Promise<string[]> {
+  const { ownerId, behind = [], ordered, identity } = caller;
+  const askers: [string, string][] = askersOf(caller);
+  const trust = identity && (await findTrusted(tx, WorkloadTrust, { id: identity.trust.id }));
+  if (trust) askers.push([ISSUER, trust.issuerId]);
+  const known = await peopleKnowing(tx, askers);
+  return [...new Set([ownerId, ...behind, ...(ordered?.requesters ?? []), ...(trust?.changedBy ?? []), ...known])];
+}
+
+/** Reads the sealed lists of the credentials, and the rows of secret_disclosure, which are the only record that earlier versions kept. */
+async function peopleKnowing(tx: EntityManager, askers: readonly (readonly [string, string])[]): Promise<string[]> {
+  const people: string[] = [];
+  for (const [kind, id] of askers) {
+    const entity = DISCLOSED[kind];
+    const row = entity && (await findTrusted(tx, entity, { id }));
+    people.push(...(row?.disclosedTo ?? []));
+  }
+  const rows: { person: string }[] = await tx.query(
+    `WITH RECURSIVE known (kind, id, person) AS (
+       SELECT d.shown_to_kind, d.shown_to_id, d.person_id FROM unnest($1::text[], $2::text[]) AS asker (kind, id)
+         JOIN secret_disclosure d ON d.credential_kind = asker.kind AND d.credential_id = asker.id
+       UNION SELECT d.shown_to_kind, d.shown_to_id, d.person_id FROM known k
+         JOIN secret_disclosure d ON d.credential_kind = k.kind AND d.credential_id = k.id)
+     SELECT DISTINCT person FROM known ORDER BY person`,
+    [askers.map(([kind]) => kind), askers.map(([, id]) => id)],
+  );
+  return [...people, ...rows.map(({ person }) => person)];
+}
+
 /** A person may act through a client: whoever knows the client's secret can use their token. */
-function askersOf({ kind, id, session }: Caller): [Caller['kind'], string][] {
-  const client = session?.clientId ?? null;
-  return kind === 'user' && client !== null
-    ? [
-        [kind, id],
-        ['oauth-client', client],
-      ]
-    : [[kind, id]];
+function askersOf(caller: Caller): [Caller['kind'], string][] {
+  const clients = caller.kind === 'user' ? credentialsOf(caller) : [];
+  return [[caller.kind, caller.id], ...clients.map((id): ['oauth-client', string] => ['oauth-client', id])];
 }

@@ -61,6 +61,11 @@ export class IssuerKeys {
     await this.disclosures.record(tx, caller, { kind: 'workload-issuer', id, occasion: 'keys-uploaded' });
   }
 
+  /** Records in the caller's transaction that they made or changed the issuer: requests of its runs count as theirs. */
+  recordChange(tx: EntityManager, caller: Caller, id: string): Promise<void> {
+    return this.disclosures.recordIssuerChange(tx, caller, id);
+  }
+
   private async readAndKeep(issuer: WorkloadIssuer, origin: Origin): Promise<PublicJwk[]> {
     await this.db.manager.update(WorkloadIssuer, { id: issuer.id }, { keysAskedAt: () => 'now()' });
     const keys = await this.read(issuer);

@@ -57,6 +57,7 @@ export class WorkloadIssuersService {
       const times = { keysReadAt: new Date(), keysAskedAt: new Date() };
       await insertSealed(tx, WorkloadIssuer, { id, name, issuer, enabled, keySource, keys, ...times });
       if (keySource === 'uploaded') await this.keys.recordUpload(tx, caller, id);
+      else await this.keys.recordChange(tx, caller, id);
       const detail = { name, issuer, enabled, keySource, keys: thumbprintsOf(keys) };
       await this.record(tx, caller, 'workload-issuer.created', id, detail);
       return this.read(id, tx);
@@ -76,7 +77,8 @@ export class WorkloadIssuersService {
       const change = { name, enabled, ...renewed, revision: revision + 1, updatedAt: () => 'now()' };
       const changed = await changeSealed(tx, WorkloadIssuer, { id, revision }, change);
       if (changed !== 1) throw staleProblem(`/api/settings/workload-issuers/${id}`);
-      if (keys !== undefined) await this.keys.recordUpload(tx, caller, id);
+      if (keys === undefined) await this.keys.recordChange(tx, caller, id);
+      else await this.keys.recordUpload(tx, caller, id);
       await this.record(tx, caller, 'workload-issuer.changed', id, { name, enabled });
       const turned = keys === undefined ? undefined : keyChange(before.keys ?? [], keys);
       if (turned !== undefined) await this.record(tx, caller, 'workload-issuer.keys-changed', id, turned);

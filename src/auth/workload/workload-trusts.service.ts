@@ -12,6 +12,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { peopleBehind } from '../rights/secret-disclosures.js';
 import { assertTenant } from './trust-rules.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
@@ -54,7 +55,7 @@ export class WorkloadTrustsService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
       const values = await this.valuesOf(tx, caller, order);
-      await insertSealed(tx, WorkloadTrust, { id, ...values });
+      await insertSealed(tx, WorkloadTrust, { id, ...values, changedBy: await peopleBehind(tx, caller) });
       await this.record(tx, caller, 'workload-trust.created', id, { ...values });
       return this.read(id, tx);
     });
@@ -62,9 +63,11 @@ export class WorkloadTrustsService {
 
   async change(caller: Caller, id: string, revision: number, order: WorkloadTrustOrder): Promise<WorkloadTrust> {
     return this.write(order.name, async (tx) => {
-      await this.read(id, tx);
+      const before = await this.read(id, tx);
       const values = await this.valuesOf(tx, caller, order);
-      const change = { ...values, conditions: values.conditions as never, revision: revision + 1 };
+      const earlier = [...(before.changedBy ?? []), before.ownerId, ...(before.behind ?? [])];
+      const changedBy = [...new Set([...earlier, ...(await peopleBehind(tx, caller))])].sort();
+      const change = { ...values, conditions: values.conditions as never, revision: revision + 1, changedBy };
       const changed = await changeSealed(tx, WorkloadTrust, { id, revision }, { ...change, updatedAt: () => 'now()' });
       if (changed !== 1) throw staleProblem(`/api/settings/workload-trusts/${id}`);
       await this.record(tx, caller, 'workload-trust.changed', id, { ...values });

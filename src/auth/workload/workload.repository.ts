@@ -56,8 +56,14 @@ interface RunOfTrust extends RunRows {
 /**
  * rightsOfRun returns what a run could do now, long after its token expired. Undefined if its trust or issuer was deleted or disabled, if a person behind
  * it is disabled, or if the key that signed its token is no longer among the uploaded keys. Null if the id does not belong to a run.
+ *
+ * @param trustId the trust of the run, if the audit log has it: the row of a run is not verified
  */
-export async function rightsOfRun(tx: EntityManager, id: string): Promise<ReadonlySet<Scope> | undefined | null> {
+export async function rightsOfRun(
+  tx: EntityManager,
+  id: string,
+  trustId?: string,
+): Promise<ReadonlySet<Scope> | undefined | null> {
   const [row]: RunOfTrust[] = await tx.query(
     `SELECT to_jsonb(w) AS run, to_jsonb(t) AS trust, to_jsonb(i) AS issuer, ${personNow('t.owner_id')} AS owner,
        ${peopleNow('t.behind')} AS trust_others, ${peopleNow('i.behind')} AS issuer_others, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader
@@ -71,7 +77,7 @@ export async function rightsOfRun(tx: EntityManager, id: string): Promise<Readon
   const run = seals.rowText(WorkloadIdentity).decoded(row.run);
   const trust = seals.opened(WorkloadTrust, row.trust);
   const issuer = seals.opened(WorkloadIssuer, row.issuer);
-  if (trust?.enabled !== true || issuer?.enabled !== true) return undefined;
+  if (trust?.enabled !== true || issuer?.enabled !== true || (trustId ?? trust.id) !== trust.id) return undefined;
   const isUploaded = issuer.keySource === 'uploaded';
   if (isUploaded && !thumbprintsOf(issuer.keys ?? []).includes(run.keyThumbprint)) return undefined;
   return effectiveRights({ people: peopleOfRun(seals, trust, issuer, row), limits: [trust.scopes] });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, In } from 'typeorm';
 import type { Actor, Caller } from '../../access/caller.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { columns } from '../../platform/database/statements.js';
@@ -75,10 +75,10 @@ export class ScanRepository {
     return scopeId === null ? null : this.db.manager.findOneBy(ScanScope, { id: scopeId });
   }
 
-  /** Claims at most `max` due scans. A scan that is cancelled or claimed by another worker before it is read is left out. */
+  /** Claims at most `max` due scans. A scan that is removed, cancelled or claimed by another worker before it is read is left out. */
   async claim(max: number): Promise<Scan[]> {
     const rows = await this.queue.claim(max);
-    const scans = await Promise.all(rows.map(({ id }) => this.db.manager.findOneByOrFail(Scan, { id })));
+    const scans = await this.db.manager.findBy(Scan, { id: In(rows.map(({ id }) => id)) });
     return scans.filter(({ worker }) => worker === WORKER_ID);
   }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, type FindOperator, Not } from 'typeorm';
+import { DataSource, type EntityManager, type FindOperator, In, Not } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
@@ -41,11 +41,15 @@ export class HostKeysService {
     return await this.known(hostId);
   }
 
-  /** Returns the pinned keys first, however many other keys the host has shown. Within both groups, keys that were seen first come first. */
+  /** Returns the pinned and the rejected keys first, however many other keys the host has shown. Within each group, keys that were seen first come first. */
   async known(hostId: string): Promise<HostKey[]> {
     const find = (state: HostKeyState | FindOperator<HostKeyState>) =>
       this.db.manager.find(HostKey, { where: { hostId, state }, order: { id: 'ASC' }, take: MAX_KNOWN });
-    return [...(await find('pinned')), ...(await find(Not('pinned')))];
+    return [
+      ...(await find('pinned')),
+      ...(await find('rejected')),
+      ...(await find(Not(In<HostKeyState>(['pinned', 'rejected'])))),
+    ];
   }
 
   /** Pins a key that the caller has from a trusted source, before or after the host showed it; keeps the certificate if `line` is one. */

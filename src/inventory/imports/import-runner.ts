@@ -1,7 +1,8 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { mayDo } from '../../access/scopes.js';
-import { giverOf, rightsOf } from '../../auth/rights/credential-rights.js';
+import { giverOf } from '../../access/caller.js';
+import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { isId } from '../../platform/database/new-id.js';
 import { causeOf } from '../../platform/database/database-error.js';
 import { backOff, underLease } from '../../platform/jobs/claim.js';

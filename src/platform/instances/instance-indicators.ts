@@ -38,8 +38,8 @@ export class InstanceIndicators {
 export function workersAmong(seen: readonly Seen[]): Indication {
   const working = seen.filter(({ role, agoMs }) => role !== 'api' && agoMs <= MISSED_AFTER_MS);
   const missed = seen.filter(({ agoMs }) => agoMs > MISSED_AFTER_MS && agoMs <= NAMED_FOR_MS);
-  const names = missed.slice(0, MAX_NAMED).map((one) => `${nameOf(one)} for ${Math.round(one.agoMs / 1000)} s`);
-  const tail = missed.length === 0 ? '' : `; not seen: ${names.join(', ')}`;
+  const names = missed.map((one) => `${nameOf(one)} for ${Math.round(one.agoMs / 1000)} s`);
+  const tail = missed.length === 0 ? '' : `; not seen: ${firstOf(names, ', ')}`;
   if (working.length > 0)
     return { status: 'UP', detail: `${working.length} ${working.length === 1 ? 'works' : 'work'}${tail}` };
   return {
@@ -56,9 +56,15 @@ export function backgroundAmong(instances: readonly InstanceJobs[]): Indication 
       return `${name} of ${nameOf(one)} failed ${consecutiveFailures} times in a row: ${lastError}`;
     }),
   );
-  if (failing.length > 0) return { status: 'DOWN', detail: failing.slice(0, MAX_NAMED).join('; ') };
+  if (failing.length > 0) return { status: 'DOWN', detail: firstOf(failing, '; ') };
   const count = present.reduce((sum, { jobs }) => sum + jobs.length, 0);
   return { status: 'UP', detail: `no job fails (${count} in ${present.length} processes)` };
+}
+
+/** Joins the first texts, and says how many are left out. */
+function firstOf(texts: readonly string[], separator: string): string {
+  const more = texts.length - MAX_NAMED;
+  return texts.slice(0, MAX_NAMED).join(separator) + (more > 0 ? `${separator}and ${more} more` : '');
 }
 
 /** DOWN when the database lost migrations under the running process. The process goes on: the tables may still be there. */

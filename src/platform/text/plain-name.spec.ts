@@ -14,6 +14,10 @@ it.each([
   'リリース2026',
   'مفتاح',
   'naïve e\u0301te\u0301',
+  'กุญแจที่หนึ่ง',
+  'मेरी कुंजियाँ',
+  'מַפְתֵּחַ',
+  'مُحَمَّد',
   '#1/!',
 ])('the name %j can be told from others', (name) => {
   expect(nameFault(name)).toBeUndefined();
@@ -43,6 +47,7 @@ it.each([
   ['a second dot on an i', 'admi\u0307n'],
   ['an overlay', 'adm\u0338in'],
   ['a stack of marks', 'a\u0301\u0301\u0301dmin'],
+  ['a stack of Thai marks', 'ก\u0e34\u0e34\u0e34\u0e34\u0e34'],
   ['a phonetic letter', '\u0251dmin'],
 ])('a name with %s is refused', (_what, name) => {
   expect(nameFault(name)).toMatch(/^must not /);

@@ -12,8 +12,12 @@ const NOT_BESIDE_LATIN =
   /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\p{Script=Hangul}]|(?![0-9])\p{Nd}/u;
 /** Scripts with many letters that look like letters of another script. */
 const ALIKE = [/\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u, /\p{Script=Cherokee}/u];
-/** Stacked marks, strokes through letters, a dot above a letter that already has a dot, and phonetic letters that look like plain letters. */
-const ODD_LETTERS = /\p{M}\p{M}|[\u0334-\u0338\u20d0-\u20f0]|\p{Soft_Dotted}\u0307|[\u0250-\u02af\u1d00-\u1dbf]/u;
+/**
+ * Stacked marks, strokes through letters, a dot above a letter that already has a dot, and phonetic letters that look like plain letters. Marks of one script,
+ * such as the vowel and tone of a Thai syllable, are stacked in ordinary words; marks that every script shares are not, except in Arabic.
+ */
+const ODD_LETTERS =
+  /(?:(?![\u064b-\u065f\u0670])\p{Script=Inherited}){2}|\p{M}{5}|[\u0334-\u0338\u20d0-\u20f0]|\p{Soft_Dotted}\u0307|[\u0250-\u02af\u1d00-\u1dbf]/u;
 /** Words that consist only of digits and of Cyrillic or Greek letters that look like Latin letters. */
 const LATIN_LOOK = /^[аеорсухіјѕһԁԛԝӏкАВЕКМНОРСТУХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνιυ0-9]+$/u;
 

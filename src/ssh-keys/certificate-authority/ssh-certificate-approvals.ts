@@ -142,7 +142,7 @@ export function usesOfRow(
 function documentOf(authority: SshAuthority, certificate: SshCertificate): Record<string, unknown> {
   const { id, serial, keyId, principals, validAfter, validBefore, request, renews } = certificate;
   if (request === null) throw new Error('a certificate that waits for approval has its request');
-  const { publicKey, sourceAddress, forceCommand, extensions, requestedBy, identity, renewal } = request;
+  const { publicKey, sourceAddress, forceCommand, extensions, requestedBy, identity, renewal, rule } = request;
   const authorityKey = sshPublicKeyOfSpki(authority.publicKey);
   return {
     operation: 'ssh-certificate',
@@ -166,6 +166,7 @@ function documentOf(authority: SshAuthority, certificate: SshCertificate): Recor
     requestedBy: { ...requestedBy },
     // Absent where there is none, so that the documents of the version before stay as they were.
     renewal: renewal === undefined ? undefined : { ...renewal },
+    rule: rule === undefined ? undefined : { ...rule },
     renews: renews ?? undefined,
     verified: identity,
   };

@@ -11,6 +11,7 @@ import { mayDo } from '../../access/scopes.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { findTrusted } from '../../platform/sealing/sealed-rows.js';
+import { SshLoginRule } from './ssh-login-rule.entity.js';
 import { authoritiesBy, findAuthority, SshAuthority } from './ssh-authority.entity.js';
 import { SshCertificateApprovals, usesOfRow } from './ssh-certificate-approvals.js';
 import { SSH_CA_ACTOR, SshCertificateSigner } from './ssh-certificate-signer.js';
@@ -61,6 +62,17 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     const authority = await findAuthority(tx, certificate.authorityId);
     if (authority === null) throw new Error('the authority of a certificate is never deleted');
     return usesOfRow(authority, certificate, certificate.request);
+  }
+
+  /** A login rule that was changed, disabled or removed gives no certificate. */
+  async lostGround(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<Problem | undefined> {
+    const certificate = await tx.findOneByOrFail(SshCertificate, { id });
+    const rule = certificate.request?.rule;
+    if (rule === undefined) return undefined;
+    const now = await findTrusted(tx, SshLoginRule, { id: rule.id });
+    if (now?.enabled === true && now.revision === rule.revision) return undefined;
+    const detail = 'The login rule was changed, disabled or removed. Request the certificate again.';
+    return new Problem('refused', 'approval.withdrawn', detail);
   }
 
   async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {

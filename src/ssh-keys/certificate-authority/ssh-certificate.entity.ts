@@ -1,5 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Actor, Caller } from '../../access/caller.js';
+import type { Caller, OrderedBy } from '../../access/caller.js';
 import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
 /** READY: may be signed, or is. PENDING_APPROVAL: people are asked. FAILED: is never signed. */
@@ -23,11 +23,13 @@ export interface CertificateRequest {
   readonly sourceAddress: string | null;
   readonly forceCommand: string | null;
   readonly extensions: readonly string[];
-  readonly requestedBy: Actor & Pick<Caller, 'ownerId' | 'behind'>;
+  readonly requestedBy: OrderedBy & Pick<Caller, 'ownerId'>;
   /** X-Request-Id of the call. */
   readonly correlation: string;
   /** What an issuer proved of the requester; absent for callers that are no workloads. */
   readonly identity?: VerifiedIdentity;
+  /** The login rule by which it was requested; absent: by its content. */
+  readonly rule?: { readonly id: string; readonly revision: number };
   /** Of host certificates that the host may renew; absent: it may not. */
   readonly renewal?: RenewalTerms;
 }

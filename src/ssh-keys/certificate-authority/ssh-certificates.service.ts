@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, orderedBy } from '../../access/caller.js';
 import { loggedIdentity } from '../../access/identity/verified-identity.js';
+import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -20,6 +21,8 @@ export interface SshCertificateOrder extends Omit<CertificateContent, 'kind' | '
   readonly publicKey: string;
   /** Hosts only: what the host may do about its certificate by itself; absent: nothing. */
   readonly renewal?: RenewalTerms;
+  /** The login rule that gives the content. */
+  readonly rule?: CertificateRequest['rule'];
   /** The certificate in whose place this one is asked for. */
   readonly renews?: string;
 }
@@ -56,7 +59,7 @@ export class SshCertificatesService {
     if (authority === null) throw await authorityRefusalOf(this.db.manager, authorityId);
     assertPrincipals(authority, principals);
     if (order.renewal !== undefined) assertTerms(authority, order.renewal, validBefore);
-    const request = requestOf(caller, { ...order, publicKey: publicKeyLine(key) });
+    const request = await this.requestOf(caller, { ...order, publicKey: publicKeyLine(key) });
     const content = {
       keyId,
       fingerprint: sshFingerprintOf(key.blob),
@@ -90,6 +93,25 @@ export class SshCertificatesService {
     return this.signer.sign(written);
   }
 
+  /** A certificate that its host renews is requested again without its requester, so all that is known of the requester is stored. */
+  private async requestOf(caller: Caller, order: SshCertificateOrder): Promise<CertificateRequest> {
+    const { kind, id, name, ownerId, behind = [], origin } = caller;
+    const once = { kind, id, name, ...(behind.length === 0 ? {} : { behind: [...behind] }) };
+    const isRenewed = order.renewal !== undefined;
+    const by = isRenewed ? orderedBy(caller, await peopleBehind(this.db.manager, caller)) : once;
+    return {
+      publicKey: order.publicKey,
+      sourceAddress: order.sourceAddress ?? null,
+      forceCommand: order.forceCommand ?? null,
+      extensions: [...order.extensions].sort(),
+      requestedBy: { ...by, ownerId },
+      correlation: origin.requestId,
+      ...(caller.identity === undefined ? {} : { identity: caller.identity }),
+      ...(order.rule === undefined ? {} : { rule: order.rule }),
+      ...(order.renewal === undefined ? {} : { renewal: { ...credentialOf(caller), ...order.renewal } }),
+    };
+  }
+
   /** @throws Problem `ssh-ca.no-certificate` */
   async get(authorityId: string, id: string): Promise<SshCertificate> {
     const certificate = await this.db.manager.findOneBy(SshCertificate, { id, authorityId });
@@ -116,20 +138,6 @@ export function certificateEntry(certificate: SshCertificate) {
     ...(renews === null ? {} : { renews }),
     ...loggedIdentity(request?.identity ?? null),
   });
-}
-
-function requestOf(caller: Caller, order: SshCertificateOrder): CertificateRequest {
-  const { kind, id, name, ownerId, behind = [], origin } = caller;
-  return {
-    publicKey: order.publicKey,
-    sourceAddress: order.sourceAddress ?? null,
-    forceCommand: order.forceCommand ?? null,
-    extensions: [...order.extensions].sort(),
-    requestedBy: { kind, id, name, ownerId, ...(behind.length === 0 ? {} : { behind: [...behind] }) },
-    correlation: origin.requestId,
-    ...(caller.identity === undefined ? {} : { identity: caller.identity }),
-    ...(order.renewal === undefined ? {} : { renewal: { ...credentialOf(caller), ...order.renewal } }),
-  };
 }
 
 /** Returns the credential of a first order. The terms of a renewal already contain the credential. */

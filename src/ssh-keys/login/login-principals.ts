@@ -1,6 +1,6 @@
 import { claimValues, type Claims, unmetCondition } from '../../access/identity/verified-identity.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
+import type { LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
 /** `{claim}`, `{/pointer/to/claim}`, or `{email:local}`: what stands before the @ of a claim. */
 const CLAIM = /\{([^{}:]{1,200})(:local)?\}/g;

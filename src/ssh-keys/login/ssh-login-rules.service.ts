@@ -14,7 +14,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { findAuthority } from '../certificate-authority/ssh-authority.entity.js';
 import type { CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { type RuleVerdict, ruleVerdict } from './login-principals.js';
-import { type LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
+import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
 /** More rules than people can look at. */
 const MAX_TRIED = 1000;

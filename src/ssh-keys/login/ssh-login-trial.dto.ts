@@ -1,6 +1,6 @@
 import { JsonObject, OneOf } from '../../platform/http/fields/fields.js';
 import { RULE_FAULTS, type RuleVerdict } from './login-principals.js';
-import { LOGIN_SUBJECTS, type LoginSubject } from './ssh-login-rule.entity.js';
+import { LOGIN_SUBJECTS, type LoginSubject } from '../certificate-authority/ssh-login-rule.entity.js';
 
 /** A caller as a rule sees one. */
 export class TriedCallerBody {

@@ -7,7 +7,11 @@ import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { EXTENSIONS } from '../certificate-authority/ssh-certificate.dto.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { faultOfPrincipal } from './login-principals.js';
-import { LOGIN_SUBJECTS, type LoginSubject, type SshLoginRule } from './ssh-login-rule.entity.js';
+import {
+  LOGIN_SUBJECTS,
+  type LoginSubject,
+  type SshLoginRule,
+} from '../certificate-authority/ssh-login-rule.entity.js';
 import type { SshLoginRuleOrder } from './ssh-login-rules.service.js';
 
 const MAX_LIFE_SECONDS = 86_400;

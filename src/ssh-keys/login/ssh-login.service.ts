@@ -14,7 +14,7 @@ import { type CertificateRequest, SshCertificate } from '../certificate-authorit
 import type { CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
 import { principalsOf, ruleFor } from './login-principals.js';
-import { type LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
+import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
 /** The clocks of hosts may be behind by so much. */
 const EARLIER_MS = 60_000;
@@ -60,6 +60,7 @@ export class SshLoginService {
       ...(from === null ? {} : { sourceAddress: from }),
       ...(forceCommand === null ? {} : { forceCommand }),
       extensions,
+      rule: { id: rule.id, revision: rule.revision },
     };
     return this.certificates.issue(caller, rule.authorityId, order, use);
   }

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, callerOfOrder } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { claimDue } from '../../platform/jobs/claim.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -47,10 +47,16 @@ export class AgedKeys {
       set: `due_at = now() + interval '1 hour' + random() * interval '5 minutes'`,
       returning: 't.id',
     });
-    for (const { id } of due) {
-      const policy = await this.db.manager.findOneBy(RotationPolicy, { id });
-      if (policy !== null && (await this.rights.mayOrder(policy))) await this.follow(policy);
-    }
+    for (const { id } of due)
+      // The policy is due again in an hour, and must not delay the others until then.
+      await this.apply(id).catch((error: unknown) =>
+        this.logger.error(`The rotation policy ${id} cannot be applied: ${String(error)}`),
+      );
+  }
+
+  private async apply(id: string): Promise<void> {
+    const policy = await this.db.manager.findOneBy(RotationPolicy, { id });
+    if (policy !== null && (await this.rights.mayOrder(policy))) await this.follow(policy);
   }
 
   private async follow(policy: RotationPolicy): Promise<void> {
@@ -93,6 +99,6 @@ function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey)
 
 /** The author of the policy: its rotations are theirs, so they may not approve them either. */
 function callerOf({ id, madeBy, ownerId }: RotationPolicy): Caller {
-  const kind = madeBy.kind === 'system' || madeBy.kind === 'anonymous' ? 'api-key' : madeBy.kind;
-  return { ...madeBy, kind, ownerId, scopes: new Set(), origin: { requestId: `policy ${id} ${newId()}`, address: '' } };
+  const origin = { requestId: `policy ${id} ${newId()}`, address: '' };
+  return callerOfOrder(madeBy, { ownerId, using: ['keys:rotate'], origin });
 }

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, orderedBy } from '../../access/caller.js';
+import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
@@ -39,7 +40,7 @@ export class RotationPoliciesService {
     return this.write(order, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.get(earlier, tx);
-      await tx.insert(RotationPolicy, { ...order, ...signature(caller), id });
+      await tx.insert(RotationPolicy, { ...order, ...(await signature(tx, caller)), id });
       await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.created', id, { ...order }));
       return this.get(id, tx);
     });
@@ -48,7 +49,7 @@ export class RotationPoliciesService {
   /** Changes a policy. From now on it orders in the name of the caller, and a pause ends. Its rotations go on, and its next due time stays. */
   async change(caller: Caller, id: string, version: number, order: NewRotationPolicy): Promise<RotationPolicy> {
     return this.write(order, async (tx) => {
-      const changes = { ...order, ...signature(caller), pausedBecause: null, version: version + 1 };
+      const changes = { ...order, ...(await signature(tx, caller)), pausedBecause: null, version: version + 1 };
       const { affected } = await tx.update(RotationPolicy, { id, version }, changes);
       const policy = await this.get(id, tx);
       if (affected !== 1) throw staleProblem(`/v1/rotation-policies/${id}`);
@@ -99,8 +100,8 @@ export class RotationPoliciesService {
 }
 
 /** The author, in whose name a policy orders. */
-function signature({ kind, id, name, ownerId }: Caller): Pick<RotationPolicy, 'madeBy' | 'ownerId'> {
-  return { madeBy: { kind, id, name }, ownerId };
+async function signature(tx: EntityManager, caller: Caller): Promise<Pick<RotationPolicy, 'madeBy' | 'ownerId'>> {
+  return { madeBy: orderedBy(caller, await peopleBehind(tx, caller)), ownerId: caller.ownerId };
 }
 
 function entry(action: string, id: string, detail: Record<string, unknown>) {

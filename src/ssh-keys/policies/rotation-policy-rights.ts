@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
+import { giversOf } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
@@ -20,8 +21,8 @@ export class RotationPolicyRights {
   ) {}
 
   /** Whether it may order now. If not, it is paused, and people are alerted. */
-  async mayOrder({ id, name, version, madeBy }: RotationPolicy): Promise<boolean> {
-    if (await this.rights.holds(madeBy.id, ['keys:rotate'])) return true;
+  async mayOrder({ id, name, version, madeBy, ownerId }: RotationPolicy): Promise<boolean> {
+    if (await this.rights.allHold(giversOf(madeBy, ownerId), ['keys:rotate'])) return true;
     await this.db.transaction(async (tx) => {
       // Changed meanwhile: the next check is about the new author.
       const { affected } = await tx.update(

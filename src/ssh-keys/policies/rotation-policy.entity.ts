@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Actor } from '../../access/caller.js';
+import type { OrderedBy } from '../../access/caller.js';
 import type { RotationSettings } from '../rotation/model/rotation.entity.js';
 
 /** A policy that rotates keys older than its limit automatically. */
@@ -33,7 +33,7 @@ export class RotationPolicy {
 
   /** The last author, in whose name it orders. */
   @Column('jsonb')
-  madeBy: Actor;
+  madeBy: OrderedBy;
 
   @Column('text')
   ownerId: string;

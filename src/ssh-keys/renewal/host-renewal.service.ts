@@ -91,8 +91,12 @@ export class HostRenewalService {
 
 /** Whoever asked for the first certificate stands behind its renewals, and never approves one. */
 function hostOf({ keyId, fingerprint, request }: SshCertificate, origin: Origin): Caller {
-  const { ownerId = '', behind = [] } = request?.requestedBy ?? {};
-  return { kind: 'anonymous', id: `ssh-host:${fingerprint}`, name: keyId, ownerId, behind, scopes: new Set(), origin };
+  const { ownerId = '', behind = [], requesters, credentials = [] } = request?.requestedBy ?? {};
+  const credential = request?.renewal?.credential;
+  const ordered = { requesters, credentials: credential === undefined ? credentials : [...credentials, credential] };
+  const id = `ssh-host:${fingerprint}`;
+  const using = ['ssh-ca:issue'] as const;
+  return { kind: 'anonymous', id, name: keyId, ownerId, behind, ordered, using, scopes: new Set(), origin };
 }
 
 function unreadable(): Problem {

@@ -45,11 +45,10 @@ export class RenewalReasons {
   private async mayStillIssue({ request }: SshCertificate): Promise<boolean> {
     if (request === null) return false;
     const { requestedBy, renewal } = request;
-    const { kind, id, ownerId, behind = [] } = requestedBy;
+    const { kind, id, ownerId, behind = [], credentials = [] } = requestedBy;
     const credential = renewal?.credential ?? (kind === 'api-key' || kind === 'oauth-client' ? id : undefined);
-    for (const giver of [ownerId, ...behind, ...(credential === undefined ? [] : [credential])])
-      if (!(await this.rights.holds(giver, ['ssh-ca:issue']))) return false;
-    return true;
+    const more = credential === undefined ? [] : [credential];
+    return this.rights.allHold([ownerId, ...behind, ...credentials, ...more], ['ssh-ca:issue']);
   }
 
   private alert(authority: SshAuthority, { keyId, fingerprint, validBefore }: SshCertificate): Promise<void> {

@@ -23,6 +23,8 @@ const TIMEOUT_SECONDS = 10;
 const SKEW_SECONDS = 30;
 
 interface Cached<T> {
+  /** When the configuration that the value was read with was changed, in milliseconds. */
+  readonly version: number;
   readonly until: number;
   readonly value: Promise<T>;
 }
@@ -45,7 +47,7 @@ export class OidcProviders {
   /** Returns the provider's configuration, cached for ten minutes. A failure is cached for five seconds. */
   async configurationOf(provider: IdentityProvider): Promise<oidc.Configuration> {
     try {
-      return await cached(this.discovered, cacheKeyOf(provider), () => this.discover(provider));
+      return await cached(this.discovered, provider, () => this.discover(provider));
     } catch (error) {
       this.logger.warn(`${provider.name} cannot be used: ${oidcReasonOf(error)}`);
       throw new Problem('unavailable', 'sso.provider-away', 'The identity provider does not answer as it should.', {
@@ -129,13 +131,13 @@ export class OidcProviders {
   }
 
   private cachedKeysOf(provider: IdentityProvider, fresh: boolean): Promise<{ keys: unknown[] }> {
-    const place = cacheKeyOf(provider);
-    const isDue = Date.now() - (this.renewed.get(place) ?? 0) >= KEYS_PAUSE_MS;
+    const { id } = provider;
+    const isDue = Date.now() - (this.renewed.get(id) ?? 0) >= KEYS_PAUSE_MS;
     if (fresh && isDue) {
-      this.renewed.set(place, Date.now());
-      this.keys.delete(place);
+      this.renewed.set(id, Date.now());
+      this.keys.delete(id);
     }
-    return cached(this.keys, place, () => this.keysOf(provider));
+    return cached(this.keys, provider, () => this.keysOf(provider));
   }
 
   private async read(url: string): Promise<{ status: number; body: string }> {
@@ -158,24 +160,25 @@ export class OidcProviders {
   }
 }
 
-/** Cache key of a provider with its present configuration. */
-function cacheKeyOf({ id, updatedAt }: IdentityProvider): string {
-  return `${id} ${updatedAt.getTime()}`;
-}
-
 /**
- * Returns the cached value for a key, with one read at a time per key. A failure is cached for a few seconds, because anyone can trigger a call to a
- * provider with a sign-in or a logout message.
+ * Returns the cached value of a provider with its present configuration, with one read at a time. A failure is cached for a few seconds, because anyone can
+ * trigger a call to a provider with a sign-in or a logout message.
  */
-async function cached<T>(known: Map<string, Cached<T>>, place: string, read: () => Promise<T>): Promise<T> {
-  const found = known.get(place);
-  if (found !== undefined && found.until > Date.now()) return found.value;
+async function cached<T>(
+  known: Map<string, Cached<T>>,
+  { id, updatedAt }: IdentityProvider,
+  read: () => Promise<T>,
+): Promise<T> {
+  const version = updatedAt.getTime();
+  const found = known.get(id);
+  if (found?.version === version && found.until > Date.now()) return found.value;
   const value = read();
-  known.set(place, { until: Date.now() + CACHE_MS, value });
+  known.set(id, { version, until: Date.now() + CACHE_MS, value });
   try {
     return await value;
   } catch (error) {
-    known.set(place, { until: Date.now() + FAILURE_MS, value });
+    // A later read may have replaced the entry.
+    if (known.get(id)?.value === value) known.set(id, { version, until: Date.now() + FAILURE_MS, value });
     throw error;
   }
 }

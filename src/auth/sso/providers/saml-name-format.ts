@@ -19,7 +19,7 @@ export function assertNameFormat({ nameIdFormat = PERSISTENT, seenNameIdFormat }
   const sent = format || UNSPECIFIED;
   if (expected === undefined || (expected || UNSPECIFIED) === sent) return;
   const detail =
-    `The identity provider sent a NameID of the format "${sent.slice(0, 200)}", and "${expected}" is required. ` +
+    `The identity provider sent a NameID of the format "${sent.slice(0, 200)}", and "${expected || UNSPECIFIED}" is required. ` +
     'Have the provider send the required format to everybody, or set "nameIdFormat" of the provider to the format that it sends to everybody.';
   throw new Problem('forbidden', 'sso.name-format', detail);
 }

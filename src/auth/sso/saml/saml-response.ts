@@ -107,7 +107,8 @@ export function sessionEndOf(profile: Profile): Date | undefined {
   );
   if (times.length === 0) return undefined;
   const end = earliestOf(times);
-  if (end === null || end.getTime() <= Date.now() - SKEW_MS)
+  if (end === null) throw new Error('SessionNotOnOrAfter is not a time');
+  if (end.getTime() <= Date.now() - SKEW_MS)
     throw new Error('the session at the provider has ended already (SessionNotOnOrAfter)');
   return end;
 }

@@ -88,6 +88,7 @@ import { RightsHistory1798000044100 } from './1798000044100-rights-history.js';
 import { DescribersOfAssets1798000044900 } from './1798000044900-describers-of-assets.js';
 import { EndsAtProviders1798000048200 } from './1798000048200-ends-at-providers.js';
 import { PeopleBehindMembers1798000048300 } from './1798000048300-people-behind-members.js';
+import { EditorsOfTrusts1798000048400 } from './1798000048400-editors-of-trusts.js';
 import { PeopleBehindCredentials1798000046000 } from './1798000046000-people-behind-credentials.js';
 import { FloorsOfDescriptions1798000046100 } from './1798000046100-floors-of-descriptions.js';
 import { SourcesByOwner1798000046200 } from './1798000046200-sources-by-owner.js';
@@ -209,4 +210,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   BackgroundJobsOfInstances1798000047000,
   EndsAtProviders1798000048200,
   PeopleBehindMembers1798000048300,
+  EditorsOfTrusts1798000048400,
 ];

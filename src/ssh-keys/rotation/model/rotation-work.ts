@@ -1,10 +1,13 @@
-import type { Caller } from '../../../access/caller.js';
+import { type Caller, callerOfOrder } from '../../../access/caller.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import type { SshKey } from '../../keys/ssh-key.entity.js';
 import type { RotationTarget, TargetFile } from './rotation-target.entity.js';
 import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
 import type { Rotation } from './rotation.entity.js';
 import { type KeyReplacement, withoutTag } from '../../authorized-keys/key-replacement.js';
+
+/** Code of a rotation that halts because its requester lost the right to rotate keys. */
+export const RIGHTS_LOST = 'rotation.rights-lost';
 
 /** A claimed target with what a step needs to know of it. */
 export interface Work {
@@ -98,8 +101,11 @@ export function rotationTag(rotationId: string): string {
 
 /** The requester of the rotation, as the caller of what is done in their name. */
 export function requesterOf({ requestedBy, ownerId, correlation }: Rotation): Caller {
-  const kind = requestedBy.kind === 'system' || requestedBy.kind === 'anonymous' ? 'api-key' : requestedBy.kind;
-  return { ...requestedBy, kind, ownerId, scopes: new Set(), origin: { requestId: correlation, address: '' } };
+  return callerOfOrder(requestedBy, {
+    ownerId,
+    using: ['keys:rotate'],
+    origin: { requestId: correlation, address: '' },
+  });
 }
 
 export function rotationUnderWay(): Problem {

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ApprovalRequirement } from '../../../approvals/approvals.service.js';
-import type { Actor } from '../../../access/caller.js';
+import type { Actor, OrderedBy } from '../../../access/caller.js';
 import type { RotationStatus } from './rotation-state.js';
 
 /** The actor of everything that a rotation does by itself. */
@@ -64,7 +64,7 @@ export class Rotation {
   wave: number;
 
   @Column('jsonb')
-  requestedBy: Actor;
+  requestedBy: OrderedBy;
 
   @Column('text')
   ownerId: string;

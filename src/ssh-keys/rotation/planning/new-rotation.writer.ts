@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { ApprovalRequirement } from '../../../approvals/approvals.service.js';
 import { AuditService } from '../../../audit/entries/audit.service.js';
-import type { Caller } from '../../../access/caller.js';
+import { type Caller, orderedBy } from '../../../access/caller.js';
+import { peopleBehind } from '../../../auth/rights/secret-disclosures.js';
 import { HostUses } from '../../../hosts/records/host-removal.service.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
@@ -35,7 +36,8 @@ export class NewRotationWriter {
   }
 
   async insert(tx: EntityManager, caller: Caller, { id, plan, newKey, demand }: NewRotation): Promise<void> {
-    const { kind, id: callerId, name, ownerId, origin } = caller;
+    const { ownerId, origin } = caller;
+    const requestedBy = orderedBy(caller, await peopleBehind(tx, caller));
     const { order, custody, accounts } = plan;
     const { keyId, dryRun, settings } = order;
     const nextKeyId =
@@ -51,7 +53,7 @@ export class NewRotationWriter {
       status: demand === undefined ? 'RUNNING' : 'SURVEYING',
       approvalDemand: (demand ?? null) as never,
       settings,
-      requestedBy: { kind, id: callerId, name },
+      requestedBy,
       ownerId,
       correlation: origin.requestId,
     });
@@ -77,6 +79,7 @@ export class NewRotationWriter {
           dryRun,
           targets: accounts.length,
           settings,
+          requestedBy,
           ...loggedOrder(accounts, demand !== undefined),
         },
       },

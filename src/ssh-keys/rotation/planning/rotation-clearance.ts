@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { approvalHash, ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
 import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
+import { giversOf } from '../../../access/caller.js';
 import type { EntryRow } from '../../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../../audit/log/vouched-entries.js';
-import { giverOf, holdsNow } from '../../../auth/rights/credential-rights.js';
+import { holdsNow } from '../../../auth/rights/credential-rights.js';
 import { sshFingerprintOf } from '../../../formats/ssh/public-key.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import { isId } from '../../../platform/database/new-id.js';
@@ -15,7 +16,7 @@ import { SshKey } from '../../keys/ssh-key.entity.js';
 import { Rotation } from '../model/rotation.entity.js';
 import { hasReached, rotationStatusesBefore, TARGET_STEPS } from '../model/rotation-state.js';
 import { RotationTarget, type TargetPlan } from '../model/rotation-target.entity.js';
-import { FencedOff, StepFailure } from '../model/rotation-work.js';
+import { FencedOff, RIGHTS_LOST, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
 
@@ -56,13 +57,18 @@ export class RotationClearance {
     if (waits) throw new FencedOff();
   }
 
-  /** Asserts that the requester and the owner may still order rotations: no host is changed for a disabled person or a revoked key. */
-  private async assertRights({ requestedBy, ownerId }: Rotation): Promise<void> {
-    const givers = new Set([giverOf(requestedBy, ownerId), ownerId].filter(isId));
-    for (const giver of givers) {
+  /**
+   * Asserts that everyone behind the order may still rotate keys: no host is changed for a disabled user or a revoked key. The right is required before
+   * the new key is added to a host, and again before the key becomes permanent.
+   *
+   * @param outcome BLOCKED if the new key is already on the host
+   * @throws StepFailure `rotation.rights-lost`
+   */
+  async assertRights({ requestedBy, ownerId }: Rotation, outcome: Refusal = 'FAILED_PRECHECK'): Promise<void> {
+    for (const giver of giversOf(requestedBy, ownerId).filter(isId)) {
       if (await holdsNow(this.db.manager, giver, ['keys:rotate'])) continue;
-      const detail = `${requestedBy.name}, who ordered this rotation, may not order rotations any more. Roll it back, or order it again.`;
-      throw new StepFailure('FAILED_PRECHECK', 'rotation.rights-lost', detail);
+      const detail = `${requestedBy.name}, who ordered this rotation, can no longer order rotations. Roll the rotation back, or order it again.`;
+      throw new StepFailure(outcome, RIGHTS_LOST, detail);
     }
   }
 
@@ -162,9 +168,10 @@ function isAsOrdered({ actorId, detail }: EntryRow, rotation: Rotation, accounts
   const { keyId, custody, dryRun, settings, requestedBy } = rotation;
   if (actorId !== requestedBy.id) return false;
   const { accountsSha256 } = loggedOrder(accounts, false);
-  // Orders of the version before have no hash of their accounts.
+  // Orders of earlier versions have no hash of their accounts, and name their requester only as the actor.
   const hashed = 'accountsSha256' in detail ? { accountsSha256 } : {};
-  const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...hashed };
+  const by = 'requestedBy' in detail ? { requestedBy } : {};
+  const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...hashed, ...by };
   return Object.entries(wanted).every(([name, value]) => canonicalJson(detail[name] ?? null) === canonicalJson(value));
 }
 

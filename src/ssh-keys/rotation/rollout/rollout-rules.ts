@@ -1,4 +1,5 @@
 import { hasReached, type RotationStatus, type TargetOutcome } from '../model/rotation-state.js';
+import { RIGHTS_LOST } from '../model/rotation-work.js';
 import type { RotationTarget } from '../model/rotation-target.entity.js';
 import type { Rotation } from '../model/rotation.entity.js';
 
@@ -25,7 +26,8 @@ export interface RotationMove {
 }
 
 const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
-const HOLDER_UNPROVEN = 'rotation.holder-unproven';
+/** Failures of one account that concern every account. */
+const HALTING_CODES = ['rotation.holder-unproven', RIGHTS_LOST];
 
 export function progressOf(all: readonly RotationTarget[]): RotationProgress {
   const upTo = (wave: number) => all.filter((target) => target.wave <= wave);
@@ -41,13 +43,16 @@ export function progressOf(all: readonly RotationTarget[]): RotationProgress {
   };
 }
 
-/** The halt that a rotation needs before it goes on. A holder that did not prove its key concerns every host, however many may fail otherwise. */
+/** The halt that a rotation needs before it goes on. A holder that did not prove its key, and a requester who lost the right, concern every host, however many may fail otherwise. */
 export function haltOf(rotation: Rotation, progress: RotationProgress, wave = rotation.wave): RotationMove | undefined {
-  const unproven = progress.all.find(
-    ({ outcome, failureCode }) => outcome === 'FAILED_PRECHECK' && failureCode === HOLDER_UNPROVEN,
+  const failed = progress.all.find(
+    ({ outcome, failureCode }) =>
+      ['FAILED_PRECHECK', 'BLOCKED'].includes(outcome) && HALTING_CODES.includes(failureCode ?? ''),
   );
-  if (unproven !== undefined && rotation.promotedAt === null && !rotation.dryRun)
-    return { status: 'HALTED', code: HOLDER_UNPROVEN, reason: unproven.failureDetail ?? HOLDER_UNPROVEN };
+  if (failed !== undefined && rotation.promotedAt === null && !rotation.dryRun) {
+    const code = failed.failureCode ?? '';
+    return { status: 'HALTED', code, reason: failed.failureDetail ?? code };
+  }
   // After the hand-over a person is asked at once: the other accounts go on, and their overlap may be long.
   if (rotation.promotedAt !== null) return progress.has('CRITICAL') ? undefined : blockedMove(progress.all);
   return hasTooManyFailures(rotation, progress, wave) ? tooManyFailures(progress, wave) : undefined;

@@ -52,6 +52,7 @@ export class StepExecutor {
         ? this.clearance.assertCovers(work.rotation)
         : this.clearance.assertApproved(work.rotation));
       await this.clearance.assertReached(work.rotation, work.target);
+      if (step === 'make-permanent') await this.clearance.assertRights(work.rotation, 'BLOCKED');
       if (step === 'roll-back') return await this.steps.rollBack(work);
       const { next } = work;
       if (next === undefined) throw new Error('there is no new key yet');
