@@ -42,13 +42,16 @@ function isAbout({ approval }: EvidenceFile, { detail }: LoggedFact): boolean {
 /** … and it is this request. */
 function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
   const shown = approval?.shown ?? {};
-  const { requestId, digest, algorithm, scheme, format } = request;
+  const { requestId, digest, algorithm, scheme, format, metadata = shown['metadata'] } = request;
   const used = shown['key'] as { readonly name: string; readonly version: number };
   const claimed = { requestId, digest, algorithm, scheme, format };
   return [
     ...Object.entries(claimed).flatMap(([name, value]) =>
       shown[name] === value ? [] : [`another ${name} was approved: ${String(shown[name])}`],
     ),
+    ...(canonicalJson(shown['metadata'] ?? {}) === canonicalJson(metadata ?? {})
+      ? []
+      : ['other metadata was approved']),
     ...(used.name === key.name && used.version === key.version ? [] : ['another key was approved']),
   ];
 }

@@ -14,8 +14,23 @@ export interface EvidenceFile {
     /** Base64. */
     readonly signature?: string;
     readonly approvalId?: string;
+    readonly status?: string;
+    readonly metadata?: Record<string, unknown>;
+    /** What the issuer of a workload's token proved. */
+    readonly verified?: object;
+    readonly reference?: string;
+    /** TimeStampToken, DER, base64. */
+    readonly timestamp?: string;
+    /** DER, base64; the certificate of the key first. */
+    readonly certificateChain?: readonly string[];
+    readonly key?: { readonly id: string; readonly name: string; readonly version: number };
+    /** RFC 3339, as is `finishedAt`. */
+    readonly createdAt?: string;
+    readonly finishedAt?: string;
   };
   readonly key: {
+    readonly id?: string;
+    readonly type?: string;
     readonly name: string;
     readonly version: number;
     /** SubjectPublicKeyInfo, PEM. */
@@ -43,6 +58,8 @@ export interface EvidenceFile {
     readonly key: PublicJwk;
   };
   readonly log: {
+    /** Name of the log, as in its checkpoints. */
+    readonly origin?: string;
     /** SubjectPublicKeyInfo, DER, base64. */
     readonly publicKey: string;
     readonly checkpoint: string;
@@ -50,6 +67,14 @@ export interface EvidenceFile {
     /** Entries about the sign-ins that votes name; absent in files of earlier versions. */
     readonly signIns?: readonly EvidenceLeaf[];
   };
+}
+
+/** EvidenceVerdict is the result of an examination. */
+export interface EvidenceVerdict {
+  /** Faults; if there are none, the log confirms the signature. */
+  readonly faults: string[];
+  /** Facts that only the file states, because an earlier version of the service did not log them. */
+  readonly unsaid: string[];
 }
 
 export interface EvidenceLeaf {

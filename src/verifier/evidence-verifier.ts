@@ -3,7 +3,14 @@ import { base64Bytes } from '../formats/encoding/base64.js';
 import { verifiesDigest } from './digest-signature.js';
 import { faultsOfApproval } from './evidence-approval.js';
 import { EvidenceContent } from './evidence-content.js';
-import { type EvidenceFile, type EvidenceLeaf, loggedFactsIn, type LoggedFact } from './evidence-file.js';
+import {
+  type EvidenceFile,
+  type EvidenceLeaf,
+  type EvidenceVerdict,
+  loggedFactsIn,
+  type LoggedFact,
+} from './evidence-file.js';
+import { examineRequest } from './evidence-request.js';
 import { faultsOfWorkload, unsaidOfWorkload } from './evidence-workload.js';
 import { faultsOfSteps } from './evidence-steps.js';
 import { leafHash } from './merkle-tree.js';
@@ -16,13 +23,6 @@ interface Given {
   readonly logKey?: Buffer;
   /** The file that was signed; a large one goes through EvidenceContent piece by piece. */
   readonly content?: Buffer;
-}
-
-export interface EvidenceVerdict {
-  /** Faults; none means that the log vouches for the signature. */
-  readonly faults: string[];
-  /** Facts that only the file states, because an earlier version of the service did not log them. */
-  readonly unsaid: string[];
 }
 
 /**
@@ -38,21 +38,28 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
   try {
     const checkpoint = openNote(evidence.log.checkpoint, logKey ?? base64Bytes(evidence.log.publicKey));
     if (checkpoint === undefined) return { faults: ['the checkpoint is not signed by the key of the log'], unsaid: [] };
-    const logged = loggedOf(loggedFactsIn(evidence));
+    const facts = loggedFactsIn(evidence);
+    const logged = loggedOf(facts);
+    const accepted = facts.find(({ action }) => action === 'signing.accepted');
+    const signed = facts.find(({ action }) => action === 'signing.signed');
+    const stated = examineRequest(evidence, { logged, accepted, signed });
+    const { origin = checkpoint.origin } = evidence.log;
     const faults = [
+      ...(origin === checkpoint.origin ? [] : ['the checkpoint is one of another log']),
       ...[...evidence.log.leaves, ...(evidence.log.signIns ?? [])].flatMap((leaf) =>
         isUnder(checkpoint, leaf) ? [] : [`leaf ${leaf.index} is not in the log`],
       ),
       ...faultsOfRequest(evidence, logged),
+      ...stated.faults,
       ...faultsOfKey(evidence, logged),
-      ...faultsOfSteps(evidence, loggedFactsIn(evidence)),
+      ...faultsOfSteps(evidence, facts),
       ...faultsOfApproval(evidence),
-      ...faultsOfWorkload(evidence, loggedFactsIn(evidence)),
+      ...faultsOfWorkload(evidence, facts),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
     // The log has the hash of the signature: what it says of the key and the digest is compared with the signature itself.
     if (faults.length === 0) faults.push(...faultsOfSignature(evidence, logged));
-    return { faults, unsaid: [...unsaidOfKey(logged), ...unsaidOfWorkload(evidence)] };
+    return { faults, unsaid: [...stated.unsaid, ...unsaidOfKey(logged), ...unsaidOfWorkload(evidence)] };
   } catch (error) {
     // The author of the file may have left out anything.
     const why = error instanceof Error ? error.message : 'unknown';

@@ -124,6 +124,18 @@ describe('evidence is verified against the log', () => {
     expect(examined({ ...swapped, request }).faults).toEqual(['the signature does not verify with the key']);
   });
 
+  it('lists members that the log of an earlier version does not have', () => {
+    const request = { ...whole.request, metadata: {}, reference: 'build-7', timestamp: 'MAA=' };
+    expect(examined({ ...whole, request })).toEqual({
+      faults: [],
+      unsaid: [
+        'the log does not have the metadata',
+        'the log does not have the reference',
+        'the log does not have the timestamp',
+      ],
+    });
+  });
+
   it('of an earlier version still verifies, and lists what its log does not state', () => {
     const old = evidenceOf([accepted(), signed()]);
     const unsaid = [

@@ -71,7 +71,7 @@ const voted = async (approvalId: string, person: Approver, comment?: string) => 
   const { status, body } = await vote(place.service, approvalId, person, {
     body: comment === undefined ? {} : { comment },
   });
-  expect(status).toBe(200);
+  expect({ status, body }).toMatchObject({ status: 200 });
   return body;
 };
 

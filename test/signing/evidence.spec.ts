@@ -9,6 +9,8 @@ import { verifyEvidence } from '../../src/verifier/evidence-verifier.js';
 import { type Approver, held, newApprovers, newGuardedKey, vote } from '../approvals/approvers.js';
 import { register } from '../auth/people.js';
 import { sealwright } from '../client/program.js';
+import { Authority } from '../support/authority.js';
+import { certifiedKey } from '../support/certified-keys.js';
 import type { Service } from '../support/service.js';
 import { digestOf, read, sign } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -30,7 +32,11 @@ afterAll(() => stage.close());
 
 /** Signs the content and fetches the evidence for it. */
 async function evidenceFor(body: Record<string, unknown> = {}) {
-  const { body: request } = await sign(service, { key: apiKey, body: { digest: digestOf(CONTENT), ...body } });
+  const { status: signed, body: request } = await sign(service, {
+    key: apiKey,
+    body: { digest: digestOf(CONTENT), ...body },
+  });
+  expect({ signed, request }).toMatchObject({ signed: 200 });
   const { status, body: evidence } = await service.call('GET', `/api/v1/sign/requests/${request.requestId}/evidence`, {
     key: apiKey,
   });
@@ -41,6 +47,14 @@ async function evidenceFor(body: Record<string, unknown> = {}) {
 }
 
 describe('the evidence of a signature verifies with the key of the log alone', () => {
+  beforeAll(async () => {
+    const authority = new Authority();
+    await certifiedKey(service, apiKey, authority, { name: 'tsa', type: 'ec-p256', purpose: 'timestamping' });
+    for (const name of ['certified', 'certified-too'])
+      await certifiedKey(service, apiKey, authority, { name, type: 'ec-p256' });
+    authority.remove();
+  });
+
   it.each([
     ['ecdsa-der', { key: 'default' }],
     ['ecdsa-raw', { key: 'default', scheme: 'ecdsa-raw' }],
@@ -150,6 +164,37 @@ describe('the evidence of a signature verifies with the key of the log alone', (
     expect(changed((copy) => (copy.log.leaves[0].data = flipped(copy.log.leaves[0].data)))).not.toEqual([]);
     expect(changed((copy) => (copy.log.checkpoint = copy.log.checkpoint.replace(/\n\d+\n/, '\n1\n')))).not.toEqual([]);
     expect(changed((copy) => copy.log.leaves.pop())).toContain('the log has another signature');
+  });
+
+  it('no member of the request and its key can be changed', async () => {
+    const metadata = { filename: 'app.tar.gz', commit: '4f1c' };
+    const order = { key: 'certified', format: 'cms', timestamp: true, reference: 'build-7', metadata };
+    const evidence = await evidenceFor(order);
+    expect(verifyEvidence(evidence, { logKey })).toEqual([]);
+    expect(evidence.request).toMatchObject({ timestamp: expect.any(String), certificateChain: expect.any(Array) });
+    const other = await evidenceFor({ key: 'certified-too', format: 'cms' });
+    const changed = { ...other.request, metadata: {}, reference: 'build-8', timestamp: 'MAA=', status: 'FAILED' };
+    const times = { createdAt: '2020-01-01T00:00:00Z', finishedAt: '2020-01-01T00:00:01Z' };
+    const values: Record<string, unknown> = {
+      ...changed,
+      ...times,
+      algorithm: 'sha512',
+      scheme: 'rsa-pss',
+      format: 'raw',
+      digest: 'AAAA',
+    };
+    for (const name of Object.keys(evidence.request)) {
+      const copy = { ...evidence, request: { ...evidence.request, [name]: values[name] } };
+      expect([name, verifyEvidence(copy, { logKey })]).not.toEqual([name, []]);
+    }
+    const otherKey: Record<string, unknown> = { ...other.key, version: 2, type: 'rsa-2048', attributes: {} };
+    for (const name of Object.keys(evidence.key)) {
+      const copy = { ...evidence, key: { ...evidence.key, [name]: otherKey[name] } };
+      expect([name, verifyEvidence(copy, { logKey })]).not.toEqual([name, []]);
+    }
+    expect(verifyEvidence({ ...evidence, log: { ...evidence.log, origin: 'another/log' } }, { logKey })).toEqual([
+      'the checkpoint is one of another log',
+    ]);
   });
 });
 

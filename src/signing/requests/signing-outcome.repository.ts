@@ -117,8 +117,7 @@ function settledEntry({ id, attempt, correlation, outcome }: Ended, moved: boole
   const target = { kind: 'signing-request', id };
   const base = { actor: SIGNING_ACTOR, target, correlation };
   const from = 'PROCESSING';
-  const signatureSha256 =
-    outcome.kind === 'SIGNED' ? createHash('sha256').update(outcome.signature).digest('base64') : undefined;
+  const signatureSha256 = outcome.kind === 'SIGNED' ? sha256Of(outcome.signature) : undefined;
   if (!moved)
     return {
       ...base,
@@ -131,7 +130,7 @@ function settledEntry({ id, attempt, correlation, outcome }: Ended, moved: boole
       return {
         ...base,
         action: 'signing.signed',
-        detail: { from, to: 'SIGNED', attempt, signatureSha256 },
+        detail: { from, to: 'SIGNED', attempt, signatureSha256, timestampSha256: sha256Of(outcome.timestampToken) },
         record: outcome.record,
       };
     case 'FAILED':
@@ -149,4 +148,9 @@ function settledEntry({ id, attempt, correlation, outcome }: Ended, moved: boole
         detail: { from, to: 'QUEUED', attempt, code: outcome.code },
       };
   }
+}
+
+/** SHA-256, base64. */
+function sha256Of(bytes: Buffer | undefined): string | undefined {
+  return bytes && createHash('sha256').update(bytes).digest('base64');
 }

@@ -194,6 +194,7 @@ function acceptedEntry({ row, envelope, caller, keyFacts, policies }: NewSigning
       ...keyFacts,
       owner: row.ownerId,
       metadataSha256: metadataSha256(metadata),
+      reference: row.reference ?? undefined,
       ...loggedIdentity(row.identity),
       enveloped: envelope !== undefined,
       composed: composed || undefined,

@@ -1,0 +1,94 @@
+import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
+import { base64Bytes } from '../formats/encoding/base64.js';
+import { timeOfId } from '../formats/encoding/uuid.js';
+import { canonicalJson } from '../platform/json/canonical-json.js';
+import type { EvidenceFile, EvidenceVerdict, LoggedFact } from './evidence-file.js';
+
+/** The entries of a signed request. */
+export interface LoggedRequest {
+  /** Detail of its acceptance; if the key was rotated before the approval, with the version to which the request was bound then. */
+  readonly logged: Record<string, unknown>;
+  readonly accepted: LoggedFact | undefined;
+  readonly signed: LoggedFact | undefined;
+}
+
+/** Maximum difference between a time in the file and the time of its entry, in milliseconds. */
+const MAX_DIFFERENCE_MS = 5 * 60_000;
+
+/** A member of the file whose value, or the hash of it, is in the log. */
+interface Member {
+  readonly name: string;
+  readonly inFile: unknown;
+  readonly inLog: unknown;
+}
+
+/**
+ * examineRequest compares every member that the file has of the request and its key with the log. A member that the log does not have is listed as
+ * unsaid: earlier versions of the service did not log all of them.
+ */
+export function examineRequest({ request, key }: EvidenceFile, entries: LoggedRequest): EvidenceVerdict {
+  const { logged, accepted, signed } = entries;
+  const members: Member[] = [
+    { name: 'metadata', inFile: hashOf(request.metadata), inLog: logged['metadataSha256'] },
+    { name: 'identity', inFile: hashOf(request.verified), inLog: logged['identitySha256'] },
+    { name: 'reference', inFile: request.reference, inLog: logged['reference'] },
+    { name: 'timestamp', inFile: sha256Of(request.timestamp), inLog: signed?.detail['timestampSha256'] },
+    { name: 'key ID', inFile: key.id, inLog: logged['keyId'] },
+    { name: 'key type', inFile: key.type, inLog: keyTypeOf(key.publicKey) },
+  ];
+  const isStated = ({ inFile, inLog }: Member) => inFile !== undefined && inLog !== undefined;
+  const faults = [
+    ...members.flatMap((one) => (isStated(one) && one.inFile !== one.inLog ? [`the log has another ${one.name}`] : [])),
+    ...(request.status === undefined || request.status === 'SIGNED' ? [] : ['the request is shown as not signed']),
+    ...(request.key === undefined || isSameKey(request.key, key) ? [] : ['the request is shown with another key']),
+    ...faultsOfTime('createdAt', request.createdAt, accepted),
+    ...faultsOfTime('finishedAt', request.finishedAt, signed),
+    ...faultsOfChain(request.certificateChain ?? [], key.publicKey),
+  ];
+  const unsaid = members.filter(({ inFile, inLog }) => inFile !== undefined && inLog === undefined);
+  return { faults, unsaid: unsaid.map(({ name }) => `the log does not have the ${name}`) };
+}
+
+function isSameKey(used: NonNullable<EvidenceFile['request']['key']>, { id, name, version }: EvidenceFile['key']) {
+  return used.name === name && used.version === version && (id === undefined || used.id === id);
+}
+
+/** The ID of an entry contains the time at which it was written. */
+function faultsOfTime(name: string, time: string | undefined, entry: LoggedFact | undefined): string[] {
+  if (time === undefined || entry?.id === undefined) return [];
+  const difference = Math.abs(new Date(time).getTime() - timeOfId(entry.id));
+  return difference <= MAX_DIFFERENCE_MS ? [] : [`the log has another time than ${name}`];
+}
+
+/** Checks that the first certificate is one for the key, and that each certificate was signed by the next. */
+function faultsOfChain(chain: readonly string[], publicKey: string): string[] {
+  const [first, ...issuers] = chain.map((der) => new X509Certificate(base64Bytes(der)));
+  if (first === undefined) return [];
+  if (!first.publicKey.equals(createPublicKey(publicKey))) return ['the certificate is one for another key'];
+  const signed = [first, ...issuers];
+  const isSigned = issuers.every((issuer, at) => signed[at]?.verify(issuer.publicKey) === true);
+  return isSigned ? [] : ['a certificate of the chain was not signed by the next one'];
+}
+
+const CURVE_TYPES: Readonly<Record<string, string>> = {
+  prime256v1: 'ec-p256',
+  secp384r1: 'ec-p384',
+  secp521r1: 'ec-p521',
+};
+
+/** Returns the type of a public key (PEM) as the service names it. */
+function keyTypeOf(publicKey: string): string | undefined {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = createPublicKey(publicKey);
+  if (type === 'rsa') return `rsa-${details?.modulusLength}`;
+  return type === 'ec' ? CURVE_TYPES[details?.namedCurve ?? ''] : type;
+}
+
+/** SHA-256 of the canonical JSON, base64. */
+function hashOf(value: object | undefined): string | undefined {
+  return value === undefined ? undefined : createHash('sha256').update(canonicalJson(value)).digest('base64');
+}
+
+/** SHA-256 of the bytes, both base64. */
+function sha256Of(bytes: string | undefined): string | undefined {
+  return bytes === undefined ? undefined : createHash('sha256').update(base64Bytes(bytes)).digest('base64');
+}
