@@ -6,7 +6,7 @@ import { scopesBeyond } from '../../access/scopes.js';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { writeUnique } from '../../platform/database/database-error.js';
-import { newId } from '../../platform/database/new-id.js';
+import { isId, newId } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
@@ -99,6 +99,11 @@ export class WorkloadTrustsService {
     if (beyond.length > 0) {
       const detail = `You cannot grant what you do not hold: ${beyond.join(', ')}.`;
       throw new Problem('forbidden', 'workload-trust.beyond-caller', detail);
+    }
+    if (isId(order.name)) {
+      // Policies compare the fact "trust" with the name and the ID of a trust.
+      const errors = [{ pointer: '/name', detail: 'must not have the form of an ID' }];
+      throw new Problem('malformed', 'request.invalid', '/name: must not have the form of an ID.', { errors });
     }
     const lock = { mode: 'pessimistic_read' } as const;
     const issuer = await tx.findOne(WorkloadIssuer, { where: { id: order.issuerId }, lock });
