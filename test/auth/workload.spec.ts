@@ -227,7 +227,7 @@ describe('a trust that ends, ends its tokens', () => {
 
   it('and cannot be named like the ID of another trust, which a policy may exempt', async () => {
     const { body } = await service.call('GET', '/api/settings/workload-trusts?limit=1', { key });
-    const { issuerId, audience, conditions, scopes, keys, id } = body.items[0];
+    const { id, audience, conditions, scopes, keys } = body.items[0];
     const order = { name: id, issuerId, audience, conditions, scopes, keys };
     const refused = await service.call('POST', '/api/settings/workload-trusts', { key, body: order });
     assertProblem(refused, { status: 400, code: 'request.invalid', pointer: '/name' });
