@@ -111,7 +111,7 @@ export const LOG: readonly Mutation[] = [
     finding: 18,
     defence: 'a step that was cut out of the file is missed',
     file: VERIFIER,
-    text: '      ...faultsOfSteps(evidence, loggedFactsIn(evidence)),',
+    text: '      ...faultsOfSteps(evidence, facts),',
     instead: '',
     spec: EVIDENCE,
   },

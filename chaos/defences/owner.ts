@@ -66,8 +66,9 @@ export const OWNER: readonly Mutation[] = [
     finding: 28,
     defence: 'the parties of a renewed approval are those of the log',
     file: 'src/approvals/approvals.service.ts',
-    text: 'const { approval: old } = await this.logged.asLogged(tx, row, await this.logged.signedRights());',
-    instead: 'const old = row;',
+    text: 'const { approval: old, logged } = await this.logged.asLogged(tx, row, await this.logged.signedRights());',
+    instead:
+      'const old = row; const { logged } = await this.logged.asLogged(tx, row, await this.logged.signedRights());',
     spec: RIGHTS,
     test: 'does not approve their own request after the parties',
   },

@@ -132,8 +132,8 @@ export const PROMISES: readonly Mutation[] = [
     finding: 30,
     defence: 'the way back is judged after dot segments were removed',
     file: 'src/auth/sso/sign-in/sso-transactions.ts',
-    text: 'const isOwn = isPath(path) &&',
-    instead: 'const isOwn = isPath(wanted) &&',
+    text: 'const isOwn = isPath(path) && new URL(path, publicUrl).origin === new URL(publicUrl).origin;',
+    instead: 'const isOwn = true;',
     spec: 'test/auth/oidc.spec.ts',
   },
   {

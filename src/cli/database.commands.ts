@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { Config } from '../platform/config/config.js';
 import { migrateDatabase } from '../platform/database/migrate.js';
-import { type AdminCommand, note, print, ADMIN_EXIT } from './command.js';
+import { TooOldSchemaError } from '../platform/database/migrations/superseded-migrations.js';
+import { type AdminCommand, AdminError, note, print, ADMIN_EXIT } from './command.js';
 import { NestFactory } from '@nestjs/core';
 import { ApiModule } from '../app/app.module.js';
 import { CountReconciler, type Reconciled } from '../inventory/analytics/count-reconciler.service.js';
@@ -23,7 +24,9 @@ export const migrate: AdminCommand = {
   ],
   async run(args) {
     const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } });
-    const applied = await migrateDatabase(new Config(), note);
+    const applied = await migrateDatabase(new Config(), note).catch((error: unknown) => {
+      throw error instanceof TooOldSchemaError ? new AdminError(error.message) : error;
+    });
     if (values.json) print(JSON.stringify({ applied }));
     else if (applied.length === 0) print('The schema is up to date.');
     else print(...applied.map((name) => `applied ${name}`));

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Approver, type ApprovalFixture, held, newApprover, newApprovers, newGroup, newGuardedKey, openApprovalFixture, unique, vote } from '../approvals/approvers.js'; // prettier-ignore
 import { assertProblem } from '../support/refused-calls.js';
@@ -83,32 +82,24 @@ describe('an approval', () => {
 
   it('is not renewed over other content: what was replaced while it waited is not signed', async () => {
     const release = await createKey(service, apiKey, { name: unique('release'), type: 'ec-p256' });
-    const subject = { subject: { commonName: 'Release' } };
-    const path = `/api/v1/signing-keys/${release.id}/self-signed-certificate`;
-    expect((await service.call('POST', path, { key: apiKey, body: subject })).status).toBeLessThan(300);
     const { body: group } = await newGroup(place, [ben]);
     const policy = { name: unique('policy'), keys: [release.name], stages: [{ group: group.id, threshold: 1 }] };
     expect((await service.call('POST', '/api/v1/approval-policies', { key: apiKey, body: policy })).status).toBe(201);
-    const [good, evil] = ['good', 'evil'].map((file) =>
-      indirectDataOf(createHash('sha256').update(unique(file)).digest()),
-    );
-    const order = { key: release.name, format: 'authenticode', content: good?.toString('base64') };
-    const { approvalId, requestId } = await held(place, order);
-    await sql('UPDATE signing_envelope SET content = $2 WHERE request_id = $1', [requestId, evil]);
-    await sql('UPDATE signing_request SET key_version = 0 WHERE id = $1', [requestId]);
+    const order = () => ({ key: release.name, digest: digestOf(unique('good')) });
+    const approvalOf = async (id: string) => (await read(service, apiKey, id)).body.approvalId as string;
+    const before = await held(place, order());
+    const { approvalId, requestId } = await held(place, order());
+    const after = await held(place, order());
+    const evil = Buffer.from(digestOf(unique('evil')), 'base64');
+    await sql('UPDATE signing_request SET digest = $2 WHERE id = $1', [requestId, evil]);
+    const rotated = await service.call('POST', `/api/v1/signing-keys/${release.id}/rotate`, { key: apiKey });
+    expect(rotated.status).toBeLessThan(300);
+    // One sweep renews all requests of the key.
+    for (const one of [before, after])
+      await expect.poll(() => approvalOf(one.requestId), { timeout: 10_000 }).not.toBe(one.approvalId);
+    expect(await approvalOf(requestId)).toBe(approvalId);
     expect((await vote(service, approvalId, ben)).status).toBe(200);
     await expect.poll(() => statusOf(requestId), { timeout: 10_000 }).toBe('FAILED');
-    expect((await read(service, apiKey, requestId)).body.approvalId).toBe(approvalId);
+    expect(await approvalOf(requestId)).toBe(approvalId);
   });
 });
-
-/** SpcIndirectDataContent of a PE file with this SHA-256, DER. */
-function indirectDataOf(digest: Buffer): Buffer {
-  const der = (tag: number, ...parts: Buffer[]) => {
-    const content = Buffer.concat(parts);
-    return Buffer.concat([Buffer.from([tag, content.length]), content]);
-  };
-  const hex = (text: string) => Buffer.from(text, 'hex');
-  const file = der(0x30, hex('060a2b06010401823702010f'), der(0x30, hex('030100'), hex('a004a2028000')));
-  return der(0x30, file, der(0x30, der(0x30, hex('0609608648016503040201'), hex('0500')), der(4, digest)));
-}

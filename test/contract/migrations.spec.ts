@@ -2,9 +2,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newId } from '../../src/platform/database/new-id.js';
-import { RELATIONSHIP_KINDS, bitOf } from '../../src/inventory/model/asset-relationship.entity.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MIGRATION_NAMES } from '../../src/platform/instances/product-version.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { BOUNDED } from '../support/text-indexes.js';
 
@@ -69,6 +68,35 @@ it('every index of text is over a bounded column, so that no text that somebody 
   expect(columns.map(({ name }) => name)).toEqual(named.toSorted((a, b) => (a < b ? -1 : 1)));
 });
 
+describe('a database of the version before the baseline', () => {
+  const migrate = () => node([join(ROOT, 'dist/cli.js'), 'migrate']);
+  const applied = async (...names: string[]) => {
+    await stage.sql('DELETE FROM migrations');
+    for (const name of names)
+      await stage.sql('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [name.slice(-13), name]);
+  };
+
+  it('continues as it is, with the migrations that follow the baseline', async () => {
+    await applied('FirstSchema1763600000000', 'EndsAtProviders1798000048200');
+    await stage.sql('ALTER TABLE approver_group_member DROP COLUMN added_behind');
+    await stage.sql('ALTER TABLE workload_trust DROP COLUMN changed_by');
+    const before = await tables();
+    expect(await migrate()).toMatchObject({ code: 0, output: expect.stringContaining('applied Baseline') });
+    expect(await tables()).toEqual(before);
+    expect((await check()).code).toBe(0);
+  });
+
+  it('is refused when it lacks a migration that the baseline replaces, with the version that has it', async () => {
+    await applied('FirstSchema1763600000000');
+    const { code, output } = await migrate();
+    expect(code).not.toBe(0);
+    expect(output).toMatch(
+      /^sealwright-admin: .*Run "sealwright-admin migrate" of version 0\.1\.0 \(commit [0-9a-f]{9}\) first\.\n$/m,
+    );
+    await applied(...MIGRATION_NAMES);
+  });
+});
+
 it('every migration can be reverted and applied again', async () => {
   const before = await tables();
   const [{ count } = { count: 0 }] = await stage.sql<{ count: number }>(
@@ -127,99 +155,4 @@ it('searches of large tables have their indexes as soon as the database may have
     await admin.query(`DROP ROLE ${name}`);
     await admin.end();
   }
-});
-
-/** Takes back a migration and all that came after it. */
-async function revertTo(name: string): Promise<unknown> {
-  const [{ count } = { count: 0 }] = await stage.sql<{ count: number }>(
-    'SELECT count(*)::int AS count FROM migrations WHERE id >= (SELECT id FROM migrations WHERE name = $1)',
-    [name],
-  );
-  return node([join(ROOT, 'test/support/revert-migrations.mjs'), String(count)]);
-}
-
-it('assets show what their verdicts say when it stands with the verdicts alone, and when that is taken back', async () => {
-  const revert = () => revertTo('FactsOfVerdicts1796600000003');
-  const facts = (table: string) =>
-    stage.sql(
-      `SELECT name, family, bits, level, quantum, classical, rule, deadline::text, changed_at FROM ${table} ORDER BY name`,
-    );
-  expect(await revert()).toEqual({ code: 0, output: '' });
-  await stage.sql(
-    `WITH v AS (
-       INSERT INTO risk_verdict (id, subject, verdict, rules) VALUES (gen_random_uuid(), '{"kind": "algorithm"}',
-         '{"family": "RSA", "bits": 1024, "level": "CRITICAL", "rule": "C-RSA", "deadline": "2030-12-31",
-           "quantum": {"status": "quantum-vulnerable"}, "classical": {"status": "broken"}}', '1')
-       RETURNING id)
-     INSERT INTO asset (id, kind, name, component, content, verdict_id, family, bits, level, quantum, classical, rule, deadline, changed_at)
-     SELECT gen_random_uuid(), 'algorithm', 'judged', '{}'::json, gen_random_uuid(), id, 'RSA', 1024, 4, 'quantum-vulnerable', 'broken', 'C-RSA',
-       '2030-12-31'::date, '2026-01-02T03:04:05Z'::timestamptz FROM v
-     UNION ALL SELECT gen_random_uuid(), 'component', 'plain', '{}', gen_random_uuid(), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, now()`,
-  );
-  const before = await facts('asset');
-  expect((await typeorm('migration:run')).code).toBe(0);
-  expect(await facts('judged_asset')).toEqual(before);
-  expect(await revert()).toEqual({ code: 0, output: '' });
-  expect(await facts('asset')).toEqual(before);
-  expect((await typeorm('migration:run')).code).toBe(0);
-});
-
-it('edges keep their kinds when they become one row, and when that is taken back', async () => {
-  const revert = () => revertTo('OneRowPerEdge1796600000001');
-  const before = () => stage.sql('SELECT from_id, kind, to_id, source_id FROM asset_relationship ORDER BY 1, 2, 3, 4');
-  const kinds = async () =>
-    (await stage.sql<{ kinds: number }>('SELECT kinds FROM asset_relationship ORDER BY 1')).map((row) => row.kinds);
-  expect(await revert()).toEqual({ code: 0, output: '' });
-  await stage.sql(
-    `INSERT INTO asset_relationship (from_id, kind, to_id, source_id) SELECT f.id, k.kind, t.id, s.id
-     FROM unnest($1::text[]) k (kind), (VALUES (gen_random_uuid())) f (id), (VALUES (gen_random_uuid())) t (id), (VALUES (gen_random_uuid())) s (id)
-     UNION ALL SELECT gen_random_uuid(), kind, gen_random_uuid(), gen_random_uuid() FROM unnest($1::text[]) k (kind)`,
-    [[...RELATIONSHIP_KINDS]],
-  );
-  const rows = await before();
-  expect(rows).toHaveLength(2 * RELATIONSHIP_KINDS.length);
-  expect((await typeorm('migration:run')).code).toBe(0);
-  const bits = RELATIONSHIP_KINDS.map(bitOf);
-  const all = bits.reduce((mask, bit) => mask | bit, 0);
-  expect((await kinds()).toSorted((a, b) => a - b)).toEqual([...bits, all]);
-  expect(await revert()).toEqual({ code: 0, output: '' });
-  expect(await before()).toEqual(rows);
-  expect((await typeorm('migration:run')).code).toBe(0);
-});
-
-it('a sensor keeps every key that it was given, and a webhook endpoint its old secret', async () => {
-  const revert = () => revertTo('EveryKeyInUse1796900000000');
-  expect(await revert()).toEqual({ code: 0, output: '' });
-  const [first, second, third] = [newId(), newId(), newId()];
-  await stage.sql(
-    `INSERT INTO api_key (id, name, permissions, expiry, lookup, secret_hash, owner_id, replaced_by)
-     SELECT k.id, 'sensor east', '{}', now() + interval '1 day', k.id::text, '\\x00', 'nobody', k.next
-     FROM unnest($1::uuid[], $2::uuid[]) k (id, next)`,
-    [
-      [first, second, third],
-      [second, third, null],
-    ],
-  );
-  await stage.sql(
-    `INSERT INTO sensor (id, name, kind, api_key_id, old_api_key_id) VALUES (gen_random_uuid(), 'east', 'host', $1, $2)`,
-    [third, second],
-  );
-  await stage.sql(
-    `INSERT INTO webhook_endpoint (id, name, format, shown_url, url, secret, old_secret, old_secret_until, events)
-     SELECT gen_random_uuid(), name, 'standard', '', '', '\\x02', '\\x01', now() + age, '{}'
-     FROM (VALUES ('in use', interval '1 hour'), ('over', interval '-1 hour')) v (name, age)`,
-  );
-  expect((await typeorm('migration:run')).code).toBe(0);
-  const keys = await stage.sql<{ id: string }>(
-    `SELECT k.api_key_id AS id FROM sensor_api_key k JOIN sensor s ON s.id = k.sensor_id WHERE s.name = 'east'`,
-  );
-  expect(new Set(keys.map(({ id }) => id))).toEqual(new Set([first, second, third]));
-  const secrets = () =>
-    stage.sql(`SELECT e.name, o.secret FROM webhook_old_secret o JOIN webhook_endpoint e ON e.id = o.endpoint_id`);
-  expect(await secrets()).toEqual([{ name: 'in use', secret: Buffer.from([1]) }]);
-  expect(await revert()).toEqual({ code: 0, output: '' });
-  expect(await stage.sql('SELECT api_key_id, old_api_key_id FROM sensor')).toEqual([
-    { api_key_id: third, old_api_key_id: second },
-  ]);
-  expect((await typeorm('migration:run')).code).toBe(0);
 });

@@ -4,8 +4,8 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { ROOT, walk } from './product-sources.js';
 
-/** Migrations before this one were released under other rules, and are never changed. */
-const FIRST = 1_798_000_000_000;
+/** The baseline creates an empty schema, so only migrations from this one on run beside a load. */
+const FIRST = 1_798_000_048_300;
 /** Tables that have no more rows than people make by hand: whatever is done to them is done at once. */
 const SMALL = new Set([
   'schema_epoch',

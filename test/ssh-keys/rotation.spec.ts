@@ -271,7 +271,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       [
         'nothing in the rows says any more that it needs approval',
         async ({ at, id }) => {
-          await stage.sql(`UPDATE host SET labels = '{}' WHERE id = $1`, [at.id]);
+          await stage.sql(`UPDATE host SET labels = '{"env": "test"}' WHERE id = $1`, [at.id]);
           await stage.sql(`UPDATE ssh_rotation SET approval_demand = NULL, approval_id = NULL WHERE id = $1`, [id]);
           await stage.sql(
             `DELETE FROM approval_item WHERE approval_id IN (SELECT id FROM approval WHERE subject_id = $1)`,

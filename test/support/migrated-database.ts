@@ -45,7 +45,7 @@ async function create(client: Client, adminUrl: string, how = ''): Promise<{ nam
 
 function fingerprint(): string {
   const hash = createHash('sha256');
-  for (const file of readdirSync(MIGRATIONS)
+  for (const file of readdirSync(MIGRATIONS, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.js'))
     .sort())
     hash.update(readFileSync(join(MIGRATIONS, file)));

@@ -35,7 +35,8 @@ describe('by the log', () => {
       'ann',
       { ...RULES, owner: 'ann', requesters: ['eve'], commentRequired: true },
     ];
-    const votes: Told[] = ['ann', 'eve', 'ben'].map((person) => [1, 'approved', person]);
+    const ofRequesters: Told[] = ['ann', 'eve'].map((person) => [1, 'approved', person, { comment: 'fine' }]);
+    const votes: Told[] = [...ofRequesters, [1, 'approved', 'ben']];
     expect(read(commented, ...votes).voters).toEqual([]);
     expect(read(commented, ...votes, [2, 'approved', 'cy', { comment: 'fine' }]).voters).toEqual(['cy']);
   });

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { Writable } from 'node:stream';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
+import { isSuperseded, tooOldFault } from '../../platform/database/migrations/superseded-migrations.js';
 import { MIGRATION_NAMES } from '../../platform/instances/product-version.js';
 import { countRelations } from '../backup/database-snapshot.reader.js';
 import { DUMP_FILE, type BackupManifest } from '../backup/manifest.js';
@@ -77,7 +78,10 @@ function assertRestorable({ version, schema, database }: BackupManifest, server:
       'This is a base backup: PostgreSQL restores it, with the WAL archive (docs/restore.md, "From a base backup"). Then: sealwright-admin restore hold',
     );
   }
-  const later = schema.migrations.filter((name) => !MIGRATION_NAMES.includes(name));
+  const tooOld = tooOldFault(schema.migrations);
+  if (tooOld !== undefined)
+    throw new AdminError(`The backup was made by version ${version}. ${tooOld} Restore the backup with that version.`);
+  const later = schema.migrations.filter((name) => !MIGRATION_NAMES.includes(name) && !isSuperseded(name));
   if (later.length > 0) {
     throw new AdminError(
       `The backup was made by version ${version}: its schema has ${later.length} migrations that this version does not know, the first is ${later[0]}. Restore it by version ${version} or later.`,

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
+import { isSuperseded } from '../../platform/database/migrations/superseded-migrations.js';
 import { MIGRATION_NAMES, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { Background } from '../../platform/work/background.js';
@@ -118,7 +119,8 @@ export class Rereader {
   }
 }
 
-/** Whether a process lives that knows fewer migrations than this one. */
+/** Reports whether the process runs and knows fewer migrations than this process. */
 function isOlder({ schema, agoMs }: ReturnType<InstanceHeartbeat['seen']>[number]): boolean {
-  return agoMs < MISSED_AFTER_MS && schema !== NEWEST_MIGRATION && MIGRATION_NAMES.includes(schema);
+  const isEarlier = MIGRATION_NAMES.includes(schema) ? schema !== NEWEST_MIGRATION : isSuperseded(schema);
+  return agoMs < MISSED_AFTER_MS && isEarlier;
 }

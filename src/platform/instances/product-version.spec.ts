@@ -22,6 +22,18 @@ describe('a schema', () => {
     expect(fault).toContain('migrate');
   });
 
+  it('that has every migration which the baseline replaces is migrated', () => {
+    const fault = schemaFault({ applied: ['FirstSchema1763600000000', 'EndsAtProviders1798000048200'], epoch: EPOCH });
+    expect(fault).toContain(`migrations are missing, the first is ${ALL[0]}`);
+  });
+
+  it('that is older names the version to migrate it with first', () => {
+    const fault = schemaFault({ applied: ['FirstSchema1763600000000'], epoch: EPOCH });
+    expect(fault).toMatch(
+      /older than the oldest one.*Run "sealwright-admin migrate" of version 0\.1\.0 \(commit [0-9a-f]{9}\) first\.$/,
+    );
+  });
+
   it.each([
     { minReader: SCHEMA_EPOCH + 1, minWriter: SCHEMA_EPOCH },
     { minReader: SCHEMA_EPOCH, minWriter: SCHEMA_EPOCH + 1 },

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MIGRATIONS } from '../database/migrations/migrations.js';
+import { tooOldFault } from '../database/migrations/superseded-migrations.js';
 
 /** PRODUCT_VERSION is the version of the product, from the package.json above `src` and `dist`. */
 export const PRODUCT_VERSION = (
@@ -54,6 +55,8 @@ const NO_SCHEMA = [
 /** Answers why this version cannot work on a schema, and what to do; undefined when it can. A schema that knows more than this version is right. */
 export function schemaFault({ applied, epoch }: SchemaState): string | undefined {
   if (applied === undefined || applied.length === 0) return NO_SCHEMA;
+  const tooOld = tooOldFault(applied);
+  if (tooOld !== undefined) return tooOld;
   const missing = MIGRATION_NAMES.filter((name) => !applied.includes(name));
   if (missing.length > 0) {
     return `The schema of the database is older than this version: ${missing.length} migrations are missing, the first is ${missing[0]}. Run: sealwright-admin migrate`;

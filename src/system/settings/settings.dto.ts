@@ -55,9 +55,9 @@ export class InstanceView {
   host: string;
   /** @example 4711 */
   pid: number;
-  /** Version of the product. @example 0.1.0 */
+  /** Version of the product. @example 0.2.0 */
   version: string;
-  /** Newest migration that this version knows. @example ServiceInstances1798000039100 */
+  /** Newest migration that this version knows. @example EditorsOfTrusts1798000048400 */
   schema: string;
   startedAt: Date;
   /** When it last wrote its row, which it does every two seconds. A process that ended in order has no row. */

@@ -6,9 +6,6 @@ import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
 import type { Rotation } from './rotation.entity.js';
 import { type KeyReplacement, withoutTag } from '../../authorized-keys/key-replacement.js';
 
-/** Code of a rotation that halts because its requester lost the right to rotate keys. */
-export const RIGHTS_LOST = 'rotation.rights-lost';
-
 /** A claimed target with what a step needs to know of it. */
 export interface Work {
   readonly rotation: Rotation;

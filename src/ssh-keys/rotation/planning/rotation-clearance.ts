@@ -16,7 +16,7 @@ import { SshKey } from '../../keys/ssh-key.entity.js';
 import { Rotation } from '../model/rotation.entity.js';
 import { hasReached, rotationStatusesBefore, TARGET_STEPS } from '../model/rotation-state.js';
 import { RotationTarget, type TargetPlan } from '../model/rotation-target.entity.js';
-import { FencedOff, RIGHTS_LOST, StepFailure } from '../model/rotation-work.js';
+import { FencedOff, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
 
@@ -68,7 +68,7 @@ export class RotationClearance {
     for (const giver of giversOf(requestedBy, ownerId).filter(isId)) {
       if (await holdsNow(this.db.manager, giver, ['keys:rotate'])) continue;
       const detail = `${requestedBy.name}, who ordered this rotation, can no longer order rotations. Roll the rotation back, or order it again.`;
-      throw new StepFailure(outcome, RIGHTS_LOST, detail);
+      throw new StepFailure(outcome, 'rotation.rights-lost', detail);
     }
   }
 

@@ -1,5 +1,4 @@
 import { hasReached, type RotationStatus, type TargetOutcome } from '../model/rotation-state.js';
-import { RIGHTS_LOST } from '../model/rotation-work.js';
 import type { RotationTarget } from '../model/rotation-target.entity.js';
 import type { Rotation } from '../model/rotation.entity.js';
 
@@ -27,7 +26,7 @@ export interface RotationMove {
 
 const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
 /** Failures of one account that concern every account. */
-const HALTING_CODES = ['rotation.holder-unproven', RIGHTS_LOST];
+const HALTING_CODES = ['rotation.holder-unproven', 'rotation.rights-lost'];
 
 export function progressOf(all: readonly RotationTarget[]): RotationProgress {
   const upTo = (wave: number) => all.filter((target) => target.wave <= wave);

@@ -1,0 +1,60 @@
+/** DISCOVERY_TABLES creates the tables of `discovery`: scans and their results. */
+export const DISCOVERY_TABLES: readonly string[] = [
+  `CREATE TABLE "scan_scope" (
+      "id" uuid NOT NULL,
+      "name" text NOT NULL,
+      "networks" text[] NOT NULL,
+      "names" text[] NOT NULL,
+      "ports" integer[] NOT NULL,
+      "created_by" text NOT NULL,
+      "created_at" timestamptz NOT NULL DEFAULT now(),
+      CONSTRAINT "PK_901a442c5036ff2f587e26079d9" PRIMARY KEY (id)
+    )`,
+  `CREATE UNIQUE INDEX scan_scope_name ON scan_scope (name)`,
+  `CREATE TABLE "scan" (
+      "id" uuid NOT NULL,
+      "kind" text NOT NULL,
+      "status" text NOT NULL,
+      "scope_id" uuid,
+      "targets" text[] NOT NULL,
+      "ports" integer[] NOT NULL,
+      "total" integer NOT NULL,
+      "cursor" integer NOT NULL DEFAULT 0,
+      "attempt" integer NOT NULL DEFAULT 0,
+      "worker" uuid,
+      "sweep_at" timestamptz NOT NULL DEFAULT now(),
+      "failure_code" text,
+      "requested_by" text NOT NULL,
+      "correlation" text NOT NULL,
+      "created_at" timestamptz NOT NULL DEFAULT now(),
+      "started_at" timestamptz,
+      "finished_at" timestamptz,
+      "run_id" uuid,
+      CONSTRAINT "PK_9868a638d0569ba3fe3bddcef84" PRIMARY KEY (id)
+    )`,
+  `CREATE INDEX scan_due ON scan (sweep_at) WHERE (status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text]))`,
+  `CREATE INDEX scan_scope_of ON scan (scope_id)`,
+  `CREATE TABLE "scan_result" (
+      "id" uuid NOT NULL,
+      "scan_id" uuid NOT NULL,
+      "target" text NOT NULL,
+      "address" text,
+      "port" integer NOT NULL,
+      "protocol" text NOT NULL,
+      "outcome" text NOT NULL,
+      "facts" jsonb,
+      "host_id" uuid,
+      "reused" boolean NOT NULL DEFAULT false,
+      "at" timestamptz,
+      CONSTRAINT "PK_e0a734b61b7129a38d5565f25d2" PRIMARY KEY (id)
+    )`,
+  `CREATE INDEX scan_result_latest ON scan_result (address, port, protocol, id)`,
+  `CREATE INDEX scan_result_pending ON scan_result (scan_id, id) WHERE (outcome = 'PENDING'::text)`,
+  `CREATE UNIQUE INDEX scan_result_place ON scan_result (scan_id, target, port)`,
+  `CREATE TABLE "probe_window" (
+      "address" text NOT NULL,
+      "port" integer NOT NULL,
+      "until" timestamptz NOT NULL,
+      CONSTRAINT "PK_747263d12abf6983f5d94b57c4e" PRIMARY KEY (address, port)
+    )`,
+];
