@@ -25,28 +25,40 @@ export class AlertsController {
     private readonly reader: AlertsReader,
   ) {}
 
-  /** Lists alerts, newest first. */
+  /**
+   * List alerts
+   * @remarks Returns alerts, newest first.
+   */
   @Get()
   @Needs('alerts:read')
   async listAlerts(@Query() query: AlertsQuery): Promise<AlertPage> {
     return AlertPage.of(await this.reader.list(query));
   }
 
-  /** Shows an alert. */
+  /**
+   * Get an alert
+   * @remarks Returns an alert.
+   */
   @Get(':id')
   @Needs('alerts:read')
   async getAlert(@Param() { id }: IdParam): Promise<AlertView> {
     return AlertView.of(await this.reader.get(id));
   }
 
-  /** Lists who was told of an alert, and what became of each mail and message. */
+  /**
+   * List alert notifications
+   * @remarks Returns the recipients of an alert and the state of each mail and webhook message.
+   */
   @Get(':id/notifications')
   @Needs('alerts:read')
   async listAlertNotifications(@Param() { id }: IdParam): Promise<NotificationList> {
     return { items: await this.reader.notifications((await this.reader.get(id)).id) };
   }
 
-  /** Gives an alert an owner, or mutes it. */
+  /**
+   * Update an alert
+   * @remarks Sets the owner of an alert, or mutes it.
+   */
   @Patch(':id')
   @Needs('alerts:write')
   async changeAlert(
@@ -58,7 +70,10 @@ export class AlertsController {
     return AlertView.of(await this.alerts.change(caller, id, version, body.toChange()));
   }
 
-  /** Says that somebody looks after it: nobody is told again while it is acknowledged. */
+  /**
+   * Acknowledge an alert
+   * @remarks Marks an alert as being handled. Nobody is notified again while it is acknowledged.
+   */
   @Post(':id/acknowledge')
   @HttpCode(200)
   @Needs('alerts:write')
@@ -70,7 +85,10 @@ export class AlertsController {
     return AlertView.of(await this.alerts.move(caller, id, 'acknowledge', comment));
   }
 
-  /** Resolves an alert; it is reopened when it happens again. */
+  /**
+   * Resolve an alert
+   * @remarks Resolves an alert. It reopens if its condition occurs again.
+   */
   @Post(':id/resolve')
   @HttpCode(200)
   @Needs('alerts:write')
@@ -82,7 +100,10 @@ export class AlertsController {
     return AlertView.of(await this.alerts.move(caller, id, 'resolve', comment));
   }
 
-  /** Takes back that an alert was acknowledged or resolved. */
+  /**
+   * Reopen an alert
+   * @remarks Reverts the acknowledgement or the resolution of an alert.
+   */
   @Post(':id/reopen')
   @HttpCode(200)
   @Needs('alerts:write')
@@ -94,7 +115,10 @@ export class AlertsController {
     return AlertView.of(await this.alerts.move(caller, id, 'reopen', comment));
   }
 
-  /** Tells of an alert again, now, over every channel of its rule. */
+  /**
+   * Resend alert notifications
+   * @remarks Sends the notifications of an alert again through every channel of its rule.
+   */
   @Post(':id/notify')
   @HttpCode(202)
   @Needs('alerts:write')

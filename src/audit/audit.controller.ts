@@ -24,7 +24,10 @@ import {
 export class AuditController {
   constructor(private readonly audit: AuditService) {}
 
-  /** Lists audit entries, newest first. */
+  /**
+   * List audit entries
+   * @remarks Returns audit entries, newest first. Filters select by action, actor, target and time.
+   */
   @Get('entries')
   @Needs('audit:read')
   async listAuditEntries(@Query() query: AuditQuery): Promise<AuditPage> {
@@ -40,42 +43,60 @@ export class LogController {
     private readonly exports: LogExport,
   ) {}
 
-  /** Shows the key that signs checkpoints. Keep it: who has it need not believe this service. */
+  /**
+   * Get the log key
+   * @remarks Returns the public key that signs checkpoints. Keep a copy: with it, anyone can verify the log without trusting this service.
+   */
   @Get('key')
   @Needs('audit:read')
   async getLogKey(): Promise<LogKeyView> {
     return LogKeyView.of(await this.reader.key());
   }
 
-  /** Shows the newest signed checkpoint, or the one over so many leaves. */
+  /**
+   * Get a log checkpoint
+   * @remarks Returns the newest signed checkpoint, or the newest one with at least the given number of leaves.
+   */
   @Get('checkpoint')
   @Needs('audit:read')
   async getLogCheckpoint(@Query() { size }: CheckpointQuery): Promise<CheckpointView> {
     return CheckpointView.of(await this.reader.checkpoint(size));
   }
 
-  /** Lists signed checkpoints, newest first. */
+  /**
+   * List log checkpoints
+   * @remarks Returns signed checkpoints, newest first.
+   */
   @Get('checkpoints')
   @Needs('audit:read')
   async listLogCheckpoints(@Query() query: PageQuery): Promise<CheckpointPage> {
     return CheckpointPage.of(await this.reader.checkpoints(query));
   }
 
-  /** Proves that an entry is in the log (RFC 6962 section 2.1.1). */
+  /**
+   * Prove inclusion of an entry
+   * @remarks Returns the proof that an entry is in the log (RFC 6962 section 2.1.1).
+   */
   @Get('inclusion')
   @Needs('audit:read')
   async proveInclusion(@Query() { entry, leaf, size }: InclusionQuery): Promise<InclusionView> {
     return InclusionView.of(await this.reader.inclusion(entry, leaf, size));
   }
 
-  /** Proves that the log only grew (RFC 6962 section 2.1.2). */
+  /**
+   * Prove consistency of the log
+   * @remarks Returns the proof that the log of one size is the beginning of the log of a larger size (RFC 6962 section 2.1.2).
+   */
   @Get('consistency')
   @Needs('audit:read')
   async proveConsistency(@Query() { first, second }: ConsistencyQuery): Promise<ConsistencyView> {
     return ConsistencyView.of(await this.reader.consistency(first, second));
   }
 
-  /** Streams the whole log as lines of JSON, to be verified without this service. */
+  /**
+   * Export the log
+   * @remarks Streams the whole log as lines of JSON, which can be verified without this service.
+   */
   @Get('export')
   @Needs('audit:read')
   @Header('content-disposition', 'attachment; filename="audit-log.ndjson"')

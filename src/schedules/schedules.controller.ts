@@ -23,7 +23,10 @@ import { SchedulesService } from './schedules.service.js';
 export class SchedulesController {
   constructor(private readonly schedules: SchedulesService) {}
 
-  /** Creates a schedule. Needs the scope of what it starts as well. */
+  /**
+   * Create a schedule
+   * @remarks Creates a schedule. Requires the scope of the work that it starts as well.
+   */
   @Post()
   @Needs('schedules:write')
   async createSchedule(
@@ -34,21 +37,30 @@ export class SchedulesController {
     return ScheduleView.of(await this.schedules.create(caller, body.toOrder(), use));
   }
 
-  /** Lists schedules, newest first, with their next five due times. */
+  /**
+   * List schedules
+   * @remarks Returns schedules, newest first, with their next five due times.
+   */
   @Get()
   @Needs('schedules:read')
   async listSchedules(@Query() query: PageQuery): Promise<SchedulePage> {
     return SchedulePage.of(await this.schedules.list(query));
   }
 
-  /** Shows a schedule. */
+  /**
+   * Get a schedule
+   * @remarks Returns a schedule.
+   */
   @Get(':id')
   @Needs('schedules:read')
   async getSchedule(@Param() { id }: IdParam): Promise<ScheduleView> {
     return ScheduleView.of(await this.schedules.get(id));
   }
 
-  /** Changes, pauses or resumes a schedule. Needs the scope of what it starts as well. */
+  /**
+   * Update a schedule
+   * @remarks Changes, pauses or resumes a schedule. Requires the scope of the work that it starts as well.
+   */
   @Patch(':id')
   @Needs('schedules:write')
   async changeSchedule(
@@ -60,7 +72,10 @@ export class SchedulesController {
     return ScheduleView.of(await this.schedules.change(caller, id, version, body.toChange()));
   }
 
-  /** Removes a schedule and its history. */
+  /**
+   * Delete a schedule
+   * @remarks Deletes a schedule and its history.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('schedules:write')
@@ -68,7 +83,10 @@ export class SchedulesController {
     await this.schedules.remove(caller, id);
   }
 
-  /** Starts a schedule now, besides its times. Needs the scope of what it starts as well. */
+  /**
+   * Run a schedule now
+   * @remarks Starts the work of a schedule immediately. Requires the scope of that work as well.
+   */
   @Post(':id/run')
   @HttpCode(202)
   @Needs('schedules:write')
@@ -76,7 +94,10 @@ export class SchedulesController {
     return ScheduleRunView.of(await this.schedules.run(caller, id));
   }
 
-  /** Lists the runs of a schedule, the last due first. */
+  /**
+   * List schedule runs
+   * @remarks Returns the runs of a schedule, latest due time first.
+   */
   @Get(':id/runs')
   @Needs('schedules:read')
   async listScheduleRuns(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<ScheduleRunPage> {

@@ -29,7 +29,10 @@ export class SensorsController {
     private readonly heartbeats: Heartbeats,
   ) {}
 
-  /** Registers a sensor. Its API key is in this answer and nowhere else. */
+  /**
+   * Register a sensor
+   * @remarks Returns the API key of the sensor, which cannot be retrieved again.
+   */
   @Post()
   @Needs('sensors:write')
   @Fresh()
@@ -42,14 +45,20 @@ export class SensorsController {
     return NewSensorView.withKey(made.row, made.key);
   }
 
-  /** Lists sensors, newest first. */
+  /**
+   * List sensors
+   * @remarks Returns sensors, newest first.
+   */
   @Get()
   @Needs('sensors:read')
   async listSensors(@Query() query: PageQuery): Promise<SensorPage> {
     return SensorPage.of(await this.sensors.list(query));
   }
 
-  /** A sensor says that it is there, and hears what it is to do. */
+  /**
+   * Report a heartbeat
+   * @remarks Records a heartbeat of the sensor and returns pending commands.
+   */
   @Post('heartbeat')
   @HttpCode(200)
   @Needs('sensors:report')
@@ -57,14 +66,20 @@ export class SensorsController {
     return OrdersView.of(await this.heartbeats.beat(caller, body));
   }
 
-  /** Shows a sensor. */
+  /**
+   * Get a sensor
+   * @remarks Returns a sensor.
+   */
   @Get(':id')
   @Needs('sensors:read')
   async getSensor(@Param() { id }: IdParam): Promise<SensorView> {
     return SensorView.of(await this.sensors.get(id));
   }
 
-  /** Changes a sensor, its configuration above all. */
+  /**
+   * Update a sensor
+   * @remarks Changes a sensor and its configuration.
+   */
   @Patch(':id')
   @Needs('sensors:write')
   @Fresh()
@@ -77,7 +92,10 @@ export class SensorsController {
     return SensorView.of(await this.sensors.change(caller, id, version, body.toChange()));
   }
 
-  /** Gives a sensor another key; the old one goes on for a while. A disabled sensor is enabled by it. */
+  /**
+   * Renew a sensor key
+   * @remarks Returns a new API key. The previous key remains valid for a limited time. A disabled sensor is enabled.
+   */
   @Post(':id/key')
   @Needs('sensors:write')
   @Fresh()
@@ -90,7 +108,10 @@ export class SensorsController {
     return NewSensorView.withKey(row, key);
   }
 
-  /** Disables a sensor and revokes its keys: within five seconds nothing of it is taken any more. */
+  /**
+   * Disable a sensor
+   * @remarks Disables a sensor and revokes its keys within five seconds.
+   */
   @Post(':id/disable')
   @HttpCode(200)
   @Needs('sensors:write')
@@ -98,7 +119,10 @@ export class SensorsController {
     return SensorView.of(await this.sensors.disable(caller, id));
   }
 
-  /** Removes a sensor and revokes its keys; what it found stays in the inventory. */
+  /**
+   * Delete a sensor
+   * @remarks Deletes a sensor and revokes its keys. Its assets remain in the inventory.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('sensors:write')

@@ -9,9 +9,10 @@ const operations = operationsOf(document);
 type Schema = any;
 
 describe.each(operations)('$method $path', ({ operationId, path, summary, scopes, isPublic, raw }) => {
-  it('has a name, a sentence that says what it does, and says who may call it', () => {
+  it('has a name, a summary of two to six words, a description, and the scopes of its callers', () => {
     expect(operationId).toMatch(/^[a-z][A-Za-z]+$/);
-    expect(summary).toMatch(/^[A-Z].*\.$/);
+    expect(summary).toMatch(/^[A-Z][^ ]*(?: [^ .]+){1,5}$/);
+    expect(raw.description).toMatch(/^[A-Z`].*\.$/s);
     expect(scopes === undefined).toBe(isPublic);
     expect(raw.tags).toHaveLength(1);
   });

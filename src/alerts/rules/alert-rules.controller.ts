@@ -15,7 +15,10 @@ import { AlertRulesService } from './alert-rules.service.js';
 export class AlertRulesController {
   constructor(private readonly rules: AlertRulesService) {}
 
-  /** Creates an alert rule. */
+  /**
+   * Create an alert rule
+   * @remarks Creates a rule that opens alerts and notifies its recipients.
+   */
   @Post()
   @Needs('alerts:write')
   async createAlertRule(
@@ -26,21 +29,30 @@ export class AlertRulesController {
     return AlertRuleView.of(await this.rules.create(caller, body.toOrder(), use));
   }
 
-  /** Lists alert rules by name. */
+  /**
+   * List alert rules
+   * @remarks Returns alert rules by name.
+   */
   @Get()
   @Needs('alerts:read')
   async listAlertRules(): Promise<AlertRuleList> {
     return { items: (await this.rules.list()).map((rule) => AlertRuleView.of(rule)) };
   }
 
-  /** Shows an alert rule. */
+  /**
+   * Get an alert rule
+   * @remarks Returns an alert rule.
+   */
   @Get(':id')
   @Needs('alerts:read')
   async getAlertRule(@Param() { id }: IdParam): Promise<AlertRuleView> {
     return AlertRuleView.of(await this.rules.get(id));
   }
 
-  /** Changes, mutes or disables an alert rule. */
+  /**
+   * Update an alert rule
+   * @remarks Changes, mutes, enables or disables an alert rule.
+   */
   @Patch(':id')
   @Needs('alerts:write')
   async changeAlertRule(
@@ -52,7 +64,10 @@ export class AlertRulesController {
     return AlertRuleView.of(await this.rules.change(caller, id, version, body.toChange()));
   }
 
-  /** Removes an alert rule and resolves what it opened. */
+  /**
+   * Delete an alert rule
+   * @remarks Deletes an alert rule and resolves its alerts.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('alerts:write')
@@ -60,7 +75,10 @@ export class AlertRulesController {
     await this.rules.remove(caller, id);
   }
 
-  /** Sends an example over every channel of the rule. */
+  /**
+   * Test an alert rule
+   * @remarks Sends an example through every channel of the rule.
+   */
   @Post(':id/test')
   @HttpCode(202)
   @Needs('alerts:write')

@@ -29,7 +29,10 @@ export class WebhooksController {
     private readonly deliveries: WebhookDeliveriesService,
   ) {}
 
-  /** Creates a webhook endpoint. Its signing secret is in this answer and nowhere else. */
+  /**
+   * Create a webhook
+   * @remarks Creates a webhook endpoint. Its signing secret is only in this response.
+   */
   @Post()
   @Needs('webhooks:write')
   @Fresh()
@@ -42,21 +45,30 @@ export class WebhooksController {
     return NewWebhookView.withSecret(row, secret);
   }
 
-  /** Lists webhook endpoints by name, without their secrets. */
+  /**
+   * List webhooks
+   * @remarks Returns webhook endpoints by name, without their secrets.
+   */
   @Get()
   @Needs('webhooks:read')
   async listWebhooks(): Promise<WebhookList> {
     return { items: (await this.endpoints.list()).map((row) => WebhookView.of(row)) };
   }
 
-  /** Shows a webhook endpoint. */
+  /**
+   * Get a webhook
+   * @remarks Returns a webhook endpoint.
+   */
   @Get(':id')
   @Needs('webhooks:read')
   async getWebhook(@Param() { id }: IdParam): Promise<WebhookView> {
     return WebhookView.of(await this.endpoints.get(id));
   }
 
-  /** Changes a webhook endpoint. */
+  /**
+   * Update a webhook
+   * @remarks Changes a webhook endpoint.
+   */
   @Patch(':id')
   @Needs('webhooks:write')
   @Fresh()
@@ -69,7 +81,10 @@ export class WebhooksController {
     return WebhookView.of(await this.endpoints.change(caller, id, version, body));
   }
 
-  /** Removes a webhook endpoint; what waits for it is given up. */
+  /**
+   * Delete a webhook
+   * @remarks Deletes a webhook endpoint and discards its pending messages.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('webhooks:write')
@@ -78,7 +93,10 @@ export class WebhooksController {
     await this.endpoints.remove(caller, id);
   }
 
-  /** Gives a webhook endpoint another secret; messages carry both signatures for a while. */
+  /**
+   * Rotate a webhook secret
+   * @remarks Returns a new signing secret. Messages carry the signatures of both secrets for a limited time.
+   */
   @Post(':id/secret')
   @Needs('webhooks:write')
   @Fresh()
@@ -91,7 +109,10 @@ export class WebhooksController {
     return NewWebhookView.withSecret(row, secret);
   }
 
-  /** Sends a test message; the answer names the delivery to look at. */
+  /**
+   * Test a webhook
+   * @remarks Sends a test message. The response names the delivery.
+   */
   @Post(':id/test')
   @HttpCode(202)
   @Needs('webhooks:write')
@@ -100,14 +121,20 @@ export class WebhooksController {
     return WebhookDeliveryView.of(await this.deliveries.test(caller, endpoint));
   }
 
-  /** Lists what was sent to a webhook endpoint, newest first, with every attempt. */
+  /**
+   * List webhook deliveries
+   * @remarks Returns the messages to a webhook endpoint, newest first, with every attempt.
+   */
   @Get(':id/deliveries')
   @Needs('webhooks:read')
   async listWebhookDeliveries(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<WebhookDeliveryPage> {
     return WebhookDeliveryPage.of(await this.deliveries.list(id, query));
   }
 
-  /** Sends a message again that was delivered or given up; it keeps its id. */
+  /**
+   * Redeliver a webhook message
+   * @remarks Sends a delivered or discarded message again, with the same ID.
+   */
   @Post('deliveries/:id/redeliver')
   @HttpCode(202)
   @Needs('webhooks:write')

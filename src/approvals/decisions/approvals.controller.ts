@@ -25,14 +25,20 @@ export class ApprovalsController {
     private readonly watch: ApprovalWatch,
   ) {}
 
-  /** Lists approvals that concern you, newest first. */
+  /**
+   * List approvals
+   * @remarks Returns the approvals that concern you, newest first; with `audit:read`, all approvals.
+   */
   @Get()
   @Needs('approvals:read')
   async listApprovals(@TheCaller() caller: Caller, @Query() query: ApprovalsQuery): Promise<ApprovalPage> {
     return ApprovalPage.of(await this.reader.list(caller, query));
   }
 
-  /** Tells of an approval as server-sent events: as it is, then each vote and change, until it is decided. */
+  /**
+   * Follow an approval
+   * @remarks Sends the approval as server-sent events: its current state, then each vote and change, until it is decided.
+   */
   @Get(':id/events')
   @Needs('approvals:read')
   @ApiProduces('text/event-stream')
@@ -49,7 +55,10 @@ export class ApprovalsController {
     await answerEvents(reply, this.watch.rows, read);
   }
 
-  /** Shows an approval: what is to be approved, by whom, and who has voted; with `wait`, as soon as it is decided. */
+  /**
+   * Get an approval
+   * @remarks Returns what is to be approved, by whom, and the votes. With `wait`, responds as soon as the approval is decided.
+   */
   @Get(':id')
   @Needs('approvals:read')
   async getApproval(
@@ -60,7 +69,11 @@ export class ApprovalsController {
     return ApprovalView.of(await this.reader.find(caller, id, wait));
   }
 
-  /** Says yes. For people who are members of the group that is asked, and who did not ask themselves. */
+  /**
+   * Approve a request
+   * @remarks Casts an approving vote. You must be a member of the group of the current stage and not a requester, and have stepped up within the last five
+   * minutes.
+   */
   @Post(':id/approve')
   @HttpCode(200)
   @Needs('approvals:approve')
@@ -75,7 +88,10 @@ export class ApprovalsController {
     return ApprovalView.of(await this.reader.find(caller, id));
   }
 
-  /** Says no. */
+  /**
+   * Reject a request
+   * @remarks Casts a rejecting vote. The same rules apply as for approval.
+   */
   @Post(':id/reject')
   @HttpCode(200)
   @Needs('approvals:approve')
@@ -90,7 +106,10 @@ export class ApprovalsController {
     return ApprovalView.of(await this.reader.find(caller, id));
   }
 
-  /** Withdraws a pending request of yours. With `approvals:write` and `audit:read`, you can withdraw any request. */
+  /**
+   * Withdraw a request
+   * @remarks Withdraws a pending request of yours. With `approvals:write` and `audit:read`, you can withdraw any request.
+   */
   @Post(':id/withdraw')
   @HttpCode(200)
   @SignedIn()

@@ -17,7 +17,10 @@ import { ApproverGroupsService } from './approver-groups.service.js';
 export class ApproverGroupsController {
   constructor(private readonly groups: ApproverGroupsService) {}
 
-  /** Creates an approver group. */
+  /**
+   * Create an approver group
+   * @remarks Creates a group of users and of groups of identity providers.
+   */
   @Post()
   @Needs('approvals:write')
   @Fresh()
@@ -32,14 +35,20 @@ export class ApproverGroupsController {
     return ApproverGroupView.of(group);
   }
 
-  /** Lists approver groups, newest first. */
+  /**
+   * List approver groups
+   * @remarks Returns approver groups, newest first.
+   */
   @Get()
   @Needs('approvals:read')
   async listApproverGroups(@Query() query: PageQuery): Promise<ApproverGroupPage> {
     return ApproverGroupPage.of(await this.groups.list(query));
   }
 
-  /** Shows an approver group, with its ETag. */
+  /**
+   * Get an approver group
+   * @remarks Returns an approver group with its ETag.
+   */
   @Get(':id')
   @Needs('approvals:read')
   async getApproverGroup(@Param() { id }: IdParam): Promise<ApproverGroupView> {
@@ -47,7 +56,10 @@ export class ApproverGroupsController {
     return ApproverGroupView.of(group);
   }
 
-  /** Replaces an approver group. Votes that were cast stay; who is a member is looked at with the next vote. */
+  /**
+   * Replace an approver group
+   * @remarks Votes remain. Membership is checked again with the next vote.
+   */
   @Put(':id')
   @Needs('approvals:write')
   @Fresh()
@@ -61,7 +73,10 @@ export class ApproverGroupsController {
     return ApproverGroupView.of(group);
   }
 
-  /** Removes an approver group that nothing needs any more. */
+  /**
+   * Delete an approver group
+   * @remarks The group must not be used by a policy or a pending approval.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('approvals:write')

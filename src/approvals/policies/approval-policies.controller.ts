@@ -24,7 +24,10 @@ export class ApprovalPoliciesController {
     private readonly checks: PolicyChecks,
   ) {}
 
-  /** Creates an approval policy. */
+  /**
+   * Create an approval policy
+   * @remarks Requires approval for uses of the named keys that meet the conditions. Pending requests are judged again.
+   */
   @Post()
   @Needs('approvals:write')
   @Fresh()
@@ -39,7 +42,10 @@ export class ApprovalPoliciesController {
     return ApprovalPolicyView.of(await this.checks.covering(policy));
   }
 
-  /** Lists approval policies, newest first. */
+  /**
+   * List approval policies
+   * @remarks Returns approval policies, newest first.
+   */
   @Get()
   @Needs('approvals:read')
   async listApprovalPolicies(@Query() query: PageQuery): Promise<ApprovalPolicyPage> {
@@ -48,7 +54,10 @@ export class ApprovalPoliciesController {
     return ApprovalPolicyPage.of({ items: covering, nextCursor });
   }
 
-  /** Says whether uses of keys, or past requests, would need approval and why. Nobody is asked, and a policy that is sent along is not made. */
+  /**
+   * Test approval policies
+   * @remarks Reports whether uses of keys, or past requests, need approval, and why. No approval is requested, and a policy in the body is not stored.
+   */
   @Post('test')
   @HttpCode(200)
   @Needs('approvals:read')
@@ -57,14 +66,20 @@ export class ApprovalPoliciesController {
     return PolicyTrialView.of(await this.trials.try(caller, trial), trial.policy);
   }
 
-  /** Shows an approval policy, with its ETag. */
+  /**
+   * Get an approval policy
+   * @remarks Returns an approval policy with its ETag.
+   */
   @Get(':id')
   @Needs('approvals:read')
   async getApprovalPolicy(@Param() { id }: IdParam): Promise<ApprovalPolicyView> {
     return ApprovalPolicyView.of(await this.checks.covering(await this.policies.read(id)));
   }
 
-  /** Replaces an approval policy. Requests that wait need the votes that the new version demands. */
+  /**
+   * Replace an approval policy
+   * @remarks Pending requests need the votes that the new version requires.
+   */
   @Put(':id')
   @Needs('approvals:write')
   @Fresh()
@@ -78,7 +93,10 @@ export class ApprovalPoliciesController {
     return ApprovalPolicyView.of(await this.checks.covering(policy));
   }
 
-  /** Removes an approval policy. Requests that wait for an approval still need the votes that were demanded of them. */
+  /**
+   * Delete an approval policy
+   * @remarks Pending requests still need the votes that were required of them.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('approvals:write')

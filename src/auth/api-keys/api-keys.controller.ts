@@ -18,7 +18,10 @@ export class ApiKeysController {
     private readonly renewal: ApiKeyRenewalService,
   ) {}
 
-  /** Creates an API key. The key is in this answer and nowhere else. */
+  /**
+   * Create an API key
+   * @remarks Returns the key. It cannot be retrieved again.
+   */
   @Post()
   @Needs('settings:write')
   @Fresh()
@@ -31,14 +34,20 @@ export class ApiKeysController {
     return NewApiKeyView.withKey(made.row, made.key);
   }
 
-  /** Lists API keys, newest first, without the keys themselves. */
+  /**
+   * List API keys
+   * @remarks Returns API keys without their secrets, newest first.
+   */
   @Get()
   @Needs('settings:read')
   async listApiKeys(@Query() query: PageQuery): Promise<ApiKeyPage> {
     return ApiKeyPage.of(await this.apiKeys.list(query));
   }
 
-  /** Makes a new key with the same permissions, while the old one goes on for a while. The new key is in this answer alone. */
+  /**
+   * Rotate an API key
+   * @remarks Creates a key with the same permissions and returns it once. The old key remains valid for the given time.
+   */
   @Post(':id/rotate')
   @Needs('settings:write')
   @Fresh()
@@ -51,7 +60,10 @@ export class ApiKeysController {
     return NewApiKeyView.withKey(row, key);
   }
 
-  /** Revokes an API key. It is refused everywhere within five seconds. */
+  /**
+   * Revoke an API key
+   * @remarks Every process refuses the key within five seconds.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('settings:write')

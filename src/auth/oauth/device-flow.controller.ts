@@ -16,7 +16,10 @@ const page = (name: string) => readFileSync(join(import.meta.dirname, 'public', 
 export class DeviceFlowController {
   constructor(private readonly devices: DeviceFlowService) {}
 
-  /** Shows which device waits with this code, and what it wants. */
+  /**
+   * Get a pending device
+   * @remarks Returns the client and the scopes of the device that shows this code.
+   */
   @Get('api/auth/device/:userCode')
   @Person()
   async getWaitingDevice(
@@ -27,7 +30,10 @@ export class DeviceFlowController {
     return { client, scopes, expiresAt };
   }
 
-  /** Lets the device act for you. What asks you to show who you are asks it again there (`POST /api/auth/step-up`). */
+  /**
+   * Approve a device
+   * @remarks Allows the device to act in your name. Operations that require a step-up require it on the device as well (`POST /api/auth/step-up`).
+   */
   @Post('api/auth/device/:userCode/approve')
   @HttpCode(204)
   @Person()
@@ -36,7 +42,10 @@ export class DeviceFlowController {
     await this.devices.decide(caller, userCode, 'APPROVED');
   }
 
-  /** Sends the device away. */
+  /**
+   * Deny a device
+   * @remarks Denies the device authorization request.
+   */
   @Post('api/auth/device/:userCode/deny')
   @HttpCode(204)
   @Person()

@@ -28,7 +28,10 @@ export class OAuthClientsController {
     private readonly clock: Clock,
   ) {}
 
-  /** Creates an OAuth client. The secret is in this answer and nowhere else; a client with keys or certificates has none. */
+  /**
+   * Create an OAuth client
+   * @remarks Returns the client secret, which cannot be retrieved again. A client with keys or certificates has no secret.
+   */
   @Post()
   @Needs('settings:write')
   @Fresh()
@@ -46,14 +49,20 @@ export class OAuthClientsController {
     return NewOAuthClientView.withSecret(row, secret);
   }
 
-  /** Lists OAuth clients, newest first. */
+  /**
+   * List OAuth clients
+   * @remarks Returns OAuth clients, newest first.
+   */
   @Get()
   @Needs('settings:read')
   async listOAuthClients(@Query() query: PageQuery): Promise<OAuthClientPage> {
     return OAuthClientPage.of(await this.clients.list(query));
   }
 
-  /** Gives an OAuth client another secret; the old one ends at once. */
+  /**
+   * Replace a client secret
+   * @remarks Returns a new secret. The previous secret and the tokens of the client become invalid.
+   */
   @Post(':id/secret')
   @Needs('settings:write')
   @Fresh()
@@ -62,7 +71,10 @@ export class OAuthClientsController {
     return NewOAuthClientView.withSecret(row, secret);
   }
 
-  /** Replaces the keys of an OAuth client that authenticates by them; the old ones end at once. */
+  /**
+   * Replace client keys
+   * @remarks Replaces the keys with which an OAuth client authenticates. The previous keys and the tokens of the client become invalid.
+   */
   @Put(':id/keys')
   @Needs('settings:write')
   @Fresh()
@@ -75,7 +87,11 @@ export class OAuthClientsController {
     return OAuthClientView.of(await this.clients.replaceKeys(caller, id, keys));
   }
 
-  /** Replaces the certificates, or the trust anchors and the subject, of an OAuth client that authenticates by them. The old ones and its tokens end at once. */
+  /**
+   * Replace client certificates
+   * @remarks Replaces the certificates, or the trust anchors and the subject, with which an OAuth client authenticates. The tokens of the client become
+   * invalid.
+   */
   @Put(':id/certificates')
   @Needs('settings:write')
   @Fresh()
@@ -88,7 +104,10 @@ export class OAuthClientsController {
     return OAuthClientView.of(await this.clients.replaceCertificates(caller, id, rule));
   }
 
-  /** Revokes an OAuth client and its tokens. They are refused everywhere within five seconds. */
+  /**
+   * Revoke an OAuth client
+   * @remarks Every process refuses the client and its tokens within five seconds.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('settings:write')

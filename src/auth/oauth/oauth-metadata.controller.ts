@@ -16,7 +16,10 @@ const CERTIFICATE_METHODS = ['tls_client_auth', 'self_signed_tls_client_auth'];
 export class OAuthMetadataController {
   constructor(private readonly config: Config) {}
 
-  /** Describes the /oauth endpoints to clients (RFC 8414). */
+  /**
+   * Get OAuth metadata
+   * @remarks Describes the `/oauth` endpoints to clients (RFC 8414).
+   */
   @Get('.well-known/oauth-authorization-server')
   @Public()
   @Header('cache-control', 'public, max-age=3600')

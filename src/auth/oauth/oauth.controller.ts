@@ -52,7 +52,10 @@ export class OAuthController {
     private readonly possession: KeyPossession,
   ) {}
 
-  /** Gives an access token for client credentials, a refresh token or a device code (RFC 6749). */
+  /**
+   * Request an access token
+   * @remarks Issues an access token for client credentials, a refresh token, a device code or a workload token (RFC 6749).
+   */
   @OAuthPost('oauth/token', TokenRequest)
   async token(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<TokenView> {
     const parameters = OAuthParameters.read(body);
@@ -61,7 +64,10 @@ export class OAuthController {
     return TokenView.of(await this.endpoint.exchange(client, parameters, requester));
   }
 
-  /** Ends a token and its session (RFC 7009). Also answers 200 for what is no token. */
+  /**
+   * Revoke a token
+   * @remarks Revokes a token and ends its session (RFC 7009). Returns 200 for unknown tokens as well.
+   */
   @OAuthPost('oauth/revoke', TokenParameter)
   async revokeToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<void> {
     const parameters = OAuthParameters.read(body);
@@ -69,7 +75,10 @@ export class OAuthController {
     await this.inspection.revoke(client, parameters.require('token'), originOf(request));
   }
 
-  /** Tells a confidential client what a token is good for (RFC 7662). */
+  /**
+   * Introspect a token
+   * @remarks Returns the state and the scopes of a token to a confidential client (RFC 7662).
+   */
   @OAuthPost('oauth/introspect', TokenParameter)
   @ApiOkResponse({ type: IntrospectionView })
   async introspectToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<Introspection> {
@@ -79,7 +88,10 @@ export class OAuthController {
     return this.inspection.introspect(parameters.require('token'), originOf(request));
   }
 
-  /** Starts the device flow (RFC 8628): codes for a device that cannot show a sign-in. */
+  /**
+   * Start device authorization
+   * @remarks Issues codes for a device that cannot show a sign-in page (RFC 8628).
+   */
   @OAuthPost('oauth/device_authorization', DeviceRequest)
   async authorizeDevice(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<DeviceCodesView> {
     const parameters = OAuthParameters.read(body);

@@ -17,7 +17,10 @@ export class PasskeysController {
     private readonly passwords: PasswordCheck,
   ) {}
 
-  /** Gives what the browser needs to make a passkey or to enrol a security key. */
+  /**
+   * Begin passkey registration
+   * @remarks Returns the options with which a browser creates a passkey or registers a security key.
+   */
   @Post('second-factors/passkeys')
   @HttpCode(200)
   @Person()
@@ -26,7 +29,10 @@ export class PasskeysController {
     return { publicKey: await this.passkeys.begin(caller) };
   }
 
-  /** Makes the passkey count from now on. With the first factor come recovery codes. */
+  /**
+   * Confirm a passkey
+   * @remarks Activates the passkey. If it is the first second factor, the response contains recovery codes.
+   */
   @Post('second-factors/passkeys/confirm')
   @HttpCode(200)
   @Person()
@@ -38,7 +44,10 @@ export class PasskeysController {
     return { recoveryCodes: await this.passkeys.confirm(caller, name, credential) };
   }
 
-  /** Gives what the browser needs to ask a passkey. Its answer goes as `passkey` into login, session or step-up, once. */
+  /**
+   * Request a passkey challenge
+   * @remarks Returns the options with which a browser uses a passkey. Send its response as `passkey` to login, session or step-up; it can be used once.
+   */
   @Post('passkey-challenge')
   @HttpCode(200)
   @Public()

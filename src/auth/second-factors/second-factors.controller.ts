@@ -17,14 +17,20 @@ import { SecondFactorsService } from './second-factors.service.js';
 export class SecondFactorsController {
   constructor(private readonly factors: SecondFactorsService) {}
 
-  /** Lists your authenticators: apps and passkeys. */
+  /**
+   * List second factors
+   * @remarks Returns your authenticator apps and passkeys.
+   */
   @Get('second-factors')
   @Person()
   async listSecondFactors(@TheCaller() caller: Caller): Promise<SecondFactorList> {
     return SecondFactorList.of(await this.factors.listOf(caller.id));
   }
 
-  /** Gives a secret for an authenticator app. It counts once you have confirmed it with a code. */
+  /**
+   * Begin authenticator app enrolment
+   * @remarks Returns a secret for an authenticator app. The app becomes active when you confirm it with a code.
+   */
   @Post('second-factors/totp')
   @Person()
   @Fresh()
@@ -32,7 +38,10 @@ export class SecondFactorsController {
     return this.factors.begin(caller, body.name);
   }
 
-  /** Makes the app count from now on. With the first one come recovery codes. */
+  /**
+   * Confirm an authenticator app
+   * @remarks Activates the authenticator app. If it is the first second factor, the response contains recovery codes.
+   */
   @Post('second-factors/totp/:id/confirm')
   @HttpCode(200)
   @Person()
@@ -45,7 +54,10 @@ export class SecondFactorsController {
     return { recoveryCodes: await this.factors.confirm(caller, id, body.code) };
   }
 
-  /** Removes an authenticator. */
+  /**
+   * Remove a second factor
+   * @remarks Removes one of your authenticator apps or passkeys.
+   */
   @Delete('second-factors/:id')
   @HttpCode(204)
   @Person()
@@ -54,7 +66,10 @@ export class SecondFactorsController {
     await this.factors.remove(caller, id);
   }
 
-  /** Replaces your recovery codes. */
+  /**
+   * Replace recovery codes
+   * @remarks Returns new recovery codes. The previous codes become invalid.
+   */
   @Post('recovery-codes')
   @Person()
   @Fresh()

@@ -24,7 +24,10 @@ export class CurrentSessionController {
     private readonly csrf: CsrfProtection,
   ) {}
 
-  /** Signs a browser in: as login does, with a cookie instead of tokens. Needs the header `X-CSRF-Protection: 1`. */
+  /**
+   * Open a browser session
+   * @remarks Signs a browser in like `login`, but sets a cookie instead of returning tokens. Requires the header `X-CSRF-Protection: 1`.
+   */
   @Post('session')
   @Public()
   async openSession(
@@ -40,7 +43,10 @@ export class CurrentSessionController {
     return CallerView.of(await this.browsers.callerOf(secret, origin));
   }
 
-  /** Ends the session of this access token, with its refresh tokens, or of this browser. */
+  /**
+   * Log out
+   * @remarks Ends the session of the access token, with its refresh tokens, or the session of the browser.
+   */
   @Post('logout')
   @HttpCode(204)
   @SignedIn()
@@ -50,7 +56,9 @@ export class CurrentSessionController {
   }
 
   /**
-   * Shows once more who you are. What matters asks for it five minutes after sign-in, and always where a client holds your session.
+   * Step up a session
+   * @remarks Proves the identity of the user again. Sensitive operations require a proof from the last five minutes, and one in the client's own session if
+   * an OAuth client holds it.
    */
   @Post('step-up')
   @HttpCode(204)
@@ -71,14 +79,20 @@ export class CurrentSessionController {
 export class SessionsController {
   constructor(private readonly sessions: SessionsService) {}
 
-  /** Lists your sign-ins, newest first. */
+  /**
+   * List your sessions
+   * @remarks Returns your sessions, newest first.
+   */
   @Get()
   @Person()
   async listSessions(@TheCaller() caller: Caller): Promise<SessionList> {
     return SessionList.of(await this.sessions.listOf(caller.id), caller.session?.id);
   }
 
-  /** Ends one of your sign-ins. It is refused everywhere within five seconds. */
+  /**
+   * End a session
+   * @remarks Ends one of your sessions. Every process refuses it within five seconds.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Person()
@@ -86,7 +100,10 @@ export class SessionsController {
     await this.sessions.end(caller, caller.id, id, 'ended');
   }
 
-  /** Ends all your sign-ins but this one. */
+  /**
+   * End your other sessions
+   * @remarks Ends all your sessions except the current one.
+   */
   @Delete()
   @HttpCode(204)
   @Person()

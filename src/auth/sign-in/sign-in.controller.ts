@@ -27,7 +27,10 @@ export class SignInController {
     private readonly account: AccountService,
   ) {}
 
-  /** Makes an account and signs in. Needs an invitation, except in the dev profile. */
+  /**
+   * Register an account
+   * @remarks Creates an account and signs in. Requires an invitation, except in the profile `dev`.
+   */
   @Post('register')
   @Public()
   async register(@Req() request: FastifyRequest, @Body() body: RegisterBody): Promise<TokenView> {
@@ -35,7 +38,10 @@ export class SignInController {
     return TokenView.of(await this.signIn.registered(user, originOf(request)));
   }
 
-  /** Exchanges an e-mail address and a password for an access token. */
+  /**
+   * Log in
+   * @remarks Returns an access token and a refresh token for an email address and a password.
+   */
   @Post('login')
   @HttpCode(200)
   @Public()
@@ -43,7 +49,10 @@ export class SignInController {
     return TokenView.of(await this.signIn.withPassword(body.email, body.password, body, originOf(request)));
   }
 
-  /** Exchanges a refresh token for new tokens. It works once; a second use ends the session. */
+  /**
+   * Refresh tokens
+   * @remarks Returns new tokens for a refresh token. A refresh token can be used once; a second use ends the session.
+   */
   @Post('refresh')
   @HttpCode(200)
   @Public()
@@ -51,7 +60,10 @@ export class SignInController {
     return TokenView.of(await this.signIn.refresh(body.refresh_token, originOf(request)));
   }
 
-  /** Sets another password, and ends your other sessions. */
+  /**
+   * Change your password
+   * @remarks Sets a new password and ends your other sessions.
+   */
   @Post('password')
   @HttpCode(204)
   @Person()
@@ -59,7 +71,10 @@ export class SignInController {
     await this.account.changePassword(caller, body.currentPassword, body.password);
   }
 
-  /** Sends a link to set a new password, if there is such an account. The answer is the same if there is not. */
+  /**
+   * Request a password reset
+   * @remarks Sends a link to set a new password if the account exists. The response is the same if it does not.
+   */
   @Post('password/forgot')
   @HttpCode(202)
   @Public()
@@ -67,7 +82,10 @@ export class SignInController {
     await this.account.forgotPassword(body.email, originOf(request));
   }
 
-  /** Sets the password of whom the link was sent to, and ends all their sessions. */
+  /**
+   * Reset a password
+   * @remarks Sets the password of the account to which the link was sent, and ends all its sessions.
+   */
   @Post('password/reset')
   @HttpCode(204)
   @Public()
@@ -75,7 +93,10 @@ export class SignInController {
     await this.account.resetPassword(body.token, body.password, originOf(request));
   }
 
-  /** Tells who you are and what you may do. */
+  /**
+   * Get the current caller
+   * @remarks Returns your identity and permissions.
+   */
   @Get('me')
   @SignedIn()
   me(@TheCaller() caller: Caller): CallerView {

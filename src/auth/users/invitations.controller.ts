@@ -13,7 +13,10 @@ import { InvitationList, InviteBody, NewInvitationView } from './users.dto.js';
 export class InvitationsController {
   constructor(private readonly invitations: InvitationsService) {}
 
-  /** Invites an address; the link in the mail is good for seven days, once, and while you may give these roles. */
+  /**
+   * Invite a user
+   * @remarks Sends an invitation to an address. The link can be used once within seven days, as long as you may grant the roles.
+   */
   @Post()
   @Needs('users:write')
   @Fresh()
@@ -26,14 +29,20 @@ export class InvitationsController {
     return NewInvitationView.withLink(row, link);
   }
 
-  /** Lists invitations that can still be accepted. */
+  /**
+   * List invitations
+   * @remarks Returns the invitations that can still be accepted.
+   */
   @Get()
   @Needs('users:read')
   async listInvitations(): Promise<InvitationList> {
     return InvitationList.of(await this.invitations.listOpen());
   }
 
-  /** Takes an invitation back. */
+  /**
+   * Revoke an invitation
+   * @remarks The link of the invitation becomes invalid.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('users:write')

@@ -23,21 +23,30 @@ export class UsersController {
     private readonly factors: SecondFactorsService,
   ) {}
 
-  /** Lists users, newest first. */
+  /**
+   * List users
+   * @remarks Returns users, newest first.
+   */
   @Get()
   @Needs('users:read')
   async listUsers(@Query() query: PageQuery): Promise<UserPage> {
     return UserPage.of(await this.users.list(query));
   }
 
-  /** Shows a user. */
+  /**
+   * Get a user
+   * @remarks Returns a user with roles and state.
+   */
   @Get(':id')
   @Needs('users:read')
   async getUser(@Param() { id }: IdParam): Promise<UserView> {
     return UserView.of(await this.users.read(id));
   }
 
-  /** Sets a user's roles, or disables them. The last administrator stays. */
+  /**
+   * Update a user
+   * @remarks Sets the roles of a user, or disables or enables the user. At least one administrator must remain.
+   */
   @Patch(':id')
   @Needs('users:write')
   @Fresh()
@@ -49,14 +58,20 @@ export class UsersController {
     return UserView.of(await this.users.change(caller, id, body.toChange()));
   }
 
-  /** Lists a user's sign-ins that still count. */
+  /**
+   * List sessions of a user
+   * @remarks Returns the active sessions of a user.
+   */
   @Get(':id/sessions')
   @Needs('users:read')
   async listUserSessions(@Param() { id }: IdParam): Promise<SessionList> {
     return SessionList.of(await this.sessions.listOf((await this.users.read(id)).id));
   }
 
-  /** Signs a user out everywhere. */
+  /**
+   * End sessions of a user
+   * @remarks Ends all sessions of a user in every process.
+   */
   @Delete(':id/sessions')
   @HttpCode(204)
   @Needs('users:write')
@@ -66,7 +81,10 @@ export class UsersController {
     await this.sessions.endAllOf(caller, id, 'ended-by-administrator');
   }
 
-  /** Takes a user's authenticator apps and recovery codes away, for when they are lost. */
+  /**
+   * Reset second factors
+   * @remarks Removes all authenticator apps, passkeys and recovery codes of a user who has lost them.
+   */
   @Delete(':id/second-factors')
   @HttpCode(204)
   @Needs('users:write')
@@ -77,7 +95,10 @@ export class UsersController {
     await this.factors.reset(caller, user);
   }
 
-  /** Sends a user a link to set a new password. Nobody else gets to see it. */
+  /**
+   * Send a password reset link
+   * @remarks Sends a link to set a new password to the user's address. The response does not contain the link.
+   */
   @Post(':id/password-reset')
   @HttpCode(202)
   @Needs('users:write')

@@ -21,7 +21,11 @@ import { WorkloadIssuersService } from './workload-issuers.service.js';
 export class WorkloadIssuersController {
   constructor(private readonly issuers: WorkloadIssuersService) {}
 
-  /** Trusts an issuer of workload tokens: by discovery, or with uploaded keys where it cannot be reached. It gives nothing without a trust. */
+  /**
+   * Create a workload issuer
+   * @remarks Adds an issuer of workload tokens, by discovery, or with uploaded keys if the service cannot reach it. The issuer grants nothing without a
+   * trust.
+   */
   @Post()
   @Needs('settings:write')
   @Fresh()
@@ -33,21 +37,30 @@ export class WorkloadIssuersController {
     return WorkloadIssuerView.of(await this.issuers.create(caller, body.toOrder(), use));
   }
 
-  /** Lists issuers of workload tokens, newest first. */
+  /**
+   * List workload issuers
+   * @remarks Returns issuers of workload tokens, newest first.
+   */
   @Get()
   @Needs('settings:read')
   async listWorkloadIssuers(@Query() query: PageQuery): Promise<WorkloadIssuerPage> {
     return WorkloadIssuerPage.of(await this.issuers.list(query));
   }
 
-  /** Shows an issuer of workload tokens, with its ETag. */
+  /**
+   * Get a workload issuer
+   * @remarks Returns an issuer of workload tokens with its ETag.
+   */
   @Get(':id')
   @Needs('settings:read')
   async getWorkloadIssuer(@Param() { id }: IdParam): Promise<WorkloadIssuerView> {
     return WorkloadIssuerView.of(await this.issuers.read(id));
   }
 
-  /** Renames, enables or disables an issuer; replaces uploaded keys. Tokens of a disabled one are refused within five seconds. */
+  /**
+   * Update a workload issuer
+   * @remarks Renames, enables or disables an issuer, or replaces its uploaded keys. Tokens of a disabled issuer are refused within five seconds.
+   */
   @Put(':id')
   @Needs('settings:write')
   @Fresh()
@@ -61,7 +74,10 @@ export class WorkloadIssuersController {
     return WorkloadIssuerView.of(await this.issuers.change(caller, id, version, order));
   }
 
-  /** Removes an issuer with its trusts. Their tokens are refused everywhere within five seconds. */
+  /**
+   * Delete a workload issuer
+   * @remarks Deletes an issuer with its trusts. Every process refuses their tokens within five seconds.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('settings:write')

@@ -21,7 +21,10 @@ export class WorkloadTrustsController {
     private readonly trials: WorkloadTrialService,
   ) {}
 
-  /** Says which tokens of an issuer are accepted at /oauth/token, and what they give. */
+  /**
+   * Create a workload trust
+   * @remarks Defines which tokens of an issuer are accepted at `/oauth/token`, and which scopes and keys they grant.
+   */
   @Post()
   @Needs('settings:write')
   @Fresh()
@@ -33,7 +36,10 @@ export class WorkloadTrustsController {
     return WorkloadTrustView.of(await this.trusts.create(caller, body.toOrder(), use));
   }
 
-  /** Says which trusts would accept a token with these claims, and why others would not. */
+  /**
+   * Test workload trusts
+   * @remarks Reports which trusts accept a token with these claims, and why the others do not. No token is issued.
+   */
   @Post('try')
   @HttpCode(200)
   @Needs('settings:read')
@@ -41,21 +47,30 @@ export class WorkloadTrustsController {
     return TriedTrustsView.of(await this.trials.try(claims));
   }
 
-  /** Lists workload trusts, newest first. */
+  /**
+   * List workload trusts
+   * @remarks Returns workload trusts, newest first.
+   */
   @Get()
   @Needs('settings:read')
   async listWorkloadTrusts(@Query() query: PageQuery): Promise<WorkloadTrustPage> {
     return WorkloadTrustPage.of(await this.trusts.list(query));
   }
 
-  /** Shows a workload trust, with its ETag. */
+  /**
+   * Get a workload trust
+   * @remarks Returns a workload trust with its ETag.
+   */
   @Get(':id')
   @Needs('settings:read')
   async getWorkloadTrust(@Param() { id }: IdParam): Promise<WorkloadTrustView> {
     return WorkloadTrustView.of(await this.trusts.read(id));
   }
 
-  /** Replaces a workload trust. Tokens that it gave before are refused within five seconds. */
+  /**
+   * Replace a workload trust
+   * @remarks Tokens that the trust issued before are refused within five seconds.
+   */
   @Put(':id')
   @Needs('settings:write')
   @Fresh()
@@ -69,7 +84,10 @@ export class WorkloadTrustsController {
     return WorkloadTrustView.of(await this.trusts.change(caller, id, version, order));
   }
 
-  /** Removes a workload trust. Its tokens are refused everywhere within five seconds. */
+  /**
+   * Delete a workload trust
+   * @remarks Every process refuses its tokens within five seconds.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('settings:write')

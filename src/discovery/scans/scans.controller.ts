@@ -21,7 +21,10 @@ export class ScansController {
     private readonly reader: ScansReader,
   ) {}
 
-  /** Orders a scan within a scope, or of hosts that the service can log in to. It runs in the background; `Location` names it. */
+  /**
+   * Start a scan
+   * @remarks Starts a scan within a scope, or of hosts that the service can log in to. The scan runs in the background; `Location` names it.
+   */
   @Post()
   @HttpCode(202)
   @Needs('discovery:run')
@@ -36,28 +39,40 @@ export class ScansController {
     return ScanView.of(await this.reader.get(id));
   }
 
-  /** Lists scans, newest first. */
+  /**
+   * List scans
+   * @remarks Returns scans, newest first.
+   */
   @Get()
   @Needs('discovery:run')
   async listScans(@Query() query: ScanQuery): Promise<ScanPage> {
     return ScanPage.of(await this.reader.list(query));
   }
 
-  /** Shows a scan and how far it is. */
+  /**
+   * Get a scan
+   * @remarks Returns a scan with its progress.
+   */
   @Get(':id')
   @Needs('discovery:run')
   async getScan(@Param() { id }: IdParam): Promise<ScanView> {
     return ScanView.of(await this.reader.get(id));
   }
 
-  /** Lists what a scan learnt: one result for each address and port where somebody answered. */
+  /**
+   * List scan results
+   * @remarks Returns one result for each address and port that responded.
+   */
   @Get(':id/results')
   @Needs('discovery:run')
   async listScanResults(@Param() { id }: IdParam, @Query() query: ScanResultQuery): Promise<ScanResultPage> {
     return ScanResultPage.of(await this.reader.results(id, query));
   }
 
-  /** Ends a scan where it is. What it found stays. */
+  /**
+   * Cancel a scan
+   * @remarks Cancels a scan. Its results so far remain.
+   */
   @Post(':id/cancel')
   @HttpCode(200)
   @Needs('discovery:run')
@@ -72,7 +87,10 @@ export class ScansController {
 export class ScanEventsController {
   constructor(private readonly reader: ScansReader) {}
 
-  /** Tells of a scan as server-sent events: as it is, then how far it is, until it has ended. */
+  /**
+   * Follow a scan
+   * @remarks Sends the scan as server-sent events: its current state, then its progress, until it ends.
+   */
   @Get(':id/events')
   @Needs('discovery:run')
   @ApiProduces('text/event-stream')

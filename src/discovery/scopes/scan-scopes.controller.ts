@@ -14,7 +14,10 @@ import { ScanScopesService } from './scan-scopes.service.js';
 export class ScanScopesController {
   constructor(private readonly scopes: ScanScopesService) {}
 
-  /** Says what may be scanned. Loopback, metadata and the like stay closed whatever a scope says. */
+  /**
+   * Create a scan scope
+   * @remarks Defines which addresses may be scanned. Loopback, metadata and similar addresses are never scanned.
+   */
   @Post()
   @Needs('admin:*')
   @Fresh()
@@ -27,21 +30,30 @@ export class ScanScopesController {
     return ScanScopeView.of(await this.scopes.create(caller, { name, networks, names, ports }, use));
   }
 
-  /** Lists scan scopes, newest first. */
+  /**
+   * List scan scopes
+   * @remarks Returns scan scopes, newest first.
+   */
   @Get()
   @Needs('discovery:run')
   async listScanScopes(@Query() query: PageQuery): Promise<ScanScopePage> {
     return ScanScopePage.of(await this.scopes.list(query));
   }
 
-  /** Shows a scan scope. */
+  /**
+   * Get a scan scope
+   * @remarks Returns a scan scope.
+   */
   @Get(':id')
   @Needs('discovery:run')
   async getScanScope(@Param() { id }: IdParam): Promise<ScanScopeView> {
     return ScanScopeView.of(await this.scopes.get(id));
   }
 
-  /** Removes a scan scope; its scans end. */
+  /**
+   * Delete a scan scope
+   * @remarks Deletes a scan scope and cancels its scans.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('admin:*')

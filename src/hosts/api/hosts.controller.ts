@@ -56,7 +56,10 @@ export class HostsController {
     private readonly many: ManyHosts,
   ) {}
 
-  /** Adds a host. Its credential is sealed and never shown again. */
+  /**
+   * Create a host
+   * @remarks Adds a host. Its credential is encrypted and never returned.
+   */
   @Post()
   @Needs('hosts:write')
   @Fresh()
@@ -68,7 +71,10 @@ export class HostsController {
     return HostView.of(await this.reader.get(await this.hosts.create(caller, body, use)));
   }
 
-  /** Changes every host that has the labels, at most 200: who logs in, and what may be done there. Each host is changed on its own. */
+  /**
+   * Update many hosts
+   * @remarks Changes the credential and the permissions of up to 200 hosts that have the given labels. Each host is changed separately.
+   */
   @Post('change')
   @HttpCode(200)
   @Needs('hosts:write')
@@ -78,14 +84,20 @@ export class HostsController {
     return { stored: !dryRun, items: await this.many.change(caller, label, { change, dryRun }) };
   }
 
-  /** Lists hosts, newest first. */
+  /**
+   * List hosts
+   * @remarks Returns hosts, newest first.
+   */
   @Get()
   @Needs('hosts:read')
   async listHosts(@Query() query: HostQuery): Promise<HostPage> {
     return HostPage.of(await this.reader.list(query));
   }
 
-  /** Shows a host. */
+  /**
+   * Get a host
+   * @remarks Returns a host without its credential.
+   */
   @Get(':id')
   @Needs('hosts:read')
   async getHost(@Param() { id }: IdParam): Promise<HostView> {
@@ -93,7 +105,8 @@ export class HostsController {
   }
 
   /**
-   * Changes a host; what is left out stays, null empties it. A credential that does not come along is dropped when its destination changes.
+   * Update a host
+   * @remarks Absent members are kept, null clears a member. The credential is removed if the address changes and the request contains no credential.
    */
   @Patch(':id')
   @Needs('hosts:write')
@@ -108,7 +121,10 @@ export class HostsController {
     return ChangedHostView.after(await this.reader.get(id), dropped);
   }
 
-  /** Removes a host and what is known of its keys. The machine itself is not touched. */
+  /**
+   * Delete a host
+   * @remarks Deletes a host and the records of its keys. The machine is not changed.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('hosts:write')
@@ -120,7 +136,10 @@ export class HostsController {
     await this.removal.remove(caller, id, version);
   }
 
-  /** Logs in to the host once and tells how far it got: address, host key, login, way to root. */
+  /**
+   * Test a host connection
+   * @remarks Logs in to the host once and reports each step: address, host key, login and privilege elevation.
+   */
   @Post(':id/test-connection')
   @HttpCode(200)
   @Needs('hosts:write')
@@ -134,7 +153,10 @@ export class HostsController {
 export class HostImportsController {
   constructor(private readonly imports: HostImport) {}
 
-  /** Takes hosts from CSV, known_hosts, ssh_config, a plain list or an Ansible inventory, and reports on each. What is there already stays as it is. */
+  /**
+   * Import hosts
+   * @remarks Imports hosts from CSV, known_hosts, ssh_config, a plain list or an Ansible inventory, and reports on each. Existing hosts are not changed.
+   */
   @Post()
   @HttpCode(200)
   @Needs('hosts:write')

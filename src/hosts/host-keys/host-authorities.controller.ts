@@ -13,14 +13,20 @@ import { HostAuthorities } from './host-authorities.service.js';
 export class HostAuthoritiesController {
   constructor(private readonly authorities: HostAuthorities) {}
 
-  /** Lists the authorities whose host certificates are believed. */
+  /**
+   * List trusted host authorities
+   * @remarks Returns the certificate authorities whose host certificates are trusted.
+   */
   @Get()
   @Needs('hosts:read')
   async listHostAuthorities(): Promise<HostAuthorityList> {
     return { items: (await this.authorities.list()).map((row) => HostAuthorityView.of(row)) };
   }
 
-  /** Trusts an authority: what it certifies is believed of hosts with the policy `ca`. */
+  /**
+   * Trust a host authority
+   * @remarks Trusts the host certificates of an authority for hosts with the policy `ca`.
+   */
   @Post()
   @Needs('hosts:write')
   @Fresh()
@@ -32,7 +38,10 @@ export class HostAuthoritiesController {
     return HostAuthorityView.of(await this.authorities.add(caller, body.name, body.publicKey, use));
   }
 
-  /** Does not trust an authority any more. */
+  /**
+   * Remove a host authority
+   * @remarks Host certificates of the authority are no longer trusted.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('hosts:write')

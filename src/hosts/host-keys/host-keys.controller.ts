@@ -11,14 +11,20 @@ import { HostKeysService } from './host-keys.service.js';
 export class HostKeysController {
   constructor(private readonly keys: HostKeysService) {}
 
-  /** Lists the public keys that a host has shown or should show. */
+  /**
+   * List host keys
+   * @remarks Returns the public keys that a host has presented or is expected to present.
+   */
   @Get()
   @Needs('hosts:read')
   async listHostKeys(@Param() { id }: IdParam): Promise<HostKeyList> {
     return { items: (await this.keys.list(id)).map((key) => HostKeyView.of(key)) };
   }
 
-  /** Pins a key that you have from a safe place, or keeps the certificate of one for the policy `ca`. Repeating the call changes nothing. */
+  /**
+   * Pin a host key
+   * @remarks Pins a key that you have from a trusted source, or stores its certificate for the policy `ca`. Repeating the call changes nothing.
+   */
   @Post()
   @Needs('hosts:write')
   @Fresh()
@@ -30,7 +36,10 @@ export class HostKeysController {
     return HostKeyView.of(await this.keys.pin(caller, id, publicKey));
   }
 
-  /** Confirms a key: logins trust it from now on, and no longer the pinned ones of its type. */
+  /**
+   * Accept a host key
+   * @remarks Confirms a key. Logins trust it from now on, and no longer trust the pinned keys of the same type.
+   */
   @Post(':keyId/accept')
   @HttpCode(200)
   @Needs('hosts:write')
@@ -39,7 +48,10 @@ export class HostKeysController {
     return HostKeyView.of(await this.keys.decide(caller, id, keyId, 'pinned'));
   }
 
-  /** Marks a key as wrong: whoever shows it is not logged in to. */
+  /**
+   * Reject a host key
+   * @remarks Marks a key as rejected. The service does not log in to a host that presents it.
+   */
   @Post(':keyId/reject')
   @HttpCode(200)
   @Needs('hosts:write')

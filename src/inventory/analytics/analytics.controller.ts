@@ -13,7 +13,10 @@ import { DayParam, OverTimeQuery, RiskOverTimeView, InventorySnapshotView, Sourc
 export class AnalyticsController {
   constructor(private readonly analytics: AnalyticsReader) {}
 
-  /** Shows the inventory in numbers. */
+  /**
+   * Get inventory summary
+   * @remarks Returns counts of the inventory: assets, sources, verdicts and states.
+   */
   @Get('summary')
   @Needs('inventory:read')
   async getSummary(): Promise<SummaryView> {
@@ -26,56 +29,80 @@ export class AnalyticsController {
     return SummaryView.of({ kinds, states, quantum, expired });
   }
 
-  /** Counts assets by level. */
+  /**
+   * Count assets by risk level
+   * @remarks Returns the number of assets of each risk level.
+   */
   @Get('levels')
   @Needs('inventory:read')
   async countByLevel(): Promise<LevelCountsView> {
     return LevelCountsView.of(await this.analytics.by('kind'));
   }
 
-  /** Counts assets by algorithm family. */
+  /**
+   * Count assets by algorithm family
+   * @remarks Returns the number of assets of each algorithm family.
+   */
   @Get('families')
   @Needs('inventory:read')
   async countByFamily(): Promise<CountsView> {
     return CountsView.of(await this.analytics.by('family'));
   }
 
-  /** Counts assets by family and size in bits. */
+  /**
+   * Count assets by key size
+   * @remarks Returns the number of assets of each algorithm family and size in bits.
+   */
   @Get('sizes')
   @Needs('inventory:read')
   async countBySize(): Promise<CountsView> {
     return CountsView.of(await this.analytics.by('size'));
   }
 
-  /** Counts assets by their first deadline. */
+  /**
+   * Count assets by deadline
+   * @remarks Returns the number of assets by their first deadline.
+   */
   @Get('deadlines')
   @Needs('inventory:read')
   async countByDeadline(): Promise<CountsView> {
     return CountsView.of(await this.analytics.by('deadline'));
   }
 
-  /** Counts certificates and keys by the day on which they end. */
+  /**
+   * Count assets by expiry
+   * @remarks Returns the number of certificates and keys by the day on which they expire.
+   */
   @Get('expiry')
   @Needs('inventory:read')
   async countByExpiry(@Query() { days = 365 }: ExpiryQuery): Promise<CountsView> {
     return CountsView.of(await this.analytics.expiry(days));
   }
 
-  /** Counts assets by who answers for them; nobody is the empty name. */
+  /**
+   * Count assets by owner
+   * @remarks Returns the number of assets of each owner. The empty name stands for assets without an owner.
+   */
   @Get('owners')
   @Needs('inventory:read')
   async countByOwner(): Promise<CountsView> {
     return CountsView.of(await this.analytics.by('owner'));
   }
 
-  /** Counts what each source shows, the source of the most assets first. */
+  /**
+   * Count assets by source
+   * @remarks Returns the number of assets of each source, largest first.
+   */
   @Get('sources')
   @Needs('inventory:read')
   async countBySource(@Query() { limit, cursor }: PageQuery): Promise<SourceCountsView> {
     return SourceCountsView.of(await this.analytics.sources(limit, cursor));
   }
 
-  /** Shows how risk went day by day, and how it stands now. */
+  /**
+   * Get risk over time
+   * @remarks Returns the numbers of assets by risk level for each day, and the current numbers.
+   */
   @Get('risk-over-time')
   @Needs('inventory:read')
   async getRiskOverTime(@Query() { from, to = today() }: OverTimeQuery): Promise<RiskOverTimeView> {
@@ -83,7 +110,10 @@ export class AnalyticsController {
     return RiskOverTimeView.of(items, await this.analytics.summary());
   }
 
-  /** Shows how the inventory stood at the end of a day. */
+  /**
+   * Get an inventory snapshot
+   * @remarks Returns the state of the inventory at the end of a day.
+   */
   @Get('snapshots/:day')
   @Needs('inventory:read')
   async getSnapshot(@Param() { day }: DayParam): Promise<InventorySnapshotView> {

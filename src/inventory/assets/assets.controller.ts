@@ -26,7 +26,10 @@ export class AssetsController {
     private readonly clock: Clock,
   ) {}
 
-  /** Finds assets by what they are, how they are judged, where they are and when they end. */
+  /**
+   * List assets
+   * @remarks Returns assets that match a query on kind, algorithm, verdict, location, owner and expiry.
+   */
   @Get()
   @MayBeOlder()
   @Needs('inventory:read')
@@ -34,14 +37,20 @@ export class AssetsController {
     return AssetPageView.of(await this.assets.list(query), this.clock.now(), await this.rules());
   }
 
-  /** Shows an asset and why it is judged as it is. */
+  /**
+   * Get an asset
+   * @remarks Returns an asset with its verdict and the reasons for it.
+   */
   @Get(':id')
   @Needs('inventory:read')
   async getAsset(@Param() { id }: IdParam, @Query() { asOf }: AsOfQuery): Promise<AssetDetailView> {
     return AssetDetailView.ofDetail(await this.assets.find(id), asOf ?? this.clock.now(), await this.rules());
   }
 
-  /** Says who answers for an asset, and gives it labels. */
+  /**
+   * Annotate an asset
+   * @remarks Sets the owner and the labels of an asset.
+   */
   @Patch(':id')
   @Needs('inventory:write')
   async annotateAsset(
@@ -54,7 +63,10 @@ export class AssetsController {
     return AssetDetailView.ofDetail(await this.assets.find(id), this.clock.now(), await this.rules());
   }
 
-  /** Lists the places where an asset was seen. */
+  /**
+   * List occurrences of an asset
+   * @remarks Returns the locations at which an asset was found.
+   */
   @Get(':id/occurrences')
   @Needs('inventory:read')
   async listAssetOccurrences(

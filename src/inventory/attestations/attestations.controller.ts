@@ -22,7 +22,10 @@ export class AttestationsController {
     private readonly clock: Clock,
   ) {}
 
-  /** Tells how the inventory stands against a policy pack on a day, and keeps nothing. */
+  /**
+   * Evaluate a policy pack
+   * @remarks Evaluates the inventory against a policy pack on a given day. The result is not stored.
+   */
   @Post('evaluations')
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read')
@@ -30,7 +33,10 @@ export class AttestationsController {
     return EvaluationView.of(await this.judge.evaluate(body.toOrder()));
   }
 
-  /** Attests how the inventory stands against a policy pack: who looked, what proves it, how long it is good. */
+  /**
+   * Create an attestation
+   * @remarks Records the compliance of the inventory with a policy pack: the assessor, the evidence and the validity.
+   */
   @Post()
   @Needs('inventory:write')
   async attest(
@@ -41,21 +47,30 @@ export class AttestationsController {
     return AttestationView.ofRow(await this.attestations.attest(caller, body.toAttest(), use), this.clock.now());
   }
 
-  /** Lists attestations, the newest first. */
+  /**
+   * List attestations
+   * @remarks Returns attestations, newest first.
+   */
   @Get()
   @Needs('inventory:read')
   async listAttestations(@Query() { pack, limit, cursor }: AttestationsQuery): Promise<AttestationPage> {
     return AttestationPage.of(await this.attestations.list(pack, limit, cursor), this.clock.now());
   }
 
-  /** Shows an attestation. */
+  /**
+   * Get an attestation
+   * @remarks Returns an attestation with its claims and evidence.
+   */
   @Get(':id')
   @Needs('inventory:read')
   async getAttestation(@Param() { id }: IdParam): Promise<AttestationView> {
     return AttestationView.ofRow(await this.attestations.find(id), this.clock.now());
   }
 
-  /** Exports an attestation as CycloneDX 1.6 declarations. */
+  /**
+   * Export an attestation
+   * @remarks Returns an attestation as CycloneDX 1.6 declarations.
+   */
   @Get(':id/cyclonedx')
   @Needs('inventory:read')
   @Header('content-type', 'application/vnd.cyclonedx+json; version=1.6')
@@ -72,7 +87,10 @@ export class AttestationsController {
     return declarationsOf(await this.attestations.find(id));
   }
 
-  /** Exports an attestation that a signing key signs in itself (JSF): each call makes a signature. */
+  /**
+   * Export a signed attestation
+   * @remarks Returns an attestation with an embedded signature of a signing key (JSF). Each call creates a signature.
+   */
   @Post(':id/cyclonedx')
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read', 'sign:digest')

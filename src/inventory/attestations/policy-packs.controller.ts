@@ -15,21 +15,30 @@ import { PolicyPacksService } from './policy-packs.service.js';
 export class PolicyPacksController {
   constructor(private readonly packs: PolicyPacksService) {}
 
-  /** Lists the policy packs: those that come with the product and one's own. */
+  /**
+   * List policy packs
+   * @remarks Returns the policy packs of the product and your own.
+   */
   @Get()
   @Needs('inventory:read')
   async listPolicyPacks(): Promise<PolicyPackList> {
     return PolicyPackList.of(await this.packs.list());
   }
 
-  /** Shows a policy pack; one's own with its ETag. */
+  /**
+   * Get a policy pack
+   * @remarks Returns a policy pack. Your own packs have an ETag.
+   */
   @Get(':id')
   @Needs('inventory:read')
   async getPolicyPack(@Param() { id }: PolicyPackParam): Promise<PolicyPackView> {
     return PolicyPackView.of(await this.packs.get(id));
   }
 
-  /** Adds a policy pack of one's own: requirements that a query checks or a person judges. */
+  /**
+   * Create a policy pack
+   * @remarks Creates a policy pack: requirements that a query checks or a person assesses.
+   */
   @Post()
   @Needs('inventory:write')
   async addPolicyPack(
@@ -40,7 +49,10 @@ export class PolicyPacksController {
     return PolicyPackView.of(await this.packs.add(caller, body.toPack(), use));
   }
 
-  /** Changes a policy pack of one's own, from now on: attestations keep it as it was. A change has another version. */
+  /**
+   * Replace a policy pack
+   * @remarks Replaces one of your own policy packs with a new version. Existing attestations keep the version that they were made with.
+   */
   @Put(':id')
   @Needs('inventory:write')
   async changePolicyPack(
@@ -52,7 +64,10 @@ export class PolicyPacksController {
     return PolicyPackView.of(await this.packs.change(caller, id, version, body.toPack()));
   }
 
-  /** Removes a policy pack of one's own. Its attestations stay. */
+  /**
+   * Delete a policy pack
+   * @remarks Deletes one of your own policy packs. Its attestations remain.
+   */
   @Delete(':id')
   @Needs('inventory:write')
   @HttpCode(HttpStatus.NO_CONTENT)

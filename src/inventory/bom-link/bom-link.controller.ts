@@ -17,7 +17,10 @@ import { BomLinksReader } from './bom-links.reader.js';
 export class BomLinkController {
   constructor(private readonly links: BomLinksReader) {}
 
-  /** Makes a BOM-Link to a document or to an element of it, of what is known. */
+  /**
+   * Create a BOM-Link
+   * @remarks Returns the BOM-Link of a document or of an element of it.
+   */
   @Post()
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read')
@@ -25,14 +28,20 @@ export class BomLinkController {
     return BomLinkView.of(await this.links.resolve(body.toLink()));
   }
 
-  /** Follows a BOM-Link, whatever version of the document it names. */
+  /**
+   * Resolve a BOM-Link
+   * @remarks Returns the document or the element that a BOM-Link names, in any version of the document.
+   */
   @Get('resolve')
   @Needs('inventory:read')
   async resolveBomLink(@Query() { link }: BomLinkQuery): Promise<BomLinkView> {
     return BomLinkView.of(await this.links.resolve(link));
   }
 
-  /** Lists the documents that can be linked to, every version of each, the newest first. */
+  /**
+   * List linkable documents
+   * @remarks Returns every version of the documents that can be linked, newest first.
+   */
   @Get('documents')
   @Needs('inventory:read')
   async listLinkedDocuments(
@@ -41,7 +50,10 @@ export class BomLinkController {
     return LinkedDocumentPage.of(await this.links.documents(serialNumber, limit, cursor));
   }
 
-  /** Lists the links to an asset, from the newest document of each source that shows it. */
+  /**
+   * List BOM-Links of an asset
+   * @remarks Returns the links to an asset, from the newest document of each source that contains it.
+   */
   @Get('assets/:id')
   @Needs('inventory:read')
   async listAssetBomLinks(@Param() { id }: IdParam): Promise<BomLinkList> {

@@ -10,14 +10,20 @@ import { DemoService } from './demo.service.js';
 export class DemoController {
   constructor(private readonly demo: DemoService) {}
 
-  /** Shows whether demo data is in the inventory. */
+  /**
+   * Get demo data state
+   * @remarks Reports whether the inventory contains demo data.
+   */
   @Get()
   @Needs('inventory:read')
   async getDemo(): Promise<DemoView> {
     return DemoView.of(await this.demo.sources());
   }
 
-  /** Takes the demo data out of the inventory: its sources, what only they show, and the days that were made up. */
+  /**
+   * Delete demo data
+   * @remarks Deletes the demo sources, the assets that only they contain, and the demo history.
+   */
   @Delete()
   @Needs('inventory:write')
   async removeDemo(@TheCaller() caller: Caller): Promise<DemoRemovedView> {

@@ -23,7 +23,10 @@ export class ExportController {
     private readonly csv: AssetCsv,
   ) {}
 
-  /** Exports assets as CSV, for spreadsheets. It begins with a byte order mark unless `bom` is false. */
+  /**
+   * Export assets as CSV
+   * @remarks Returns assets as CSV for spreadsheets. The file begins with a byte order mark unless `bom` is false.
+   */
   @Get('csv')
   @MayBeOlder()
   @Needs('inventory:read')
@@ -42,7 +45,10 @@ export class ExportController {
       .send(body);
   }
 
-  /** Exports assets as a CycloneDX document, 1.6 unless `version` says 1.7. While nothing changes, every export has the same bytes and ETag. */
+  /**
+   * Export assets as CycloneDX
+   * @remarks Returns assets as a CycloneDX 1.6 document, or 1.7 with `version`. Exports of an unchanged inventory have the same bytes and ETag.
+   */
   @Get('cyclonedx')
   @MayBeOlder()
   @Needs('inventory:read')
@@ -78,7 +84,10 @@ export class ExportController {
     send(reply, sentTo(request, body), { version, zipped });
   }
 
-  /** Exports assets as a CycloneDX document that a signing key signs in itself (JSF): each call makes a signature. */
+  /**
+   * Export signed CycloneDX
+   * @remarks Returns assets as a CycloneDX document with an embedded signature of a signing key (JSF). Each call creates a signature.
+   */
   @Post('cyclonedx')
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read', 'sign:digest')

@@ -16,14 +16,20 @@ const EVENT_EXAMPLE = 'event: status\nid: RUNNING WRITING 4000\ndata: {"status":
 export class ImportsController {
   constructor(private readonly imports: ImportsService) {}
 
-  /** Lists documents that were sent to be taken in later, the newest first. */
+  /**
+   * List imports
+   * @remarks Returns documents that were sent for asynchronous import, newest first.
+   */
   @Get()
   @Needs('inventory:report')
   async listImports(@TheCaller() caller: Caller, @Query() { limit, cursor }: PageQuery): Promise<ImportPageView> {
     return ImportPageView.of(await this.imports.list(caller, limit, cursor));
   }
 
-  /** Shows how far a document has come; with `wait`, as soon as it is at its end. */
+  /**
+   * Get an import
+   * @remarks Returns the progress of an import. With `wait`, responds as soon as it is final.
+   */
   @Get(':id')
   @Needs('inventory:report')
   async getImport(
@@ -34,7 +40,10 @@ export class ImportsController {
     return ImportView.of(await this.imports.find(caller, id, wait));
   }
 
-  /** Tells of an import as server-sent events: as it is, then how far it has come, until it is at its end. */
+  /**
+   * Follow an import
+   * @remarks Sends the import as server-sent events: its current state, then its progress, until it is final.
+   */
   @Get(':id/events')
   @Needs('inventory:report')
   @ApiProduces('text/event-stream')

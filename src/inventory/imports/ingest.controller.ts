@@ -83,7 +83,10 @@ export class IngestController {
     private readonly imports: ImportsService,
   ) {}
 
-  /** Takes in what a sensor found, a whole CycloneDX document, or certificates, key stores and SSH keys as they are. */
+  /**
+   * Ingest assets
+   * @remarks Imports the results of a sensor, a CycloneDX document, or certificates, key stores and SSH keys in their own formats.
+   */
   @Post('ingest')
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)
@@ -99,7 +102,10 @@ export class IngestController {
     return this.take(caller, body, optionsOf(query, headers), query.async === true ? reply : undefined);
   }
 
-  /** Imports the result of a source scan: CycloneDX 1.4 to 1.7, SARIF 2.1.0, or anything that the ingest takes. */
+  /**
+   * Import a source scan
+   * @remarks Imports the result of a source scan: CycloneDX 1.4 to 1.7, SARIF 2.1.0, or anything that `ingest` accepts.
+   */
   @Post('v1/import/source-scan')
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)

@@ -17,7 +17,10 @@ export class JurisdictionsController {
     private readonly clock: Clock,
   ) {}
 
-  /** Lays side by side what each authority says about the algorithms of the inventory on a day. */
+  /**
+   * Get the jurisdiction matrix
+   * @remarks Compares the statements of all authorities on the algorithms of the inventory on a given day.
+   */
   @Get('quantum-risk/jurisdictions')
   @Needs('inventory:read')
   async getJurisdictionMatrix(@Query() { asOf }: AsOfQuery): Promise<JurisdictionMatrixView> {
@@ -25,14 +28,20 @@ export class JurisdictionsController {
     return JurisdictionMatrixView.of(day, await this.jurisdictions.matrix(day));
   }
 
-  /** Counts assets by deadline. */
+  /**
+   * List deadlines
+   * @remarks Returns deadlines with the number of assets that they affect.
+   */
   @Get('quantum-risk/deadlines')
   @Needs('inventory:read')
   async listDeadlines(): Promise<DeadlineCountsView> {
     return DeadlineCountsView.of(this.day(), await this.deadlines.counts());
   }
 
-  /** Lists the algorithms of the inventory that one authority recommends and another objects to, and what would satisfy all. */
+  /**
+   * List jurisdiction conflicts
+   * @remarks Returns the algorithms of the inventory that one authority recommends and another rejects, with alternatives that satisfy all.
+   */
   @Get('quantum-risk/conflicts')
   @Needs('inventory:read')
   async listJurisdictionConflicts(@Query() { asOf }: AsOfQuery): Promise<ConflictsView> {
@@ -40,7 +49,10 @@ export class JurisdictionsController {
     return ConflictsView.of(day, await this.jurisdictions.conflicts(day));
   }
 
-  /** Lays side by side what each authority says about the algorithms of one asset on a day. */
+  /**
+   * Get jurisdictions of an asset
+   * @remarks Compares the statements of all authorities on the algorithms of one asset on a given day.
+   */
   @Get('assets/:id/jurisdictions')
   @Needs('inventory:read')
   async getAssetJurisdictions(@Param() { id }: IdParam, @Query() { asOf }: AsOfQuery): Promise<JurisdictionMatrixView> {

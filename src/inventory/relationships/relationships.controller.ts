@@ -18,21 +18,30 @@ import { RelationshipsReader } from './relationships.reader.js';
 export class RelationshipsController {
   constructor(private readonly relationships: RelationshipsReader) {}
 
-  /** Lists how assets hang together. */
+  /**
+   * List relationships
+   * @remarks Returns the relationships between assets.
+   */
   @Get()
   @Needs('inventory:read')
   async listRelationships(@Query() query: RelationshipsQuery): Promise<RelationshipPage> {
     return RelationshipPage.of(await this.relationships.list(query));
   }
 
-  /** Shows the shortest way from one asset to another. */
+  /**
+   * Find a relationship path
+   * @remarks Returns the shortest path from one asset to another.
+   */
   @Get('path')
   @Needs('inventory:read')
   async getRelationshipPath(@Query() { from, to, depth = 10 }: PathQuery): Promise<PathView> {
     return PathView.of(await this.relationships.path(from, to, depth));
   }
 
-  /** Lists what an asset uses, or what uses it. */
+  /**
+   * List neighbours of an asset
+   * @remarks Returns the assets that an asset uses, or that use it.
+   */
   @Get(':id/neighbours')
   @Needs('inventory:read')
   async listNeighbours(
@@ -42,7 +51,10 @@ export class RelationshipsController {
     return RelationshipPage.of(await this.relationships.list({ assetId: id, direction, kind, limit, cursor }));
   }
 
-  /** Shows what is affected when an asset fails: everything that uses it, at any distance. */
+  /**
+   * Get the blast radius
+   * @remarks Returns everything that depends on an asset, directly or indirectly.
+   */
   @Get(':id/blast-radius')
   @Needs('inventory:read')
   async getBlastRadius(

@@ -40,14 +40,20 @@ export class QuantumRiskController {
     private readonly trial: RuleTrial,
   ) {}
 
-  /** Lists the rules that assets are judged by, with their sources and deadlines. */
+  /**
+   * List risk rules
+   * @remarks Returns the rules by which assets are judged, with their sources and deadlines.
+   */
   @Get('rules')
   @Needs('inventory:read')
   async listRiskRules(): Promise<RulesView> {
     return RulesView.of(await this.book.current());
   }
 
-  /** Tells what a change of a rule would do, and changes nothing. */
+  /**
+   * Test a risk rule
+   * @remarks Reports the effect of a rule on the inventory. Nothing is changed.
+   */
   @Post('rules/test')
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read')
@@ -56,7 +62,10 @@ export class QuantumRiskController {
     return TrialView.of(await this.trial.run(this.changes.changed(ruleSet, body.toChange())));
   }
 
-  /** Puts a rule in place of the one with this id, or beside the others; everything is then judged anew in the background. */
+  /**
+   * Create or replace a risk rule
+   * @remarks All assets are then judged again in the background.
+   */
   @Put('rules/:ruleId')
   @HttpCode(HttpStatus.ACCEPTED)
   @Needs('inventory:write')
@@ -70,7 +79,10 @@ export class QuantumRiskController {
     return ReclassificationView.of(await this.changes.apply(caller, version, change));
   }
 
-  /** Takes a rule out; everything is then judged anew in the background. */
+  /**
+   * Delete a risk rule
+   * @remarks All assets are then judged again in the background.
+   */
   @Delete('rules/:ruleId')
   @HttpCode(HttpStatus.ACCEPTED)
   @Needs('inventory:write')
@@ -82,7 +94,10 @@ export class QuantumRiskController {
     return ReclassificationView.of(await this.changes.apply(caller, version, { remove: ruleId }));
   }
 
-  /** Shows how far judging anew has come. */
+  /**
+   * Get reclassification progress
+   * @remarks Returns the progress of judging all assets again.
+   */
   @Get('reclassifications/:version')
   @Needs('inventory:read')
   async getReclassification(@Param() { version }: RulesVersionParam): Promise<ReclassificationView> {
@@ -95,14 +110,20 @@ export class QuantumRiskController {
 export class OwnNamesController {
   constructor(private readonly names: OwnNamesService) {}
 
-  /** Lists the names of algorithms that people taught, with who did and why. */
+  /**
+   * List custom algorithm names
+   * @remarks Returns the algorithm names that users defined, with author and reason.
+   */
   @Get()
   @Needs('inventory:read')
   async listOwnNames(): Promise<OwnNamesView> {
     return OwnNamesView.of(await this.names.list());
   }
 
-  /** Teaches what a name of an algorithm stands for, in place of what was taught before; everything is then judged anew in the background. */
+  /**
+   * Define an algorithm name
+   * @remarks Defines the meaning of an algorithm name and replaces an earlier definition. All assets are then judged again in the background.
+   */
   @Put()
   @HttpCode(HttpStatus.ACCEPTED)
   @Needs('inventory:write')
@@ -110,7 +131,10 @@ export class OwnNamesController {
     return ReclassificationView.of(await this.names.teach(caller, body));
   }
 
-  /** Forgets a name; everything is then judged anew in the background. */
+  /**
+   * Delete an algorithm name
+   * @remarks Deletes the definition of an algorithm name. All assets are then judged again in the background.
+   */
   @Delete()
   @HttpCode(HttpStatus.ACCEPTED)
   @Needs('inventory:write')

@@ -15,21 +15,30 @@ import { SavedViewsService } from './saved-views.service.js';
 export class SavedViewsController {
   constructor(private readonly views: SavedViewsService) {}
 
-  /** Lists the queries that are kept under a name. */
+  /**
+   * List saved queries
+   * @remarks Returns the queries that are saved under a name.
+   */
   @Get()
   @Needs('inventory:read')
   async listAssetViews(): Promise<SavedViewList> {
     return { items: (await this.views.list()).map((view) => SavedViewView.of(view)), nextCursor: null };
   }
 
-  /** Shows a kept query. */
+  /**
+   * Get a saved query
+   * @remarks Returns a saved query.
+   */
   @Get(':id')
   @Needs('inventory:read')
   async getAssetView(@Param() { id }: IdParam): Promise<SavedViewView> {
     return SavedViewView.of(await this.views.get(id));
   }
 
-  /** Keeps a query under a name, for everybody. */
+  /**
+   * Save a query
+   * @remarks Saves a query under a name for all users.
+   */
   @Post()
   @Needs('inventory:write')
   async createAssetView(
@@ -40,7 +49,10 @@ export class SavedViewsController {
     return SavedViewView.of(await this.views.create(caller, body.toOrder(), use));
   }
 
-  /** Changes a kept query. */
+  /**
+   * Update a saved query
+   * @remarks Changes the name or the content of a saved query.
+   */
   @Put(':id')
   @Needs('inventory:write')
   async changeAssetView(
@@ -52,7 +64,10 @@ export class SavedViewsController {
     return SavedViewView.of(await this.views.change(caller, id, version, body.toOrder()));
   }
 
-  /** Removes a kept query. */
+  /**
+   * Delete a saved query
+   * @remarks Deletes a saved query.
+   */
   @Delete(':id')
   @Needs('inventory:write')
   @HttpCode(HttpStatus.NO_CONTENT)

@@ -27,7 +27,10 @@ export class SigningController {
     private readonly watch: RequestWatch,
   ) {}
 
-  /** Signs a digest: 200 with the signature, or 202 with a request to poll. */
+  /**
+   * Sign a digest
+   * @remarks Returns 200 with the signature, or 202 with a request to poll if approval is needed or `async` is set.
+   */
   @Post('digest')
   @Needs('sign:digest')
   @ApiHeader(IDEMPOTENCY_KEY)
@@ -45,7 +48,10 @@ export class SigningController {
     return SigningRequestView.of(request);
   }
 
-  /** Lists your signing requests, newest first. */
+  /**
+   * List signing requests
+   * @remarks Returns your signing requests, newest first.
+   */
   @Get('requests')
   @Needs('sign:read')
   async listSigningRequests(
@@ -55,7 +61,10 @@ export class SigningController {
     return SigningRequestPage.of(await this.requests.list(caller, query));
   }
 
-  /** Tells of a signing request as server-sent events: as it is, then each change, until it is final. */
+  /**
+   * Follow a signing request
+   * @remarks Sends the request as server-sent events: its current state, then each change, until it is final.
+   */
   @Get('requests/:id/events')
   @Needs('sign:read')
   @ApiProduces('text/event-stream')
@@ -69,7 +78,10 @@ export class SigningController {
     await answerEvents(reply, this.watch.rows, read);
   }
 
-  /** Shows a signing request; with `wait`, as soon as it is final. */
+  /**
+   * Get a signing request
+   * @remarks Returns a signing request. With `wait`, responds as soon as it is final.
+   */
   @Get('requests/:id')
   @Needs('sign:read')
   async getSigningRequest(

@@ -14,7 +14,11 @@ import { BuildAttestationsService } from './build-attestations.service.js';
 export class BuildAttestationsController {
   constructor(private readonly attestations: BuildAttestationsService) {}
 
-  /** Attests which run built these files (SLSA v1 provenance, DSSE), by the verified claims of the caller's token: 200, or 202 with a request to poll. */
+  /**
+   * Attest a build
+   * @remarks Creates a SLSA v1 provenance attestation (DSSE) for these files from the verified claims of the caller's token. Returns 200, or 202 with a
+   * request to poll.
+   */
   @Post('attestation')
   @Needs('sign:digest')
   @ApiHeader(IDEMPOTENCY_KEY)
@@ -32,7 +36,10 @@ export class BuildAttestationsController {
     return BuildAttestationView.of(shown);
   }
 
-  /** Shows an attestation by the id of its request; with `wait`, as soon as it is final. */
+  /**
+   * Get a build attestation
+   * @remarks Returns an attestation by the ID of its request. With `wait`, responds as soon as it is final.
+   */
   @Get('attestations/:id')
   @Needs('sign:read')
   async getBuildAttestation(

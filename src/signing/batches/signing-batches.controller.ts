@@ -23,7 +23,10 @@ export class SigningBatchesController {
     private readonly reader: SigningBatchesReader,
   ) {}
 
-  /** Signs up to 1,000 digests with one key, with a result for each: 200 when all are final, else 202 with a batch to poll. */
+  /**
+   * Sign a batch
+   * @remarks Signs up to 1,000 digests with one key and returns a result for each. Returns 200 if all are final, otherwise 202 with a batch to poll.
+   */
   @Post('batch')
   @Needs('sign:digest')
   @TakesJson(LIMITS)
@@ -42,7 +45,10 @@ export class SigningBatchesController {
     return SigningBatchView.of(shown);
   }
 
-  /** Signs one digest with two keys, RSA or EC and ML-DSA: what either family is worth later, one signature holds. */
+  /**
+   * Sign with two keys
+   * @remarks Signs one digest with two keys, one RSA or EC and one ML-DSA, so that the signature remains valid if either algorithm is broken.
+   */
   @Post('dual')
   @Needs('sign:digest')
   @ApiHeader(IDEMPOTENCY_KEY)
@@ -60,7 +66,10 @@ export class SigningBatchesController {
     return SigningBatchView.of(shown);
   }
 
-  /** Shows a batch with the result of each item; with `wait`, as soon as all are final. */
+  /**
+   * Get a signing batch
+   * @remarks Returns a batch with the result of each item. With `wait`, responds as soon as all items are final.
+   */
   @Get('batches/:id')
   @Needs('sign:read')
   async getSigningBatch(

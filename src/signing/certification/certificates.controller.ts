@@ -31,7 +31,10 @@ export class CertificatesController {
     private readonly selfSigned: SelfSignedCertificatesService,
   ) {}
 
-  /** Makes a PKCS #10 certification request, signed in the HSM, for a certificate authority of your choice. */
+  /**
+   * Create a certification request
+   * @remarks Creates a PKCS #10 request, signed in the HSM, for a certificate authority of your choice.
+   */
   @Post('signing-keys/:id/csr')
   @Needs('signing-keys:write')
   @Fresh()
@@ -44,7 +47,11 @@ export class CertificatesController {
     return { csr: await this.requests.create(caller, id, { subject, version, use }) };
   }
 
-  /** Has a signing key make a certificate of its own, by a signing request like any other: 202 while people are asked, then repeat the call. */
+  /**
+   * Create a self-signed certificate
+   * @remarks Issues a certificate that the signing key signs itself. This is a signing request: if it needs approval, the response is 202; repeat the call
+   * after approval.
+   */
   @Post('signing-keys/:id/self-signed-certificate')
   @Needs('signing-keys:write')
   @Fresh()
@@ -61,7 +68,10 @@ export class CertificatesController {
     return SelfSignedCertificateView.of(made);
   }
 
-  /** Imports the certificate of a signing key, with those above it. */
+  /**
+   * Import a certificate
+   * @remarks Imports the certificate of a signing key with its chain.
+   */
   @Post('signing-keys/:id/certificate')
   @Needs('signing-keys:write')
   @Fresh()
@@ -74,7 +84,10 @@ export class CertificatesController {
     return CertificateView.of(await this.certificates.importForKey(caller, id, chain, use));
   }
 
-  /** Onboards a certificate that is not of one of our keys, to keep an eye on its dates. */
+  /**
+   * Onboard a certificate
+   * @remarks Adds a certificate of another key, to monitor its expiry.
+   */
   @Post('certificates')
   @Needs('signing-keys:write')
   @Fresh()
@@ -86,14 +99,20 @@ export class CertificatesController {
     return CertificateView.of(await this.certificates.onboard(caller, chain, use));
   }
 
-  /** Lists onboarded certificates, newest first. */
+  /**
+   * List certificates
+   * @remarks Returns onboarded certificates, newest first.
+   */
   @Get('certificates')
   @Needs('signing-keys:read')
   async listCertificates(@Query() query: PageQuery): Promise<CertificatePage> {
     return CertificatePage.of(await this.reader.list(query));
   }
 
-  /** Shows an onboarded certificate with its chain. */
+  /**
+   * Get a certificate
+   * @remarks Returns an onboarded certificate with its chain.
+   */
   @Get('certificates/:id')
   @Needs('signing-keys:read')
   async getCertificate(@Param() { id }: IdParam): Promise<CertificateView> {

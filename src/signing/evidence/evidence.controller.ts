@@ -11,7 +11,10 @@ import { EvidenceService } from './evidence.service.js';
 export class EvidenceController {
   constructor(private readonly evidence: EvidenceService) {}
 
-  /** Gives all that proves a signature in one file, to be verified offline. */
+  /**
+   * Get signing evidence
+   * @remarks Returns one file that proves a signature and can be verified offline: the request, the key, the approval and the proofs of the log.
+   */
   @Get(':id/evidence')
   @Needs('sign:read')
   @Header('content-disposition', 'attachment; filename="evidence.json"')

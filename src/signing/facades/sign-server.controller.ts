@@ -12,7 +12,10 @@ import { SignServerService } from './sign-server.service.js';
 export class SignServerController {
   constructor(private readonly workers: SignServerService) {}
 
-  /** Signs a hash value as SignServer does. */
+  /**
+   * Sign as SignServer
+   * @remarks Signs a hash value with the SignServer REST interface.
+   */
   @Post(':name/process')
   @HttpCode(200)
   @Needs('sign:digest')

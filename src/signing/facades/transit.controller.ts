@@ -38,14 +38,20 @@ const BATCH = { bytes: 512 * 1024, values: 10_000 };
 export class TransitController {
   constructor(private readonly transit: TransitService) {}
 
-  /** Lists the names of the signing keys, as Vault does. */
+  /**
+   * List Transit keys
+   * @remarks Returns the names of the signing keys in the format of Vault.
+   */
   @Get('keys')
   @Needs('signing-keys:read')
   async listTransitKeys(@Req() { id }: FastifyRequest, @Query() _query: object): Promise<TransitKeysView> {
     return vaultAnswer(id, { keys: await this.transit.names() });
   }
 
-  /** Shows the public keys of a signing key, as Vault does. */
+  /**
+   * Read a Transit key
+   * @remarks Returns the public keys of a signing key in the format of Vault.
+   */
   @Get('keys/:name')
   @Needs('signing-keys:read')
   async readTransitKey(
@@ -56,7 +62,10 @@ export class TransitController {
     return vaultAnswer(id, TransitKeyData.of(await this.transit.key(name)));
   }
 
-  /** Makes a signing key, unless there is one of that name. */
+  /**
+   * Create a Transit key
+   * @remarks Creates a signing key unless a key with this name exists.
+   */
   @Post('keys/:name')
   @HttpCode(200)
   @Needs('signing-keys:write')
@@ -70,7 +79,10 @@ export class TransitController {
     return this.create(caller, name, body);
   }
 
-  /** Makes a signing key, unless there is one of that name. */
+  /**
+   * Create a Transit key (PUT)
+   * @remarks Creates a signing key unless a key with this name exists.
+   */
   @Put('keys/:name')
   @Needs('signing-keys:write')
   @Fresh()
@@ -83,7 +95,10 @@ export class TransitController {
     return this.create(caller, name, body);
   }
 
-  /** Gives the public keys of a signing key, as Vault exports them. */
+  /**
+   * Export a Transit public key
+   * @remarks Returns the public keys of a signing key in the export format of Vault.
+   */
   @Get('export/:type/:name')
   @Needs('signing-keys:read')
   async exportTransitKey(
@@ -93,7 +108,10 @@ export class TransitController {
     return this.exported(id, type, name);
   }
 
-  /** Gives one version of the public keys of a signing key, as Vault exports it. */
+  /**
+   * Export a Transit key version
+   * @remarks Returns one version of the public keys of a signing key in the export format of Vault.
+   */
   @Get('export/:type/:name/:version')
   @Needs('signing-keys:read')
   async exportTransitKeyVersion(
@@ -103,7 +121,10 @@ export class TransitController {
     return this.exported(id, type, name, version);
   }
 
-  /** Signs as Vault does. */
+  /**
+   * Sign with Transit
+   * @remarks Signs with the interface of Vault Transit.
+   */
   @Post('sign/:name')
   @HttpCode(200)
   @Needs('sign:digest')
@@ -117,7 +138,10 @@ export class TransitController {
     return this.sign(caller, name, body);
   }
 
-  /** Signs as Vault does. */
+  /**
+   * Sign with Transit (PUT)
+   * @remarks Signs with the interface of Vault Transit.
+   */
   @Put('sign/:name')
   @Needs('sign:digest')
   @TakesJson(BATCH)
@@ -130,7 +154,10 @@ export class TransitController {
     return this.sign(caller, name, body);
   }
 
-  /** Signs as Vault does, the hash algorithm in the address. */
+  /**
+   * Sign with a Transit hash
+   * @remarks Signs with the interface of Vault Transit. The path contains the hash algorithm.
+   */
   @Post('sign/:name/:hash')
   @HttpCode(200)
   @Needs('sign:digest')
@@ -144,7 +171,10 @@ export class TransitController {
     return this.sign(caller, name, body, hash);
   }
 
-  /** Signs as Vault does, the hash algorithm in the address. */
+  /**
+   * Sign with a Transit hash (PUT)
+   * @remarks Signs with the interface of Vault Transit. The path contains the hash algorithm.
+   */
   @Put('sign/:name/:hash')
   @Needs('sign:digest')
   @TakesJson(BATCH)
@@ -157,7 +187,10 @@ export class TransitController {
     return this.sign(caller, name, body, hash);
   }
 
-  /** Verifies as Vault does. */
+  /**
+   * Verify with Transit
+   * @remarks Verifies with the interface of Vault Transit.
+   */
   @Post('verify/:name')
   @HttpCode(200)
   @Needs('sign:read')
@@ -171,7 +204,10 @@ export class TransitController {
     return this.verify(caller, name, body);
   }
 
-  /** Verifies as Vault does. */
+  /**
+   * Verify with Transit (PUT)
+   * @remarks Verifies with the interface of Vault Transit.
+   */
   @Put('verify/:name')
   @Needs('sign:read')
   @TakesJson(BATCH)
@@ -184,7 +220,10 @@ export class TransitController {
     return this.verify(caller, name, body);
   }
 
-  /** Verifies as Vault does, the hash algorithm in the address. */
+  /**
+   * Verify with a Transit hash
+   * @remarks Verifies with the interface of Vault Transit. The path contains the hash algorithm.
+   */
   @Post('verify/:name/:hash')
   @HttpCode(200)
   @Needs('sign:read')
@@ -198,7 +237,10 @@ export class TransitController {
     return this.verify(caller, name, body, hash);
   }
 
-  /** Verifies as Vault does, the hash algorithm in the address. */
+  /**
+   * Verify a Transit hash (PUT)
+   * @remarks Verifies with the interface of Vault Transit. The path contains the hash algorithm.
+   */
   @Put('verify/:name/:hash')
   @Needs('sign:read')
   @TakesJson(BATCH)

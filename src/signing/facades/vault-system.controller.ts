@@ -27,7 +27,10 @@ import { WeakValues } from './weak-values.js';
 export class VaultSystemController {
   constructor(private readonly system: VaultSystemService) {}
 
-  /** Says whether the HSM answers, as Vault says whether it is unsealed. */
+  /**
+   * Get health as Vault
+   * @remarks Reports whether the HSM responds in the format of Vault: sealed or unsealed.
+   */
   @Get('sys/health')
   @Public()
   vaultHealth(@Query() _query: object, @Res({ passthrough: true }) reply: FastifyReply): VaultHealthView {
@@ -36,42 +39,60 @@ export class VaultSystemController {
     return health;
   }
 
-  /** Says that there is nothing to set up. */
+  /**
+   * Get initialization as Vault
+   * @remarks Reports that the service is initialized, in the format of Vault.
+   */
   @Get('sys/init')
   @Public()
   vaultInit(): VaultInitView {
     return { initialized: true };
   }
 
-  /** Says how the keys are kept, as `vault status` asks. */
+  /**
+   * Get seal status as Vault
+   * @remarks Reports how keys are protected, for `vault status`.
+   */
   @Get('sys/seal-status')
   @Public()
   vaultSealStatus(): VaultSealView {
     return this.system.seal();
   }
 
-  /** Says which process leads: any of them answers. */
+  /**
+   * Get the leader as Vault
+   * @remarks Reports this process as the leader: every process answers.
+   */
   @Get('sys/leader')
   @Public()
   vaultLeader(): VaultLeaderView {
     return { ha_enabled: false, is_self: true, leader_address: '', leader_cluster_address: '' };
   }
 
-  /** Lists the mounts: there are only transit engines. */
+  /**
+   * List mounts as Vault
+   * @remarks Returns the mounts in the format of Vault. All of them are Transit engines.
+   */
   @Get('sys/mounts')
   @SignedIn()
   vaultMounts(@Req() { id }: FastifyRequest): VaultMountsView {
     return vaultAnswer(id, this.system.mounts(), 'system');
   }
 
-  /** Says what is mounted at a path. */
+  /**
+   * Get a mount as Vault
+   * @remarks Returns the mount at a path in the format of Vault.
+   */
   @Get('sys/internal/ui/mounts/:mount')
   @SignedIn()
   vaultMount(@Req() { id }: FastifyRequest, @Param() { mount }: VaultMountParam): VaultMountView {
     return vaultAnswer(id, this.system.mount(mount), 'system');
   }
 
-  /** Says what the caller may do at the given paths. */
+  /**
+   * Get capabilities as Vault
+   * @remarks Returns the capabilities of the caller at the given paths in the format of Vault.
+   */
   @Post('sys/capabilities-self')
   @HttpCode(200)
   @SignedIn()
@@ -80,7 +101,10 @@ export class VaultSystemController {
     return this.capabilities(caller, body);
   }
 
-  /** Says what the caller may do at the given paths. */
+  /**
+   * Get capabilities as Vault (PUT)
+   * @remarks Returns the capabilities of the caller at the given paths in the format of Vault.
+   */
   @Put('sys/capabilities-self')
   @SignedIn()
   @ApiBody({ type: VaultPathsBody })
@@ -88,14 +112,20 @@ export class VaultSystemController {
     return this.capabilities(caller, body);
   }
 
-  /** Says who the caller is, as Vault tells of a token. */
+  /**
+   * Look up the Vault token
+   * @remarks Returns the caller in the format of a Vault token.
+   */
   @Get('auth/token/lookup-self')
   @SignedIn()
   vaultToken(@Req() { headers }: FastifyRequest, @TheCaller() caller: Caller): VaultTokenView {
     return this.token(headers, caller);
   }
 
-  /** Says who the caller is, as Vault tells of a token. */
+  /**
+   * Look up the Vault token (POST)
+   * @remarks Returns the caller in the format of a Vault token.
+   */
   @Post('auth/token/lookup-self')
   @HttpCode(200)
   @SignedIn()

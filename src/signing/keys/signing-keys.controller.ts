@@ -33,7 +33,10 @@ export class SigningKeysController {
     private readonly reader: SigningKeyReader,
   ) {}
 
-  /** Generates a key pair in the HSM. The private key cannot leave it. */
+  /**
+   * Create a signing key
+   * @remarks Generates a key pair in the HSM. The private key cannot leave the HSM.
+   */
   @Post()
   @Needs('signing-keys:write')
   @Fresh()
@@ -45,14 +48,20 @@ export class SigningKeysController {
     return SigningKeyView.of(await this.keys.create(caller, body, use));
   }
 
-  /** Lists signing keys, newest first. */
+  /**
+   * List signing keys
+   * @remarks Returns signing keys, newest first.
+   */
   @Get()
   @Needs('signing-keys:read')
   async listSigningKeys(@Query() query: PageQuery): Promise<SigningKeyPage> {
     return SigningKeyPage.of(await this.reader.list(query));
   }
 
-  /** Shows a signing key with its public key and what the token said of it. */
+  /**
+   * Get a signing key
+   * @remarks Returns a signing key with its public key and the attributes that the token reported.
+   */
   @Get(':id')
   @Needs('signing-keys:read')
   @UseInterceptors(VersionInterceptor)
@@ -60,7 +69,10 @@ export class SigningKeysController {
     return SigningKeyView.of(await this.reader.get(id), await this.reader.usage(id));
   }
 
-  /** Changes the dates and the constraints of a signing key; If-Match names the ETag that it was read with. */
+  /**
+   * Update a signing key
+   * @remarks Changes the dates and the constraints of a signing key. Requires `If-Match` with its ETag.
+   */
   @Patch(':id')
   @Needs('signing-keys:write')
   @Fresh()
@@ -75,14 +87,20 @@ export class SigningKeysController {
     return SigningKeyView.of(key, await this.reader.usage(id));
   }
 
-  /** Lists the versions of a signing key, newest first. */
+  /**
+   * List signing key versions
+   * @remarks Returns the versions of a signing key, newest first.
+   */
   @Get(':id/versions')
   @Needs('signing-keys:read')
   async listSigningKeyVersions(@Param() { id }: IdParam): Promise<KeyVersionList> {
     return { items: (await this.reader.versions(id)).map((version) => KeyVersionView.of(version)) };
   }
 
-  /** Generates a new version. The old one keeps its public key and certificate: what it signed still verifies. */
+  /**
+   * Rotate a signing key
+   * @remarks Generates a new version. Earlier versions keep their public keys and certificates, so their signatures still verify.
+   */
   @Post(':id/rotate')
   @Needs('signing-keys:write')
   @Fresh()
@@ -95,7 +113,10 @@ export class SigningKeysController {
     return SigningKeyView.of(await this.life.rotate(caller, id, { activate, use }));
   }
 
-  /** Stops a signing key at once. */
+  /**
+   * Disable a signing key
+   * @remarks The key stops signing at once, and pending requests fail.
+   */
   @Post(':id/disable')
   @HttpCode(200)
   @Needs('signing-keys:write')
@@ -104,7 +125,10 @@ export class SigningKeysController {
     return SigningKeyView.of(await this.life.disable(caller, id));
   }
 
-  /** Lets a disabled signing key sign again. */
+  /**
+   * Enable a signing key
+   * @remarks Allows a disabled signing key to sign again.
+   */
   @Post(':id/enable')
   @HttpCode(200)
   @Needs('signing-keys:write')
@@ -119,7 +143,10 @@ export class SigningKeysController {
 export class SigningKeyDestructionController {
   constructor(private readonly destructions: SigningKeyDestructionService) {}
 
-  /** Stops a signing key at once, and has its private keys destroyed after a waiting time. */
+  /**
+   * Schedule key destruction
+   * @remarks Disables a signing key at once and destroys its private keys after a waiting period.
+   */
   @Post()
   @HttpCode(200)
   @Needs('admin:*')
@@ -132,7 +159,10 @@ export class SigningKeyDestructionController {
     return SigningKeyView.of(await this.destructions.schedule(caller, id, days));
   }
 
-  /** Calls a destruction off that is not due yet; the key is disabled then. */
+  /**
+   * Cancel key destruction
+   * @remarks Cancels a destruction that is not due yet. The key remains disabled.
+   */
   @Delete()
   @Needs('signing-keys:write')
   @Fresh()

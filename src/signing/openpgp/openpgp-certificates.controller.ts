@@ -17,21 +17,30 @@ import { OpenPgpCertificatesService } from './openpgp-certificates.service.js';
 export class OpenPgpCertificatesController {
   constructor(private readonly certificates: OpenPgpCertificatesService) {}
 
-  /** Lists the OpenPGP certificates of signing keys, newest key first; a page may hold fewer than its limit. */
+  /**
+   * List OpenPGP certificates
+   * @remarks Returns the OpenPGP certificates of signing keys, newest key first. A page can have fewer items than its limit.
+   */
   @Get('openpgp-certificates')
   @Needs('signing-keys:read')
   async listOpenPgpCertificates(@Query() query: PageQuery): Promise<OpenPgpCertificatePage> {
     return OpenPgpCertificatePage.of(await this.certificates.list(query));
   }
 
-  /** Shows the OpenPGP certificate of a signing key. */
+  /**
+   * Get an OpenPGP certificate
+   * @remarks Returns the OpenPGP certificate of a signing key.
+   */
   @Get('signing-keys/:id/openpgp')
   @Needs('signing-keys:read')
   async getOpenPgpCertificate(@Param() { id }: IdParam): Promise<OpenPgpCertificateView> {
     return OpenPgpCertificateView.of(await this.certificates.get(id));
   }
 
-  /** Has a signing key certify user IDs as its own, and its end. Each is a signing request, and waits for approval where the key needs it. */
+  /**
+   * Certify OpenPGP user IDs
+   * @remarks Binds user IDs and an expiry to the OpenPGP key of a signing key. Each is a signing request and may need approval.
+   */
   @Post('signing-keys/:id/openpgp')
   @HttpCode(200)
   @Needs('signing-keys:write')
@@ -44,7 +53,10 @@ export class OpenPgpCertificatesController {
     return OpenPgpCertificateView.of(await this.certificates.certify(caller, id, body.toOrder()));
   }
 
-  /** Has a signing key say in OpenPGP that it is revoked; publish the certificate then. */
+  /**
+   * Revoke an OpenPGP certificate
+   * @remarks Creates a revocation signature of the key. Publish the certificate afterwards.
+   */
   @Post('signing-keys/:id/openpgp/revocation')
   @HttpCode(200)
   @Needs('signing-keys:write')

@@ -16,7 +16,10 @@ export class TimestampingController {
     private readonly admission: TimestampAdmission,
   ) {}
 
-  /** Issues a timestamp (RFC 3161). What is refused is answered with HTTP 200 and a PKIStatus of rejection. */
+  /**
+   * Issue a timestamp
+   * @remarks Issues an RFC 3161 timestamp. Refused requests are answered with HTTP 200 and the PKIStatus `rejection`.
+   */
   @Post()
   @HttpCode(200)
   @Header('content-type', TIMESTAMP_REPLY)
@@ -33,7 +36,10 @@ export class TimestampingController {
     return this.responder.answer(caller, bytes);
   }
 
-  /** Issues a timestamp to a client that can show no credential: an API key for timestamps alone stands in the address. */
+  /**
+   * Issue a timestamp by key
+   * @remarks Issues a timestamp to a client that cannot send credentials. The address contains an API key that is limited to timestamps.
+   */
   @Post(':key')
   @HttpCode(200)
   @Header('content-type', TIMESTAMP_REPLY)
@@ -51,7 +57,10 @@ export class TimestampingController {
     return this.responder.answer(caller, bytes);
   }
 
-  /** The chain to verify timestamps against, PEM. */
+  /**
+   * Get the timestamp chain
+   * @remarks Returns the certificate chain with which timestamps are verified, as PEM.
+   */
   @Get('chain.pem')
   @Public()
   @Header('content-type', 'application/x-pem-file')

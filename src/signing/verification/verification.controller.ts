@@ -13,7 +13,10 @@ const LIMITS = { bytes: 192 * 1024, values: 50 };
 export class VerificationController {
   constructor(private readonly verification: VerificationService) {}
 
-  /** Says whether a signature is one by a key of this service, with its certificate and timestamp. A wrong one is an answer, no error. */
+  /**
+   * Verify a signature
+   * @remarks Verifies a signature of a key of this service, with its certificate and timestamp. An invalid signature is a result, not an error.
+   */
   @Post()
   @HttpCode(200)
   @Needs('sign:read')

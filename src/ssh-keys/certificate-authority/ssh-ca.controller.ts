@@ -33,7 +33,10 @@ export class SshCaController {
     private readonly lists: RevocationPush,
   ) {}
 
-  /** Makes an authority whose key is made in the HSM and cannot leave it. */
+  /**
+   * Create an SSH authority
+   * @remarks Creates a certificate authority. Its key is generated in the HSM and cannot leave it.
+   */
   @Post()
   @Needs('ssh-ca:write')
   @Fresh()
@@ -46,14 +49,20 @@ export class SshCaController {
     return SshAuthorityView.of(await this.reader.get(id));
   }
 
-  /** Lists authorities, newest first. */
+  /**
+   * List SSH authorities
+   * @remarks Returns certificate authorities, newest first.
+   */
   @Get()
   @Needs('keys:read')
   async listSshAuthorities(@Query() query: PageQuery): Promise<SshAuthorityPage> {
     return SshAuthorityPage.of(await this.reader.list(query));
   }
 
-  /** The keys of all authorities that users' certificates may come from: the file of TrustedUserCAKeys. */
+  /**
+   * Get trusted user CA keys
+   * @remarks Returns the public keys of all user authorities, in the format of `TrustedUserCAKeys`.
+   */
   @Get('trusted-user-ca-keys')
   @Public()
   @Header('content-type', 'text/plain; charset=utf-8')
@@ -63,7 +72,10 @@ export class SshCaController {
     return this.reader.trusted('user');
   }
 
-  /** The keys of all authorities that hosts' certificates may come from: lines for known_hosts. */
+  /**
+   * Get known_hosts lines
+   * @remarks Returns the public keys of all host authorities as lines for known_hosts.
+   */
   @Get('known-hosts')
   @Public()
   @Header('content-type', 'text/plain; charset=utf-8')
@@ -75,7 +87,10 @@ export class SshCaController {
     return this.reader.trusted('host');
   }
 
-  /** Returns the key revocation list (KRL) of all authorities for users: the file of RevokedKeys. */
+  /**
+   * Get revoked user keys
+   * @remarks Returns the key revocation list (KRL) of all user authorities, in the format of `RevokedKeys`.
+   */
   @Get('revoked-user-keys')
   @Public()
   @Header('content-type', 'application/octet-stream')
@@ -85,14 +100,20 @@ export class SshCaController {
     return new StreamableFile(await this.revocations.listOfKind('user'));
   }
 
-  /** Shows an authority. */
+  /**
+   * Get an SSH authority
+   * @remarks Returns a certificate authority.
+   */
   @Get(':id')
   @Needs('keys:read')
   async getSshAuthority(@Param() { id }: IdParam): Promise<SshAuthorityView> {
     return SshAuthorityView.of(await this.reader.get(id));
   }
 
-  /** Takes an authority out of service in two steps, so that another one can take over without a gap. */
+  /**
+   * Retire an SSH authority
+   * @remarks Retires an authority in two steps, so that another one can take over without interruption.
+   */
   @Post(':id/retire')
   @HttpCode(200)
   @Needs('ssh-ca:write')
@@ -106,14 +127,20 @@ export class SshCaController {
     return SshAuthorityView.of(await this.reader.get(id));
   }
 
-  /** Lists what an authority has certified, newest first, and whether it was taken back. */
+  /**
+   * List SSH certificates
+   * @remarks Returns the certificates of an authority, newest first, and whether they are revoked.
+   */
   @Get(':id/certificates')
   @Needs('keys:read')
   async listSshCertificates(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<SshCertificatePage> {
     return SshCertificatePage.of(await this.reader.certificates(id, query));
   }
 
-  /** Certifies a key. 202 with `status: PENDING_APPROVAL` and Location when a policy asks for approval first. */
+  /**
+   * Issue an SSH certificate
+   * @remarks Certifies a key. Returns 202 with `status: PENDING_APPROVAL` and `Location` if a policy requires approval.
+   */
   @Post(':id/certificates')
   @Needs('ssh-ca:issue')
   @Fresh()
@@ -131,7 +158,10 @@ export class SshCaController {
     return SshCertificateView.of(certificate);
   }
 
-  /** Shows a certificate that was asked for, and once it is signed, the certificate itself. */
+  /**
+   * Get an SSH certificate
+   * @remarks Returns a requested certificate, and its content once it is signed.
+   */
   @Get(':id/certificates/:certificateId')
   @Needs('keys:read')
   async getSshCertificate(
@@ -141,14 +171,20 @@ export class SshCaController {
     return SshCertificateView.of(await this.certificates.get(assertId(id), assertId(certificateId)));
   }
 
-  /** Lists what an authority has taken back, newest first. */
+  /**
+   * List SSH revocations
+   * @remarks Returns the revocations of an authority, newest first.
+   */
   @Get(':id/revocations')
   @Needs('keys:read')
   async listSshRevocations(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<SshRevocationPage> {
     return SshRevocationPage.of(await this.reader.revocations(id, query));
   }
 
-  /** Takes a certificate, or a key, back. Hosts know it from the next list that they get. */
+  /**
+   * Revoke an SSH certificate
+   * @remarks Revokes a certificate or a key. Hosts refuse it after their next update of the revocation list.
+   */
   @Post(':id/revocations')
   @HttpCode(204)
   @Needs('ssh-ca:write')
@@ -165,7 +201,10 @@ export class SshCaController {
     await this.revocations.revoke(caller, id, kind, value, reason);
   }
 
-  /** The key revocation list (OpenSSH's PROTOCOL.krl), for RevokedKeys of sshd. */
+  /**
+   * Get a revocation list
+   * @remarks Returns the key revocation list (OpenSSH PROTOCOL.krl) of an authority, for `RevokedKeys` of sshd.
+   */
   @Get(':id/krl')
   @Public()
   @Header('content-type', 'application/octet-stream')
@@ -176,7 +215,8 @@ export class SshCaController {
   }
 
   /**
-   * Puts the list to managed hosts, into the file that sshd of each names as RevokedKeys, after its own ssh-keygen has checked it.
+   * Push the revocation list
+   * @remarks Writes the list to managed hosts, to the file that their sshd names as `RevokedKeys`, after their ssh-keygen has checked it.
    */
   @Post(':id/krl/push')
   @HttpCode(200)

@@ -21,14 +21,20 @@ export class SshKeysController {
     private readonly reader: SshKeysReader,
   ) {}
 
-  /** Lists SSH keys, newest first. */
+  /**
+   * List SSH keys
+   * @remarks Returns SSH keys, newest first.
+   */
   @Get()
   @Needs('keys:read')
   async listSshKeys(@Query() query: SshKeysQuery): Promise<SshKeyPage> {
     return SshKeyPage.of(await this.reader.list(query));
   }
 
-  /** Enters a key by its public half. A key that was found before keeps its id. */
+  /**
+   * Register an SSH key
+   * @remarks Registers a key by its public key. A key that was found before keeps its ID.
+   */
   @Post()
   @Needs('hosts:write')
   @Fresh()
@@ -41,14 +47,20 @@ export class SshKeysController {
     return SshKeyView.of(await this.reader.get(await this.keys.enter(caller, { publicKey, owner, custody }, use)));
   }
 
-  /** Shows an SSH key with its findings and its latest login. */
+  /**
+   * Get an SSH key
+   * @remarks Returns an SSH key with its findings and its latest login.
+   */
   @Get(':id')
   @Needs('keys:read')
   async getSshKey(@Param() { id }: IdParam): Promise<SshKeyView> {
     return SshKeyView.of(await this.reader.get(id));
   }
 
-  /** Says who answers for an SSH key. */
+  /**
+   * Assign an SSH key
+   * @remarks Sets the owner of an SSH key.
+   */
   @Patch(':id')
   @Needs('hosts:write')
   @Fresh()
@@ -62,14 +74,20 @@ export class SshKeysController {
     return SshKeyView.of(await this.reader.get(id));
   }
 
-  /** Lists the places where an SSH key is, and was. */
+  /**
+   * List SSH key locations
+   * @remarks Returns the locations of an SSH key, current and past.
+   */
   @Get(':id/locations')
   @Needs('keys:read')
   async listSshKeyLocations(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<SshKeyLocationPage> {
     return SshKeyLocationPage.of(await this.reader.locations(id, query));
   }
 
-  /** Tells who can log in where with an SSH key. */
+  /**
+   * Get SSH key access
+   * @remarks Returns the accounts that an SSH key can log in to.
+   */
   @Get(':id/access')
   @Needs('keys:read')
   async getSshKeyAccess(@Param() { id }: IdParam): Promise<SshKeyAccessView> {

@@ -19,7 +19,10 @@ import { SshLoginService } from './ssh-login.service.js';
 export class SshLoginController {
   constructor(private readonly logins: SshLoginService) {}
 
-  /** Gives you an SSH certificate for your key, by the rule that is about you. 202 with `status: PENDING_APPROVAL` when a policy asks for approval. */
+  /**
+   * Request an SSH login certificate
+   * @remarks Issues a certificate for your key by the rule that matches you. Returns 202 with `status: PENDING_APPROVAL` if a policy requires approval.
+   */
   @Post()
   @Needs('ssh-ca:login')
   @ApiAcceptedResponse({ type: SshCertificateView })
@@ -35,7 +38,10 @@ export class SshLoginController {
     return SshCertificateView.of(certificate);
   }
 
-  /** Shows a certificate that you asked for. */
+  /**
+   * Get an SSH login certificate
+   * @remarks Returns a certificate that you requested.
+   */
   @Get(':id')
   @Needs('ssh-ca:login')
   async getSshLogin(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SshCertificateView> {
@@ -49,7 +55,10 @@ export class SshLoginController {
 export class SshLoginRulesController {
   constructor(private readonly rules: SshLoginRulesService) {}
 
-  /** Says who gets an SSH certificate of an authority, and what stands in it: that is issuing ahead, so it takes the right to issue. */
+  /**
+   * Create an SSH login rule
+   * @remarks Defines who gets certificates of an authority, and their content. Requires the right to issue certificates.
+   */
   @Post()
   @Needs('ssh-ca:write', 'ssh-ca:issue')
   @Fresh()
@@ -61,7 +70,10 @@ export class SshLoginRulesController {
     return SshLoginRuleView.of(await this.rules.create(caller, body.toOrder(), use));
   }
 
-  /** Says which rules would give a certificate to a caller with these claims, and why others would not. */
+  /**
+   * Test SSH login rules
+   * @remarks Reports which rules give a certificate to a caller with these claims, and why the others do not.
+   */
   @Post('try')
   @HttpCode(200)
   @Needs('keys:read')
@@ -69,21 +81,30 @@ export class SshLoginRulesController {
     return TriedRulesView.of(await this.rules.try(subject, claims));
   }
 
-  /** Lists rules for SSH certificates, newest first. */
+  /**
+   * List SSH login rules
+   * @remarks Returns login rules, newest first.
+   */
   @Get()
   @Needs('keys:read')
   async listSshLoginRules(@Query() query: PageQuery): Promise<SshLoginRulePage> {
     return SshLoginRulePage.of(await this.rules.list(query));
   }
 
-  /** Shows a rule for SSH certificates, with its ETag. */
+  /**
+   * Get an SSH login rule
+   * @remarks Returns a login rule with its ETag.
+   */
   @Get(':id')
   @Needs('keys:read')
   async getSshLoginRule(@Param() { id }: IdParam): Promise<SshLoginRuleView> {
     return SshLoginRuleView.of(await this.rules.read(id));
   }
 
-  /** Replaces a rule for SSH certificates. Those that were issued before stay good until they end. */
+  /**
+   * Replace an SSH login rule
+   * @remarks Certificates that were issued by the rule remain valid until they expire.
+   */
   @Put(':id')
   @Needs('ssh-ca:write', 'ssh-ca:issue')
   @Fresh()
@@ -96,7 +117,10 @@ export class SshLoginRulesController {
     return SshLoginRuleView.of(await this.rules.change(caller, id, version, body.toOrder()));
   }
 
-  /** Removes a rule for SSH certificates. Those that were issued before stay good until they end. */
+  /**
+   * Delete an SSH login rule
+   * @remarks Certificates that were issued by the rule remain valid until they expire.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('ssh-ca:write')

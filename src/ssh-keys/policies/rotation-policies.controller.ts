@@ -16,7 +16,10 @@ import { RotationPoliciesService } from './rotation-policies.service.js';
 export class RotationPoliciesController {
   constructor(private readonly policies: RotationPoliciesService) {}
 
-  /** Has keys rotated that are older than this, from now on. */
+  /**
+   * Create a rotation policy
+   * @remarks Rotates keys automatically when they are older than the limit.
+   */
   @Post()
   @Needs('keys:rotate')
   @Fresh()
@@ -28,7 +31,10 @@ export class RotationPoliciesController {
     return RotationPolicyView.of(await this.policies.create(caller, RotationPolicyBody.orderOf(body), use));
   }
 
-  /** Lists rotation policies, newest first. */
+  /**
+   * List rotation policies
+   * @remarks Returns rotation policies, newest first.
+   */
   @Get()
   @Needs('keys:read')
   async listRotationPolicies(@Query() query: PageQuery): Promise<RotationPolicyPage> {
@@ -36,7 +42,10 @@ export class RotationPoliciesController {
     return RotationPolicyPage.of(page, await this.policies.heldBack(page.items));
   }
 
-  /** Shows a rotation policy, with its ETag. */
+  /**
+   * Get a rotation policy
+   * @remarks Returns a rotation policy with its ETag.
+   */
   @Get(':id')
   @Needs('keys:read')
   async getRotationPolicy(@Param() { id }: IdParam): Promise<RotationPolicyView> {
@@ -44,7 +53,10 @@ export class RotationPoliciesController {
     return RotationPolicyView.of(policy, (await this.policies.heldBack([policy])).get(id));
   }
 
-  /** Replaces a rotation policy. What it has ordered goes on; what it orders from now on is of whoever changed it. */
+  /**
+   * Replace a rotation policy
+   * @remarks Rotations in progress continue. Later rotations run in the name of the caller.
+   */
   @Put(':id')
   @Needs('keys:rotate')
   @Fresh()
@@ -59,7 +71,10 @@ export class RotationPoliciesController {
     return RotationPolicyView.of(policy, (await this.policies.heldBack([policy])).get(id));
   }
 
-  /** Removes a rotation policy. What it has ordered goes on. */
+  /**
+   * Delete a rotation policy
+   * @remarks Rotations in progress continue.
+   */
   @Delete(':id')
   @HttpCode(204)
   @Needs('keys:rotate')

@@ -11,7 +11,11 @@ import { HostRenewalService } from './host-renewal.service.js';
 export class HostRenewalController {
   constructor(private readonly renewals: HostRenewalService) {}
 
-  /** Renews the certificate of a host that shows the present one and a signature with its key. 202 with `status: PENDING_APPROVAL` when a policy asks for approval. */
+  /**
+   * Renew a host certificate
+   * @remarks Renews the certificate of a host that sends its current certificate and a signature of its key. Returns 202 with `status: PENDING_APPROVAL` if a
+   * policy requires approval.
+   */
   @Post()
   @Public()
   @ApiAcceptedResponse({ type: SshCertificateView })

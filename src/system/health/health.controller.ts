@@ -16,7 +16,10 @@ export class HealthController {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Tells whether the service can work: 200, or 503 when it cannot. Signed-in callers see why. */
+  /**
+   * Get health
+   * @remarks Returns 200 if the service can work, otherwise 503. Signed-in callers see the components.
+   */
   @Get('health')
   @Public()
   @ApiServiceUnavailableResponse({ type: Health })
@@ -26,7 +29,10 @@ export class HealthController {
     return (await this.isSignedIn(request)) ? health : withoutDetails(health);
   }
 
-  /** Tells load balancers whether to send calls here: 200 while this process can answer, also while the HSM is away. */
+  /**
+   * Get readiness
+   * @remarks For load balancers: returns 200 while this process can answer, even if the HSM is unavailable.
+   */
   @Get('health/readiness')
   @Public()
   @ApiServiceUnavailableResponse({ type: Health })
@@ -36,7 +42,10 @@ export class HealthController {
     return withoutDetails(health);
   }
 
-  /** Tells load balancers that send signing calls elsewhere whether this process can sign now: 200 with database and HSM. */
+  /**
+   * Get signing readiness
+   * @remarks For load balancers that route signing separately: returns 200 if this process can sign, with database and HSM.
+   */
   @Get('health/signing')
   @Public()
   @ApiServiceUnavailableResponse({ type: Health })
@@ -46,14 +55,20 @@ export class HealthController {
     return withoutDetails(health);
   }
 
-  /** Tells supervisors that the process runs; asks nothing else. */
+  /**
+   * Get liveness
+   * @remarks For supervisors: returns 200 while the process runs. Checks nothing else.
+   */
   @Get('health/liveness')
   @Public()
   getLiveness(): Liveness {
     return { status: 'UP' };
   }
 
-  /** Shows the metrics of this process in Prometheus' text format. */
+  /**
+   * Get metrics
+   * @remarks Returns the metrics of this process in the Prometheus text format.
+   */
   @Get('prometheus')
   @Needs('system:read')
   @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')

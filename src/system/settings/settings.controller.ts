@@ -16,21 +16,30 @@ export class SettingsController {
     private readonly instances: InstanceRepository,
   ) {}
 
-  /** Shows the settings in force, without secrets. */
+  /**
+   * Get settings
+   * @remarks Returns the effective settings without secrets.
+   */
   @Get()
   @Needs('settings:read')
   getSettings(): SettingsView {
     return SettingsView.of(this.config);
   }
 
-  /** Lists the processes of the service that were seen within the last day, with version and clock, the newest sign of life first. */
+  /**
+   * List instances
+   * @remarks Returns the processes that were seen within the last day, with version and clock, most recent first.
+   */
   @Get('instances')
   @Needs('settings:read')
   async listInstances(): Promise<InstanceList> {
     return { items: (await this.instances.list()).map((instance) => InstanceView.of(instance)) };
   }
 
-  /** Sends a mail at once and tells what the SMTP server said. */
+  /**
+   * Send a test mail
+   * @remarks Sends a mail immediately and returns the response of the SMTP server.
+   */
   @Post('mail/test')
   @HttpCode(200)
   @Needs('settings:write')

@@ -25,7 +25,10 @@ export class IdentityProviderTestsController {
     private readonly cookie: SsoCookie,
   ) {}
 
-  /** Validates the configuration of a provider: what it publishes, its keys, its certificates. Nobody signs in for it. */
+  /**
+   * Test an identity provider
+   * @remarks Validates the configuration of a provider: its published metadata, keys and certificates. No user signs in.
+   */
   @Post('test/:name')
   @HttpCode(200)
   @Needs('settings:write')
@@ -34,7 +37,9 @@ export class IdentityProviderTestsController {
   }
 
   /**
-   * Starts a test sign-in, also at a disabled provider: send the browser to `redirect`. It returns to `returnTo#test=<ticket>`.
+   * Start a test sign-in
+   * @remarks Starts a sign-in at a provider, including a disabled one, without changing your session. Send the browser to `redirect`; it returns to
+   * `returnTo#test=<ticket>`.
    */
   @Post('test/:name/sign-in')
   @HttpCode(200)
@@ -50,7 +55,10 @@ export class IdentityProviderTestsController {
     return { redirect: url };
   }
 
-  /** Returns the result of a test sign-in, once, in the browser that began it: claims, matched rules, roles and groups. */
+  /**
+   * Get a test sign-in result
+   * @remarks Returns the result of a test sign-in once, in the browser that started it: claims, matched rules, roles and groups.
+   */
   @Post('test-results')
   @HttpCode(200)
   @Needs('settings:write')

@@ -30,21 +30,30 @@ export class IdentityProvidersController {
     private readonly config: Config,
   ) {}
 
-  /** Lists identity providers, without their secrets. */
+  /**
+   * List identity providers
+   * @remarks Returns identity providers without their secrets.
+   */
   @Get()
   @Needs('settings:read')
   async listIdentityProviders(): Promise<IdentityProviderList> {
     return IdentityProviderList.of(await this.providers.list(), this.config.publicUrl);
   }
 
-  /** Returns an identity provider with its ETag, without its secrets. */
+  /**
+   * Get an identity provider
+   * @remarks Returns an identity provider with its ETag, without its secrets.
+   */
   @Get(':name')
   @Needs('settings:read')
   async getIdentityProvider(@Param() { name }: ProviderNameParam): Promise<IdentityProviderView> {
     return this.viewOf(await this.providers.named(name));
   }
 
-  /** Creates or replaces an OpenID Connect provider. Absent settings get their defaults; the secret, the key and `redirect` stay. */
+  /**
+   * Create or replace an OpenID provider
+   * @remarks Absent settings get their defaults. The secret, the key and `redirect` are kept if they are absent.
+   */
   @Put('oidc/:name')
   @Needs('settings:write')
   @Fresh()
@@ -58,7 +67,10 @@ export class IdentityProvidersController {
     return this.viewOf(await this.changes.put(caller, body.toOrder(name), { version, confirm }));
   }
 
-  /** Creates or replaces a SAML 2.0 provider. Absent settings get their defaults; the key stays. */
+  /**
+   * Create or replace a SAML provider
+   * @remarks Absent settings get their defaults. The key is kept if it is absent.
+   */
   @Put('saml/:name')
   @Needs('settings:write')
   @Fresh()
@@ -72,7 +84,10 @@ export class IdentityProvidersController {
     return this.viewOf(await this.changes.put(caller, body.toOrder(name), { version, confirm }));
   }
 
-  /** Changes an OpenID Connect provider. Absent members stay as they are, null resets a member to its default. */
+  /**
+   * Update an OpenID provider
+   * @remarks Absent members are kept. Null resets a member to its default.
+   */
   @Patch('oidc/:name')
   @Needs('settings:write')
   @Fresh()
@@ -87,7 +102,10 @@ export class IdentityProvidersController {
     return this.viewOf(await this.changes.put(caller, order, { version, confirm }));
   }
 
-  /** Changes a SAML 2.0 provider. Absent members stay as they are, null resets a member to its default. */
+  /**
+   * Update a SAML provider
+   * @remarks Absent members are kept. Null resets a member to its default.
+   */
   @Patch('saml/:name')
   @Needs('settings:write')
   @Fresh()
@@ -102,7 +120,10 @@ export class IdentityProvidersController {
     return this.viewOf(await this.changes.put(caller, order, { version, confirm }));
   }
 
-  /** Removes an identity provider. Accounts that used it remain, and can no longer sign in through it. */
+  /**
+   * Delete an identity provider
+   * @remarks Accounts of its users remain, but can no longer sign in through it.
+   */
   @Delete(':name')
   @HttpCode(204)
   @Needs('settings:write')

@@ -27,7 +27,10 @@ export class OidcController {
     private readonly logout: OidcLogout,
   ) {}
 
-  /** Sends the browser to an OpenID Connect provider. */
+  /**
+   * Start OpenID Connect sign-in
+   * @remarks Redirects the browser to an OpenID Connect provider.
+   */
   @Get('login')
   @Public()
   @UseFilters(SignInPageFilter)
@@ -40,7 +43,10 @@ export class OidcController {
     await this.login.start(request, reply, query, this.oidc);
   }
 
-  /** Receives the response of an OpenID Connect provider that still uses the redirect address of earlier versions. */
+  /**
+   * Receive an OpenID response (legacy)
+   * @remarks Receives the response of a provider that is registered with the redirect URI of earlier versions.
+   */
   @Get('callback')
   @Public()
   @UseFilters(SignInPageFilter)
@@ -53,7 +59,10 @@ export class OidcController {
     await this.finish(request, reply, { answer, address: undefined });
   }
 
-  /** Receives the response of the OpenID Connect provider of this name. */
+  /**
+   * Receive an OpenID response
+   * @remarks Receives the response of the OpenID Connect provider with this name.
+   */
   @Get('callback/:name')
   @Public()
   @UseFilters(SignInPageFilter)
@@ -77,14 +86,21 @@ export class OidcController {
     await reply.redirect(place, 303);
   }
 
-  /** Publishes the key that we authenticate with to the provider (private_key_jwt), as a JWK Set. Empty where there is none. */
+  /**
+   * Get OpenID client keys
+   * @remarks Returns the public key with which this service authenticates to the provider (`private_key_jwt`) as a JWK Set. The set is empty if the provider
+   * uses another method.
+   */
   @Get('jwks')
   @Public()
   getOidcKeys(@Query() { provider }: OidcKeysQuery): Promise<OidcKeySetView> {
     return this.oidc.keySet(provider);
   }
 
-  /** Ends the sessions that the provider has ended (OpenID Connect Back-Channel Logout). */
+  /**
+   * Receive back-channel logout
+   * @remarks Ends the sessions that the provider has ended (OpenID Connect Back-Channel Logout).
+   */
   @Post('backchannel-logout')
   @HttpCode(200)
   @Public()
@@ -102,7 +118,10 @@ export class OidcController {
     await this.logout.byToken(others.length === 0 ? token : undefined, originOf(request));
   }
 
-  /** Ends the session that the provider has ended, told by way of the browser (OpenID Connect Front-Channel Logout). */
+  /**
+   * Receive front-channel logout
+   * @remarks Ends the session that the provider has ended, through the browser (OpenID Connect Front-Channel Logout).
+   */
   @Get('frontchannel-logout')
   @Public()
   async frontChannelLogout(@Req() request: FastifyRequest, @Query() { iss, sid }: FrontChannelQuery): Promise<void> {

@@ -27,7 +27,10 @@ export class SamlController {
     private readonly logout: SamlLogout,
   ) {}
 
-  /** Sends the browser to a SAML 2.0 provider. */
+  /**
+   * Start SAML sign-in
+   * @remarks Redirects the browser to a SAML 2.0 provider.
+   */
   @Get('login')
   @Public()
   @UseFilters(SignInPageFilter)
@@ -40,7 +43,10 @@ export class SamlController {
     await this.login.start(request, reply, query, this.saml);
   }
 
-  /** Takes the answer of a SAML 2.0 provider: the assertion consumer service. */
+  /**
+   * Receive a SAML response
+   * @remarks Is the assertion consumer service: receives the response of a SAML 2.0 provider.
+   */
   @Post('callback')
   @Public()
   @UseFilters(SignInPageFilter)
@@ -65,7 +71,10 @@ export class SamlController {
     await reply.redirect(place, 303);
   }
 
-  /** Takes what a SAML 2.0 provider says about signing out, by way of the browser (HTTP-Redirect binding). */
+  /**
+   * Receive a SAML logout message
+   * @remarks Receives logout requests and responses of a SAML 2.0 provider through the browser (HTTP-Redirect binding).
+   */
   @Get('logout')
   @Public()
   @UseFilters(SignInPageFilter)
@@ -82,7 +91,10 @@ export class SamlController {
     await reply.redirect(place, 303);
   }
 
-  /** Takes the same as a form (HTTP-POST binding). */
+  /**
+   * Receive a posted SAML logout
+   * @remarks Receives logout requests and responses of a SAML 2.0 provider as a form (HTTP-POST binding).
+   */
   @Post('logout')
   @Public()
   @UseFilters(SignInPageFilter)
@@ -109,7 +121,10 @@ export class SamlController {
     await reply.redirect(await this.logout.take(message, originOf(request)), 303);
   }
 
-  /** Describes this service to a SAML 2.0 provider. */
+  /**
+   * Get SAML metadata
+   * @remarks Returns the metadata of this service for a SAML 2.0 provider.
+   */
   @Get('metadata')
   @Public()
   @Header('content-type', 'application/samlmetadata+xml')

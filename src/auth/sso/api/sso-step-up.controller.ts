@@ -46,7 +46,10 @@ export class SsoStepUpController {
     private readonly stepUps: SsoStepUp,
   ) {}
 
-  /** Begins a step-up at the identity provider that you came by: lead the browser to where it says. It comes back to `returnTo`. */
+  /**
+   * Start step-up at the provider
+   * @remarks Starts a step-up at the identity provider of your session. Send the browser to the returned address; it returns to `returnTo`.
+   */
   @Post('sso')
   @HttpCode(200)
   @Person()

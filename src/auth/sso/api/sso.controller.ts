@@ -24,7 +24,10 @@ export class SsoController {
     private readonly providers: IdentityProvidersService,
   ) {}
 
-  /** Lists the ways to sign in elsewhere. */
+  /**
+   * List sign-in options
+   * @remarks Returns the identity providers at which users can sign in.
+   */
   @Get('providers')
   @Public()
   async listSignInChoices(): Promise<SsoChoices> {
@@ -39,7 +42,10 @@ export class SsoController {
     };
   }
 
-  /** Exchanges the ticket for tokens, in the browser that began. */
+  /**
+   * Exchange a sign-in ticket
+   * @remarks Returns tokens for the ticket of a completed sign-in, in the browser that started the sign-in.
+   */
   @Post('sso/tokens')
   @HttpCode(200)
   @Public()
@@ -54,7 +60,9 @@ export class SsoController {
   }
 
   /**
-   * Completes a sign-in in the browser that began it: opens a session in a cookie, or adds the ticket to the fragment, and redirects to the page in returnTo.
+   * Complete a sign-in
+   * @remarks Completes a sign-in in the browser that started it: opens a session in a cookie, or adds the ticket to the fragment, and redirects to the page
+   * in `returnTo`.
    */
   @Get('sso/complete')
   @Public()
@@ -83,7 +91,10 @@ export class SsoLogoutController {
     private readonly cookie: SessionCookie,
   ) {}
 
-  /** Ends your session, and tells where to sign out at the provider that you came by. */
+  /**
+   * Sign out
+   * @remarks Ends your session, and returns the address at which to sign out at your identity provider.
+   */
   @Post('logout')
   @HttpCode(200)
   @Person()

@@ -27,7 +27,10 @@ export class RotationsController {
     private readonly release: KeyRelease,
   ) {}
 
-  /** Puts a new key in the place of this one, wherever it lets somebody in. Location is the rotation. */
+  /**
+   * Rotate an SSH key
+   * @remarks Replaces the key with a new one on all hosts that accept it. `Location` names the rotation.
+   */
   @Post('keys/:id/rotate')
   @HttpCode(202)
   @Needs('keys:rotate')
@@ -46,7 +49,10 @@ export class RotationsController {
     return this.shown(rotationId);
   }
 
-  /** Hands out the private half of a key that the service holds: of the one that is in force in its place now. */
+  /**
+   * Release a private SSH key
+   * @remarks Returns the private key of an SSH key that the service holds: that of its current successor.
+   */
   @Post('keys/:id/private-key')
   @HttpCode(200)
   @Needs('keys:release')
@@ -55,28 +61,40 @@ export class RotationsController {
     return ReleasedKeyView.of(await this.release.release(caller, id));
   }
 
-  /** Lists rotations, newest first. */
+  /**
+   * List rotations
+   * @remarks Returns rotations, newest first.
+   */
   @Get('rotations')
   @Needs('keys:read')
   async listRotations(@Query() query: RotationsQuery): Promise<RotationPage> {
     return RotationPage.of(await this.reader.list(query));
   }
 
-  /** Shows a rotation and how far it is. */
+  /**
+   * Get a rotation
+   * @remarks Returns a rotation with its progress.
+   */
   @Get('rotations/:id')
   @Needs('keys:read')
   async getRotation(@Param() { id }: IdParam): Promise<RotationView> {
     return this.shown(id);
   }
 
-  /** Lists the accounts of a rotation: what changes in which file, and every step with what the host said. */
+  /**
+   * List rotation targets
+   * @remarks Returns the accounts of a rotation: the changes in each file, and every step with the response of the host.
+   */
   @Get('rotations/:id/targets')
   @Needs('keys:read')
   async listRotationTargets(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<RotationTargetPage> {
     return RotationTargetPage.of(await this.reader.targets(id, query));
   }
 
-  /** Leaves an account out that nothing was changed on. */
+  /**
+   * Skip a rotation target
+   * @remarks Skips an account on which nothing was changed.
+   */
   @Post('rotations/:id/targets/:targetId/skip')
   @HttpCode(200)
   @Needs('keys:rotate')
@@ -89,7 +107,10 @@ export class RotationsController {
     return this.shown(id);
   }
 
-  /** Goes on with a halted rotation: what failed is tried again. */
+  /**
+   * Retry a rotation
+   * @remarks Continues a halted rotation and repeats the failed steps.
+   */
   @Post('rotations/:id/retry')
   @HttpCode(202)
   @Needs('keys:rotate')
@@ -98,7 +119,10 @@ export class RotationsController {
     return this.shown(id);
   }
 
-  /** Takes the new key away again, everywhere. Possible until it was handed over. */
+  /**
+   * Roll back a rotation
+   * @remarks Removes the new key from all hosts. Possible until the new key is handed over.
+   */
   @Post('rotations/:id/rollback')
   @HttpCode(202)
   @Needs('keys:rotate')
@@ -107,7 +131,10 @@ export class RotationsController {
     return this.shown(id);
   }
 
-  /** Says that the holder of the new key has used it. A login that a host's log shows says so too. */
+  /**
+   * Confirm a rotation
+   * @remarks Confirms that the holder has used the new key. A login in the log of a host confirms it as well.
+   */
   @Post('rotations/:id/confirm')
   @HttpCode(202)
   @Needs('keys:rotate')
@@ -126,7 +153,10 @@ export class RotationsController {
 export class RotationEventsController {
   constructor(private readonly reader: RotationsReader) {}
 
-  /** Tells of a rotation as server-sent events: as it is, then how far its targets are, until it is over. */
+  /**
+   * Follow a rotation
+   * @remarks Sends the rotation as server-sent events: its current state, then the progress of its targets, until it ends.
+   */
   @Get(':id/events')
   @Needs('keys:read')
   @ApiProduces('text/event-stream')
