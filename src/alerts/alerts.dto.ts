@@ -28,16 +28,16 @@ export class AlertsQuery extends PageQuery {
 }
 
 export class AlertCommentBody {
-  /** Goes into the audit log. @example 'renewed, rolling out tonight' */
+  /** Stored in the audit log. @example 'renewed, rolling out tonight' */
   @Optional(Text(0, 1000)) comment?: string;
 }
 
 export class ChangeAlertBody {
-  /** The person who looks after it; null for nobody. */
+  /** The user who handles the alert; null for nobody. */
   @Optional(IdRef({ nullable: true, example: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' }))
   @Nullable()
   ownerId?: string | null;
-  /** Until then nobody is told; null ends it. */
+  /** No notifications are sent until this time; null unmutes the rule. */
   @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 
   toChange(): AlertChange {
@@ -65,7 +65,7 @@ export class AlertView {
   title: string;
   /** That of the last time. */
   subject: AlertSubjectView;
-  /** `where` and `why` first of all. `NONE` to `CRITICAL` are numbers of assets of a risk level, `examples` is a list of names. */
+  /** `where` and `why` come first. `NONE` to `CRITICAL` are numbers of assets of a risk level, `examples` is a list of names. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
@@ -80,7 +80,7 @@ export class AlertView {
   ownerId: string | null;
   mutedUntil: Date | null;
   resolvedAt: Date | null;
-  /** null when it ended by itself. @example 'Ada Lovelace' */
+  /** Null if the alert resolved without a user. @example 'Ada Lovelace' */
   resolvedBy: string | null;
   notifiedAt: Date | null;
   /** Also the ETag. @example 1 */
@@ -103,14 +103,14 @@ export class NotificationView {
   id: string;
   at: Date;
   @ApiProperty({ enum: REASONS, example: 'opened' }) reason: NotificationReason;
-  /** How often it had happened by then. @example 1000 */
+  /** Number of occurrences at the time of the notification. @example 1000 */
   count: number;
   @ApiProperty({ enum: ['email', 'webhook'], example: 'email' }) channel: NotificationChannel;
   /** The mail, or the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   reference: string;
-  /** Address of the mail, or name of the webhook endpoint; `removed` or `forgotten` when that is no longer known. @example crypto-team@corp.example */
+  /** Address of the mail, or name of the webhook endpoint; `removed` or `forgotten` if it is no longer known. @example crypto-team@corp.example */
   recipient: string;
-  /** FORGOTTEN: how it went is kept for 90 days of mails, and for 30 of webhooks. */
+  /** FORGOTTEN: the state is kept for 90 days for mails, and for 30 days for webhooks. */
   @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP', 'FORGOTTEN'], example: 'DELIVERED' })
   status: NotificationLine['status'];
   /** @example 1 */

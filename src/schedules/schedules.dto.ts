@@ -30,13 +30,13 @@ export class CreateScheduleBody {
   @Optional(Int(60, 31_536_000)) intervalSeconds?: number;
   /** IANA name; of cron. @example Europe/Berlin */
   @Optional(Text(1, 64)) timeZone?: string;
-  /** What it starts. @example sensor-scan */
+  /** The work that the schedule starts. @example sensor-scan */
   @Text(1, 64) target: string;
-  /** What the target is to do. */
+  /** Settings of the target. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
-  /** Due while no worker ran: `once` starts one run for all that were missed, `skip` none. */
+  /** For runs that became due while no worker was running: `once` starts one run for all of them, `skip` starts none. */
   @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
-  /** A run that does not end by then has failed. @example 1440 */
+  /** A run that takes longer fails. @example 1440 */
   @Optional(Int(1, 10_080)) timeoutMinutes?: number;
 
   toOrder(): ScheduleOrder {
@@ -75,9 +75,9 @@ export class ScheduleView {
   timeoutMinutes: number;
   /** false: paused. @example true */
   enabled: boolean;
-  /** Why the service paused it: who made it may not order it any more. Whoever may resumes it. @example 'Paused: …' */
+  /** Reason for which the service paused the schedule: its last author can no longer start this work. A user who can resumes it. @example 'Paused: …' */
   pausedBecause: string | null;
-  /** The next five due times; none while it is paused. */
+  /** The next five due times; empty while the schedule is paused. */
   @ApiProperty({ type: String, format: 'date-time', isArray: true, example: ['2026-11-21T01:30:00.000Z'] })
   next: Date[];
   /** Also the ETag. @example 1 */
@@ -99,12 +99,12 @@ export class ScheduleRunView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   dueAt: Date;
-  /** `missed`: nobody was there when it was due; `hand`: somebody asked for it. */
+  /** `missed`: no worker was running when the run was due; `hand`: a user started it. */
   @ApiProperty({ enum: ['time', 'missed', 'hand'], example: 'time' }) trigger: RunTrigger;
   @ApiProperty({ enum: RUN_STATUSES, example: 'SUCCEEDED' }) status: RunStatus;
-  /** Why it was skipped or failed, or what it brought. @example '1,204 assets' */
+  /** Reason for which the run was skipped or failed, or its result. @example '1,204 assets' */
   detail: string | null;
-  /** Earlier due times that it stands for. @example 0 */
+  /** Number of earlier due times that the run stands for. @example 0 */
   missed: number;
   startedAt: Date | null;
   endedAt: Date | null;

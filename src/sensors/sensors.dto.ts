@@ -18,7 +18,7 @@ export class RegisterSensorBody {
   /** Unique. @example 'data centre east' */
   @Name(1, 80) name: string;
   @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
-  /** What it is to scan; it hears of it with its heartbeat. */
+  /** What the sensor scans. The sensor receives it with its heartbeat. */
   @ApiPropertyOptional(CONFIGURATION)
   @IsOptional()
   @IsObject()
@@ -26,7 +26,7 @@ export class RegisterSensorBody {
   configuration?: Record<string, unknown>;
   /** How often it reports; it is missed within two of these. @example 60 */
   @Optional(Int(10, 86_400)) heartbeatSeconds?: number;
-  /** When its key ends; at most 366 days away. */
+  /** Expiry of the sensor's key; at most 366 days from now. */
   @ApiProperty(EXPIRY) @IsDateTime() expiry: Date;
 
   toOrder(): SensorOrder {
@@ -43,29 +43,29 @@ export class ChangeSensorBody extends PartialType(OmitType(RegisterSensorBody, [
 }
 
 export class RenewSensorKeyBody {
-  /** When the new key ends; at most 366 days away. */
+  /** Expiry of the new key; at most 366 days from now. */
   @ApiProperty(EXPIRY) @IsDateTime() expiry: Date;
-  /** How long the old key goes on. @example 24 */
+  /** Hours for which the old key remains valid. @example 24 */
   @Optional(Int(0, 168)) overlapHours?: number;
 }
 
 export class EndedScanBody {
-  /** The command that asked for it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The command that requested the scan. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) command?: string;
   /** @example true */
   @Flag() ok: boolean;
   /** @example 1204 */
   @Optional(Int(0, 1_000_000_000)) assets?: number;
-  /** What it brought, or why it failed. @example '1,204 assets in 3,117 files' */
+  /** Result of the scan, or the reason for its failure. @example '1,204 assets in 3,117 files' */
   @Optional(Text(0, 1000)) detail?: string;
 }
 
 export class HeartbeatBody {
   /** Of the sensor's software. @example 1.4.2 */
   @Optional(Text(0, 100)) version?: string;
-  /** What went wrong, scans apart. @example 'no permission to read /etc/ssl/private' */
+  /** Last error of the sensor that does not concern a scan. @example 'no permission to read /etc/ssl/private' */
   @Optional(Text(0, 1000)) error?: string;
-  /** A scan that has ended. */
+  /** The scan that has ended. */
   @Optional(Nested(EndedScanBody, { example: { ok: true, assets: 1204 } })) scan?: EndedScanBody;
 }
 
@@ -81,10 +81,10 @@ export class OrdersView {
   sensor: string;
   /** @example 60 */
   heartbeatSeconds: number;
-  /** Goes up when the configuration changes. @example 1 */
+  /** Increases when the configuration changes. @example 1 */
   version: number;
   @ApiProperty(CONFIGURATION) configuration: Record<string, unknown>;
-  /** Scans that are asked for; each comes again until the sensor says how it ended. */
+  /** Requested scans. Each is repeated until the sensor reports its end. */
   commands: SensorCommandView[];
 
   static of(orders: Orders): OrdersView {
@@ -133,7 +133,7 @@ export class SensorView {
 }
 
 export class NewSensorView extends SensorView {
-  /** The API key of the sensor. Shown this once; store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
+  /** The API key of the sensor. It cannot be retrieved again, so store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
   key: string;
 
   static withKey(sensor: Sensor, key: string): NewSensorView {

@@ -22,9 +22,9 @@ export function AreClaimPatterns(isMeant: (body: object) => boolean = () => true
 }
 
 export class ClaimConditionBody implements ClaimCondition {
-  /** Name of a claim, or a JSON pointer (RFC 6901) to one that is nested: `/kubernetes.io/namespace`. @example repository */
+  /** Name of a claim, or a JSON pointer (RFC 6901) to a nested claim: `/kubernetes.io/namespace`. @example repository */
   @Text(1, 200) @Matches(/^[\x21-\x7e]+$/) claim: string;
-  /** One of them must match. `*` stands for characters within a segment (`refs/tags/v*`), `**` at the end for the rest of a path. @example ["org/app"] */
+  /** One of these values must match. `*` matches characters within a segment (`refs/tags/v*`), `**` at the end matches the rest of a path. @example ["org/app"] */
   @ListOf(Text(1, 500), { min: 1, max: 50 }) @AreClaimPatterns() values: string[];
 }
 
@@ -37,7 +37,7 @@ export class IdentityTrustView {
 
 /** What the issuer of a workload's token proved, unlike `metadata`, which is what the caller says. */
 export class VerifiedIdentityView {
-  /** Of the run: one token that was exchanged. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the run: one token that was exchanged. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   trust: IdentityTrustView;
   /** The claims of its token. */
@@ -47,7 +47,7 @@ export class VerifiedIdentityView {
     example: { repository: 'org/app', ref: 'refs/tags/v1.2' },
   })
   claims: Claims;
-  /** SHA-256 of what the issuer signed, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** SHA-256 of the signed part of the token, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   tokenSha256: string;
   /** Of the issuer's key (RFC 7638, SHA-256), base64url. @example NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs */
   keyThumbprint: string;

@@ -8,7 +8,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 /** What an issuer proved about the run of a workload. */
 export interface VerifiedIdentity {
-  /** Of the run: one token that was exchanged. */
+  /** ID of the run: one token that was exchanged. */
   readonly id: string;
   /** The trust that the token met. */
   readonly trust: { readonly id: string; readonly name: string };

@@ -26,24 +26,24 @@ const WEBHOOKS = {
 export class RuleParametersBody {
   /** For risk-threshold: this level and worse. */
   @Optional(OneOf(RISK_LEVELS, { example: 'HIGH' })) level?: RiskLevel;
-  /** For certificate-expiring: how long before its end. @example 30 */
+  /** For certificate-expiring: days before the expiry. @example 30 */
   @Optional(Int(1, 365)) days?: number;
 }
 
 export class CreateAlertRuleBody {
   /** Unique. @example 'certificates of the web team' */
   @Name(1, 100) name: string;
-  /** What it waits for. */
+  /** The event or state for which the rule opens alerts. */
   @OneOf(ALERT_CONDITIONS, { example: 'certificate-expiring' }) condition: AlertConditionName;
   @Optional(Nested(RuleParametersBody, { example: { days: 30 } })) parameters?: RuleParametersBody;
   @Optional(OneOf(SEVERITIES, { example: 'warning' })) severity?: Severity;
-  /** `subject`: an alert for each thing that it happens to; `rule`: one for all. */
+  /** `subject`: one alert per affected object; `rule`: one alert for all. */
   @Optional(OneOf(GROUPINGS, { example: 'subject' })) grouping?: Grouping;
-  /** Least time between two notifications of one alert. @example 60 */
+  /** Minimum time between two notifications of one alert. @example 60 */
   @Optional(Int(0, 10_080)) coolDownMinutes?: number;
-  /** Who gets mails; without any, SVC_ALERT_EMAIL_TO. */
+  /** Recipients of mails; SVC_ALERT_EMAIL_TO by default. */
   @ApiProperty(EMAILS) @IsOptional() @IsEmail({}, { each: true }) @ArrayMaxSize(20) @ArrayUnique() emails?: string[];
-  /** Webhook endpoints that are told, besides those that listen to `alert.*`. */
+  /** Webhook endpoints that are notified in addition to those that subscribe to `alert.*`. */
   @ApiProperty(WEBHOOKS)
   @IsOptional()
   @IsUUID('all', { each: true })
@@ -71,7 +71,7 @@ export class CreateAlertRuleBody {
 export class ChangeAlertRuleBody extends PartialType(OmitType(CreateAlertRuleBody, ['condition', 'toOrder'])) {
   /** @example true */
   @Optional(Flag()) enabled?: boolean;
-  /** Until then nobody is told; null ends it. */
+  /** No notifications are sent until this time; null unmutes the rule. */
   @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 
   toChange(): AlertRuleChange {

@@ -17,16 +17,13 @@ const EVENTS = { example: ['alert.*', 'approval.requested'], isArray: true, type
 const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: WEBHOOK_SUBSCRIPTIONS };
 
 export class CreateWebhookBody {
-  /** What the endpoint is for; unique. @example 'incident desk' */
+  /** Purpose of the endpoint; unique. @example 'incident desk' */
   @Name(1, 100) name: string;
-  /** Where messages are posted to: https, and an address of the internet unless the operator allows others. @example https://desk.example/hooks/sealwright */
+  /** Address to which messages are sent: https, and a public address unless the operator allows others. @example https://desk.example/hooks/sealwright */
   @Text(0, 2000) url: string;
   /** `standard` is signed JSON (Standard Webhooks). */
   @Optional(OneOf(WEBHOOK_FORMATS, { default: 'standard', example: 'standard' })) format?: WebhookFormat;
-  /**
-   * Events to send: one (`approval.requested`), all of an area (`approval.*`) or all (`*`). Alert rules can name an endpoint without a subscription.
-   * An event that does not exist is refused with 422.
-   */
+  /** Events to send: one (`approval.requested`), all of an area (`approval.*`) or all (`*`). Alert rules can name an endpoint without a subscription. Unknown events are refused with 422. */
   @ApiProperty({ ...KNOWN_EVENTS, required: false })
   @IsOptional()
   @Matches(EVENT, { each: true })
@@ -42,7 +39,7 @@ export class CreateWebhookBody {
 
 /** What is left out stays as it is. */
 export class ChangeWebhookBody extends PartialType(OmitType(CreateWebhookBody, ['format', 'toOrder'])) {
-  /** Disabling gives up what waits. @example true */
+  /** Disabling the endpoint discards its pending messages. @example true */
   @Optional(Flag()) enabled?: boolean;
 }
 
@@ -56,15 +53,15 @@ export class WebhookView {
   id: string;
   /** @example 'incident desk' */
   name: string;
-  /** Where it leads, without what may be a secret. @example https://desk.example/hooks/sealwright */
+  /** Address of the endpoint without parts that can be secret. @example https://desk.example/hooks/sealwright */
   url: string;
   @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' }) format: WebhookFormat;
   @ApiProperty(EVENTS) events: string[];
-  /** Stored subscriptions without effect, because no such event exists. @example [] */
+  /** Stored subscriptions to events that do not exist. @example [] */
   eventsWithoutEffect: string[];
   /** @example true */
   enabled: boolean;
-  /** Why it was disabled, when nobody here did it. @example 'The receiver answered 410 Gone.' */
+  /** The reason for which the service disabled the endpoint; absent if a user did. @example 'The receiver answered 410 Gone.' */
   disabledReason: string | null;
   /** Also the ETag. @example 1 */
   version: number;
@@ -78,7 +75,7 @@ export class WebhookView {
 }
 
 export class NewWebhookView extends WebhookView {
-  /** Verifies signatures. Shown this once; absent for Slack and Teams. @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo= */
+  /** Secret with which signatures are verified. It cannot be retrieved again. Absent for Slack and Teams. @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo= */
   secret?: string;
 
   static withSecret(row: WebhookEndpoint, secret?: string): NewWebhookView {
@@ -96,7 +93,7 @@ export class WebhookAttemptView {
   at: Date;
   /** @example 84 */
   milliseconds: number;
-  /** HTTP status, when there was an answer. @example 503 */
+  /** HTTP status, if there was a response. @example 503 */
   status?: number;
   /** @example 'the receiver answered 503' */
   failure?: string;
@@ -110,11 +107,11 @@ export class WebhookDeliveryView {
   @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' }) status: WebhookDeliveryStatus;
   /** @example 1 */
   attempts: number;
-  /** null once it has ended. */
+  /** null if the delivery has ended. */
   nextTryAt: Date | null;
   createdAt: Date;
   endedAt: Date | null;
-  /** What is sent. @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}' */
+  /** Body of the message. @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}' */
   body: string;
   /** The last twenty attempts. */
   log: WebhookAttemptView[];

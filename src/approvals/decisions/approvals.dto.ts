@@ -14,7 +14,7 @@ import type { Ballot } from './voting.service.js';
 const ID = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 
 export class VoteBody {
-  /** Why; some policies want it. @example 'Built from the tag, tests are green.' */
+  /** Reason; required by some policies. @example 'Built from the tag, tests are green.' */
   @Optional(Text(1, 512))
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
   comment?: string;
@@ -29,7 +29,7 @@ export class VoteBody {
 
 export class ApprovalsQuery extends PageQuery {
   @Optional(OneOf(APPROVAL_STATUSES)) status?: ApprovalStatus;
-  /** `me`: only what waits for your vote. */
+  /** `me`: only approvals that wait for your vote. */
   @Optional(OneOf(['me'])) waiting?: 'me';
 }
 
@@ -76,7 +76,7 @@ export class ApprovalView {
   subject: ApprovalSubjectView;
   /** @example 'Sign app-1.2.0.tar.gz with the key release' */
   title: string;
-  /** What is to be approved: all that the hash covers. Of a batch it has `items`, a line for each request, which are absent in lists. */
+  /** The document that the hash covers. For a batch it contains `items`, one line per request, which lists omit. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
@@ -85,21 +85,21 @@ export class ApprovalView {
   shown: Record<string, unknown>;
   /** Base64 of the SHA-256 of `shown` as canonical JSON: members sorted by name, no white space. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   hash: string;
-  /** Names of the policies that ask for it. @example ["Release signing"] */
+  /** Names of the policies that require the approval. @example ["Release signing"] */
   policies: string[];
   stages: ApprovalStageView[];
-  /** Index of the stage that is being asked, or was at the end. @example 0 */
+  /** Index of the current stage, or of the last one if the approval has ended. @example 0 */
   stage: number;
   commentRequired: boolean;
-  /** So many rejections end it. @example 1 */
+  /** Number of rejections that end the approval. @example 1 */
   rejectThreshold: number;
-  /** Who asked; `id` is the person behind it, who never counts. */
+  /** The requester. `id` is the person behind the request, whose vote never counts. */
   requester: ApprovalPersonView;
   votes: ApprovalVoteView[];
   createdAt: Date;
   expiresAt: Date;
   decidedAt?: Date;
-  /** The approval that was asked for in place of this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The approval that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   supersededBy?: string;
 
   static of(approval: ApprovalWithVotes): ApprovalView {

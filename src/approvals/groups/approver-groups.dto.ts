@@ -21,7 +21,7 @@ export class ApproverGroupBody {
   /** Ids of users. */
   @ListOf(IdRef(), { max: MAX_MEMBERS, unique: true, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
   members: string[];
-  /** Groups of identity providers: whoever was in one at their last sign-in is a member. */
+  /** Groups of identity providers. Users whom the provider listed in a group at their last sign-in are members. */
   @ApiPropertyOptional({ type: [SsoGroupBody] })
   @IsOptional()
   @IsArray()

@@ -113,7 +113,7 @@ export class Approval {
   @Column('timestamptz', { nullable: true })
   decidedAt: Date | null;
 
-  /** The approval that was asked for in place of this one. */
+  /** The approval that replaced this one. */
   @Column('uuid', { nullable: true })
   supersededBy: string | null;
 }

@@ -16,7 +16,7 @@ const DAY = 24 * 3600;
 export class PolicyStageBody {
   /** Id or name of an approver group. @example 'Release managers' */
   @Text(1, 100) group: string;
-  /** How many different people of the group must approve. @example 2 */
+  /** Number of different members of the group who must approve. @example 2 */
   @Int(1, 100) threshold: number;
 }
 
@@ -28,10 +28,10 @@ const IsFact = (): PropertyDecorator =>
   );
 
 export class PolicyConditionBody {
-  /** `algorithm`, `scheme`, `format`, `caller` (id of an API key, an OAuth client, a trust or a person), `metadata.<name>` (what the caller says), `trust` or `verified.<claim>` (what the issuer of a workload's token proved). @example format */
+  /** `algorithm`, `scheme`, `format`, `caller` (ID of an API key, an OAuth client, a trust or a user), `metadata.<name>` (stated by the caller), `trust` or `verified.<claim>` (proved by the issuer of a workload's token). @example format */
   @IsFact() fact: string;
   @OneOf(['in', 'not-in']) op: 'in' | 'not-in';
-  /** A value that ends in `*` stands for all that begin so. Of `trust` and `verified.<claim>`, `*` stands for characters within a segment, and `**` at the end for the rest of a path. @example ["authenticode"] */
+  /** A value that ends in `*` matches by prefix. For `trust` and `verified.<claim>`, `*` matches characters within a segment, and `**` at the end matches the rest of a path. @example ["authenticode"] */
   @ListOf(Text(1, 200), { min: 1, max: 50 })
   @AreClaimPatterns((body) => isVerifiedFact((body as PolicyConditionBody).fact))
   values: string[];
@@ -39,7 +39,7 @@ export class PolicyConditionBody {
 
 /** What exempts a use from a policy must be verified: callers choose everything else. */
 export class PolicyExceptionBody extends PolicyConditionBody {
-  /** `verified.<claim>`, `trust` or `caller`: what an issuer proved, or whom the service authenticated. @example verified.repository */
+  /** `verified.<claim>`, `trust` or `caller`: facts that an issuer proved or that the service authenticated. @example verified.repository */
   @ApiProperty({ example: 'verified.repository' })
   @IsFact()
   @Matches(/^(?:caller|trust|verified\.)/, {
@@ -51,19 +51,19 @@ export class PolicyExceptionBody extends PolicyConditionBody {
 export class ApprovalPolicyBody {
   /** @example 'Release signing' */
   @Name(1, 100) name: string;
-  /** What needs the approval. */
+  /** Kind of request that needs approval. */
   @Optional(OneOf(POLICY_SUBJECTS, { default: 'signing-request' })) subject?: PolicySubject;
   /** Names of the keys that the policy guards; `*` is every key. @example ["release"] */
   @ListOf(Text(1, 64), { min: 1, max: 200, unique: true }) keys: string[];
-  /** One after the other: the next group is asked when the one before has approved. */
+  /** Stages in order: the group of a stage votes after the previous stage has passed. */
   @ListOf(PolicyStageBody, { min: 1, max: 10 }) stages: PolicyStageBody[];
-  /** After that nobody can approve any more. @example 86400 */
+  /** Time until the approval expires. @example 86400 */
   @Optional(Int(1, 30 * DAY)) expiresInSeconds?: number = DAY;
   /** true: approvers must say why, whichever way they vote. */
   @Optional(Flag()) commentRequired?: boolean = false;
-  /** So many rejections end it. @example 1 */
+  /** Number of rejections that end the approval. @example 1 */
   @Optional(Int(1, 100)) rejectThreshold?: number = 1;
-  /** The policy applies when all of them hold. A condition on a fact that a request does not have holds. Conditions on `format`, `scheme` and `algorithm` hold for every signature over the caller's own digest (`raw`, `sigstore-bundle`, `dsse`, `openpgp`), which can be moved into any format. */
+  /** The policy applies if all conditions hold. A condition on a fact that a request does not have holds. Conditions on `format`, `scheme` and `algorithm` hold for every signature over the caller's own digest (`raw`, `sigstore-bundle`, `dsse`, `openpgp`), because such a signature can be embedded in any format. */
   @Optional(ListOf(PolicyConditionBody, { max: 20 })) conditions?: PolicyConditionBody[];
   /** The policy does not apply when all of them hold. An exception on a fact that a request does not have does not hold. */
   @Optional(ListOf(PolicyExceptionBody, { max: 20 })) unless?: PolicyExceptionBody[];
@@ -94,7 +94,7 @@ export class PolicyWarningView {
   @ApiProperty({ enum: POLICY_WARNINGS, example: 'format-condition' }) code: PolicyWarningCode;
   /** Fact of the condition or exception. @example format */
   fact: string;
-  /** How the policy is avoided, and what to do about it. @example 'Callers choose the format: a request for jws, attestation avoids this policy. Remove the condition, or restrict the formats of the key.' */
+  /** How the policy can be avoided, and the remedy. @example 'Callers choose the format: a request for jws, attestation avoids this policy. Remove the condition, or restrict the formats of the key.' */
   detail: string;
 
   static of(row: PolicyWarning): PolicyWarningView {
@@ -110,7 +110,7 @@ export class ApprovalPolicyView {
   subject: PolicySubject;
   /** @example ["release"] */
   keys: string[];
-  /** Keys that the policy covers now: of SSH keys also those that replaced a key in `keys`. @example ["release"] */
+  /** Keys that the policy covers at present. For SSH keys this includes the successors of the keys in `keys`. @example ["release"] */
   coveredKeys: string[];
   stages: PolicyStageView[];
   /** @example 86400 */

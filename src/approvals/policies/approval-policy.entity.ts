@@ -54,7 +54,7 @@ export class ApprovalPolicy extends SealedEntity {
   @Column('boolean')
   commentRequired: boolean;
 
-  /** So many rejections end it. */
+  /** Number of rejections that end the approval. */
   @Column('int')
   rejectThreshold: number;
 

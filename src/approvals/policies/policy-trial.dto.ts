@@ -18,7 +18,7 @@ export class TriedCertificateBody {
   @Optional(OneOf(CERTIFICATE_KINDS)) kind?: 'user' | 'host' = 'user';
   /** Type of the key that is certified. @example ssh-ed25519 */
   @Optional(Text(1, 64)) keyType?: string = 'ssh-ed25519';
-  /** true: as if the host renewed what it has. */
+  /** true: as if the host renewed its certificate. */
   @Optional(Flag()) renewal?: boolean = false;
 }
 
@@ -32,7 +32,7 @@ export class TriedUseBody {
   @Optional(Text(1, 32)) scheme?: string = 'ecdsa-der';
   /** @example raw */
   @Optional(Text(1, 32)) format?: string = 'raw';
-  /** What the caller would say of it. */
+  /** Metadata that the caller would send. */
   @Optional(JsonObject(8192, { example: { filename: 'app.tar.gz' } })) metadata?: Record<string, unknown>;
   /** Id of the caller, or of the person behind it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 64)) caller?: string;
@@ -63,12 +63,12 @@ function triedIdentity(claims: Claims, name: string) {
 }
 
 export class PolicyTrialBody {
-  /** A policy that is not made yet, tried alone; absent: all policies of this moment. */
+  /** A policy that is not stored, tested alone. Absent: all current policies. */
   @Optional(Nested(ApprovalPolicyBody)) policy?: ApprovalPolicyBody;
   @Optional(ListOf(TriedUseBody, { max: 100 })) uses?: TriedUseBody[];
-  /** Past signing requests, judged as if they came now; other people's need audit:read. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /** IDs of signing requests, judged as if they were made now. Requests of other users require `audit:read`. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(IdRef(), { max: 100 })) requestIds?: string[];
-  /** Past SSH certificates, judged as if they were asked for now; other people's need audit:read. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /** IDs of SSH certificates, judged as if they were requested now. Certificates of other users require `audit:read`. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(IdRef(), { max: 100 })) certificateIds?: string[];
 
   toTrial(): PolicyTrial {
@@ -84,7 +84,7 @@ export class JudgedConditionView {
   op: 'in' | 'not-in';
   /** @example ["refs/tags/v*"] */
   values: string[];
-  /** What the use tells of the fact; empty: nothing. @example ["refs/tags/v1.2"] */
+  /** Values of the fact in the use; empty if there are none. @example ["refs/tags/v1.2"] */
   given: string[];
   holds: boolean;
 
@@ -129,7 +129,7 @@ export class TriedUseView {
   /** Of a past SSH certificate. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
   needsApproval: boolean;
-  /** Who would have to approve; empty: nobody. */
+  /** Groups that would have to approve; empty if no approval is needed. */
   stages: TriedStageView[];
   policies: PolicyVerdictView[];
 

@@ -19,7 +19,7 @@ export interface PolicyWarning {
   readonly code: PolicyWarningCode;
   /** The fact of the condition or exception. */
   readonly fact: string;
-  /** How the policy is avoided, and what to do about it. */
+  /** How the policy can be avoided, and the remedy. */
   readonly detail: string;
 }
 

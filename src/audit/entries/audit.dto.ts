@@ -10,7 +10,7 @@ import type { PlacedEntry } from './audit.service.js';
 const PRINTABLE = /^\P{C}+$/u;
 
 export class AuditQuery extends PageQuery {
-  /** What was done: one action, or with `.*` all that begin so. @example signing.* */
+  /** One action, or a prefix with `.*`. @example signing.* */
   @Optional(Text(1, 100))
   @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, { message: 'action must be a dotted word, which may end in .*' })
   action?: string;
@@ -58,9 +58,9 @@ export class AuditEntryView {
     example: { from: 'PROCESSING', to: 'SIGNED', attempt: 1 },
   })
   detail: Record<string, unknown>;
-  /** Number of its leaf in the log; null while it has none. @example 4711 */
+  /** Number of the entry's leaf in the log; null until it has one. @example 4711 */
   @ApiProperty({ type: 'integer', nullable: true }) leaf: number | null;
-  /** Since when it waits for its number, which takes about a second; null when it does not wait. Who has neither was not written by this service. */
+  /** Since when the entry has been waiting for its number, which takes about a second; null if it has one. An entry with neither was not written by this service. */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: null }) waitsSince: Date | null;
 
   static of({ entry, leaf, waits }: PlacedEntry): AuditEntryView {

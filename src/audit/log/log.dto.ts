@@ -15,14 +15,14 @@ export class CheckpointQuery {
 export class InclusionQuery extends CheckpointQuery {
   /** Id of an audit entry. */
   @IdRef() entry: string;
-  /** What of the entry: itself, or the record of its signature. */
+  /** Leaf of the entry: the entry itself, or the record of its signature. */
   @Optional(OneOf(['entry', 'record'])) leaf?: 'entry' | 'record';
 }
 
 export class ConsistencyQuery {
   /** Number of leaves of the older log. */
   @QueryInt(0) first: number;
-  /** Number of leaves of the newer log; without it the one of the newest checkpoint. */
+  /** Number of leaves of the newer log; that of the newest checkpoint by default. */
   @Optional(QueryInt(0)) second?: number;
 }
 
@@ -31,7 +31,7 @@ export class LogKeyView {
   origin: string;
   /** SubjectPublicKeyInfo, PEM. @example '-----BEGIN PUBLIC KEY-----…' */
   publicKey: string;
-  /** What the token says of the private key. */
+  /** Attributes of the private key that the token reported. */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { tokenModel: 'SoftHSM v2', sensitive: true } })
   evidence: object;
   createdAt: Date;
@@ -68,13 +68,13 @@ export class InclusionView {
   index: number;
   /** Number of leaves of the tree. @example 4711 */
   size: number;
-  /** The bytes of the leaf, base64; null when what it was over is gone. @example eyJhY3Rpb24iOiJzaWduaW5nLnNpZ25lZCJ9 */
+  /** Bytes of the leaf, base64; null if the entry no longer exists. @example eyJhY3Rpb24iOiJzaWduaW5nLnNpZ25lZCJ9 */
   data: string | null;
-  /** SHA-256 of 0x00 and those bytes, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** SHA-256 of 0x00 and the bytes of the leaf, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   hash: string;
-  /** Hashes beside the way to the root, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  /** Hashes of the inclusion path, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path: string[];
-  /** Signed note over the tree; null when a size was asked for. @example "localhost:9090/log\n4711\n…" */
+  /** Signed note over the tree; null if a size was requested. @example "localhost:9090/log\n4711\n…" */
   checkpoint: string | null;
 
   static of(row: InclusionProof): InclusionView {

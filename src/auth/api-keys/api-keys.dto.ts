@@ -21,14 +21,14 @@ function IsAddressBlocks(): PropertyDecorator {
 }
 
 export class CreateApiKeyBody {
-  /** What the key is for. @example 'release pipeline' */
+  /** Purpose of the key. @example 'release pipeline' */
   @Name(1, 100) name: string;
-  /** Scopes of the key; you can grant only what you hold. */
+  /** Scopes of the key. You can grant only scopes that you have. */
   @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];
   /** When the key stops working; at most 366 days away. */
   @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
-  /** Addresses and blocks that the key may be used from; leave it out for anywhere. */
+  /** Addresses and CIDR blocks from which the key can be used; anywhere if absent. */
   @ApiProperty({ example: ['192.0.2.0/24'], required: false })
   @IsOptional()
   @ArrayMinSize(1)
@@ -45,7 +45,7 @@ export class CreateApiKeyBody {
 export class RotateApiKeyBody {
   /** When the new key stops working; at most 366 days away. */
   @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
-  /** How long the old key goes on. @example 24 */
+  /** Hours for which the old key remains valid. @example 24 */
   @Optional(Int(0, 168)) overlapHours?: number;
 }
 
@@ -62,9 +62,9 @@ export class ApiKeyView {
   lastUsedAt: Date | null;
   /** Address of the last caller. @example 192.0.2.17 */
   lastUsedFrom: string | null;
-  /** Where it may be used from; null is anywhere. */
+  /** Addresses from which the key can be used; null: anywhere. */
   @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] }) addresses: string[] | null;
-  /** The key that took over from this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy: string | null;
 
   static of(row: ApiKey): ApiKeyView {
@@ -73,7 +73,7 @@ export class ApiKeyView {
 }
 
 export class NewApiKeyView extends ApiKeyView {
-  /** The key itself. Shown this once; store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
+  /** The API key. It cannot be retrieved again, so store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
   key: string;
 
   static withKey(row: ApiKey, key: string): NewApiKeyView {

@@ -12,17 +12,17 @@ const MAX_SUBJECT_LENGTH = 1000;
 
 /** Members of a body that name certificates of a client, or who issues them and the one subject that the certificate has. */
 export class ClientCertificateMembers {
-  /** Certificates of the client itself, as PEM (`self_signed_tls_client_auth`). Who issued them does not matter. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
+  /** Certificates of the client as PEM (`self_signed_tls_client_auth`). Their issuer is not checked. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) certificates?: string[];
   /** Certificates of authorities that issue that of the client, as PEM (`tls_client_auth`). @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) trustAnchors?: string[];
-  /** Certificates between the client's and an anchor, for proxies that do not pass what the client shows beside its own. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
+  /** Certificates between that of the client and a trust anchor, for proxies that forward only the client's certificate. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) intermediates?: string[];
-  /** The whole distinguished name of the certificate, as RFC 4514 writes it (`openssl x509 -subject -nameopt RFC2253`). Name one of these five. @example "CN=deploy,O=Example Ltd,C=GB" */
+  /** The complete distinguished name of the certificate in the notation of RFC 4514 (`openssl x509 -subject -nameopt RFC2253`). Exactly one of these five members is required. @example "CN=deploy,O=Example Ltd,C=GB" */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_subject_dn?: string;
   /** A host name among its alternative names. @example deploy.example.com */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_dns?: string;
-  /** A URI among its alternative names, such as a SPIFFE ID. @example spiffe://example.com/ci/deploy */
+  /** A URI in the subject alternative names, such as a SPIFFE ID. @example spiffe://example.com/ci/deploy */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_uri?: string;
   /** An IP address among its alternative names. @example 192.0.2.7 */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_ip?: string;
@@ -32,7 +32,7 @@ export class ClientCertificateMembers {
 
 /** Either certificates of the client itself (`certificates`, or `jwks` with `x5c`), or trust anchors with the one subject. */
 export class ClientCertificatesBody extends ClientCertificateMembers {
-  /** In place of `certificates`: a JWK Set of public keys, each with its certificate first in `x5c`. */
+  /** Instead of `certificates`: a JWK Set of public keys, each with its certificate first in `x5c`. */
   @Optional(
     JsonObject(MAX_KEY_SET_BYTES, { example: { keys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB', x5c: ['MIIB…'] }] } }),
   )

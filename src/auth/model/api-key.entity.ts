@@ -66,7 +66,7 @@ export class ApiKey extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   addresses: string[] | null;
 
-  /** The key that took over from this one. */
+  /** The key that replaced this one. */
   @Column('uuid', { nullable: true })
   replacedBy: string | null;
 

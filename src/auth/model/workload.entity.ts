@@ -98,7 +98,7 @@ export class WorkloadTrust extends SealedEntity {
   @Column('text', { array: true })
   scopes: Scope[];
 
-  /** Names of the signing keys that its tokens may use; `*` is every key. */
+  /** Names of the signing keys that its tokens can use; `*` for every key. */
   @Column('text', { array: true })
   keys: string[];
 

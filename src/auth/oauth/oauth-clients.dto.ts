@@ -78,23 +78,20 @@ export type ReadProof = Pick<OAuthClientOrder, 'keys' | 'certificates'>;
 export class CreateOAuthClientBody extends ClientCertificateMembers {
   /** @example 'deployment pipeline' */
   @Name(1, 100) name: string;
-  /** The most that its tokens are good for; you can grant only what you hold. */
+  /** Maximum scopes of its tokens. You can grant only scopes that you have. */
   @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];
-  /** A public client, such as a command line, has no secret, no keys and no certificates, and only acts for people (device flow). */
+  /** A public client, such as a command-line tool, has no secret, keys or certificates, and acts only for users (device flow). */
   @Optional(OneOf(TYPES, { default: 'confidential' })) type?: OAuthClientType;
-  /**
-   * How it authenticates. It follows from the other members: a secret, or none for a public client; keys (`private_key_jwt`); certificates. It must be
-   * named where `jwks` is meant for its certificates (`self_signed_tls_client_auth`).
-   */
+  /** Authentication method. By default it follows from the other members: a secret, or none for a public client; keys (`private_key_jwt`); certificates. Required if `jwks` contains certificates (`self_signed_tls_client_auth`). */
   @Optional(OneOf(AUTH_METHODS, { example: 'tls_client_auth' })) token_endpoint_auth_method?: AuthMethod;
-  /** A JWK Set of public keys by which the client authenticates (`private_key_jwt`); where the method is named, of its certificates (`x5c`). */
+  /** A JWK Set of public keys with which the client authenticates (`private_key_jwt`), or of its certificates (`x5c`) if the method says so. */
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
   /** The address at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
   @Optional(Text(1, 500)) jwks_uri?: string;
-  /** true: its tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449 section 5.2). */
+  /** true: tokens are issued only with a DPoP proof, and bound to its key (RFC 9449 section 5.2). */
   @Optional(Flag()) dpop_bound_access_tokens?: boolean = false;
-  /** true: its tokens are given to who shows a client certificate alone, and bound to that (RFC 8705 section 3.4). The default for a client that authenticates by one. */
+  /** true: tokens are issued only to clients that present a certificate, and bound to it (RFC 8705 section 3.4). Default for clients that authenticate with a certificate. */
   @Optional(Flag()) tls_client_certificate_bound_access_tokens?: boolean;
 
   /** @throws Problem `oauth-client.auth-method`, `oauth-client.keys` when the members of the body do not agree */
@@ -144,15 +141,15 @@ export class OAuthClientView extends ClientCertificatesView {
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) permissions: Scope[];
   type: OAuthClientType;
-  /** `client_secret_basic` stands for the secret in the body as well. */
+  /** `client_secret_basic` includes the secret in the request body. */
   token_endpoint_auth_method: AuthMethod;
   /** Thumbprints of its keys (RFC 7638, SHA-256); empty for a client without. @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
   keys: string[];
-  /** Where it publishes them; null: they were registered, or there are none. @example https://client.example.com/jwks.json */
+  /** Address at which the client publishes its keys; null if they were registered or do not exist. @example https://client.example.com/jwks.json */
   jwks_uri: string | null;
-  /** Whether its tokens are given with a DPoP proof alone. */
+  /** Whether tokens are issued only with a DPoP proof. */
   dpop_bound_access_tokens: boolean;
-  /** Whether they are given to who shows a client certificate alone. */
+  /** Whether tokens are issued only to clients that present a certificate. */
   tls_client_certificate_bound_access_tokens: boolean;
   createdAt: Date;
   revokedAt: Date | null;
@@ -172,7 +169,7 @@ export class OAuthClientView extends ClientCertificatesView {
 }
 
 export class NewOAuthClientView extends OAuthClientView {
-  /** Shown this once; store it now. Absent for public clients and those with keys or certificates. @example sw_client_0a1b */
+  /** The client secret. It cannot be retrieved again, so store it now. Absent for public clients and clients with keys or certificates. @example sw_client_0a1b */
   client_secret?: string;
 
   static withSecret(row: OAuthClient, secret: string | undefined): NewOAuthClientView {

@@ -14,7 +14,7 @@ export class TokenRequest {
   client_assertion_type?: string;
   /** A JWT that the client signed with its private key. @example eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiIwMTk0In0.c2ln */
   client_assertion?: string;
-  /** Space-separated; only what the client may have. @example 'sign:digest sign:read' */
+  /** Space-separated; a subset of the scopes of the client. @example 'sign:digest sign:read' */
   scope?: string;
   /** @example sw_refresh_0a1b */
   refresh_token?: string;
@@ -27,7 +27,7 @@ export class TokenRequest {
   requested_token_type?: string;
   /** The identity token of a workload, as JWT bearer (RFC 7523). @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
   assertion?: string;
-  /** Name or id of the workload trust, where a token meets several. @example 'app releases' */
+  /** Name or ID of the workload trust, if the token meets several. @example 'app releases' */
   trust?: string;
 }
 
@@ -117,7 +117,7 @@ export class OAuthMetadataView {
   /** @example https://sign.example.com/oauth/device_authorization */
   device_authorization_endpoint: string;
   @ApiProperty({ example: ['client_credentials', 'refresh_token'] }) grant_types_supported: string[];
-  /** Empty: there is no authorization endpoint. */
+  /** Empty, because there is no authorization endpoint. */
   @ApiProperty({ type: [String], example: [] }) response_types_supported: string[];
   @ApiProperty({ example: ['sign:digest', 'sign:read'] }) scopes_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] }) token_endpoint_auth_methods_supported: string[];
@@ -134,7 +134,7 @@ export class OAuthMetadataView {
 }
 
 export class UserCodeParam {
-  /** What the device shows. @example WDJB-MJHT */
+  /** The code that the device shows. @example WDJB-MJHT */
   @Text(1, 20) userCode: string;
 }
 
@@ -146,7 +146,7 @@ export class DevicePageQuery {
 export class WaitingDeviceView {
   /** @example sealwrightctl */
   client: string;
-  /** What it will be able to do: what it asks for, as far as you may do it yourself. */
+  /** Scopes that the device gets: the requested scopes, limited to yours. */
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) scopes: Scope[];
   expiresAt: Date;
 }

@@ -22,11 +22,11 @@ class AttestationBody {
   @Matches(BASE64URL) @Length(1, 4000) clientDataJSON: string;
   /** @example o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVg */
   @Matches(BASE64URL) @Length(1, 20_000) attestationObject: string;
-  /** Browsers send it; it is not looked at. @example o2NmbXRkbm9uZWdhdHRTdG10 */
+  /** Sent by browsers, and ignored. @example o2NmbXRkbm9uZWdhdHRTdG10 */
   @IsOptional() @Matches(BASE64URL) @MaxLength(20_000) authenticatorData?: string;
-  /** Browsers send it; it is not looked at. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
+  /** Sent by browsers, and ignored. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
   @IsOptional() @Matches(BASE64URL) @MaxLength(8000) publicKey?: string;
-  /** Browsers send it; it is not looked at. @example -7 */
+  /** Sent by browsers, and ignored. @example -7 */
   @IsOptional() @IsInt() publicKeyAlgorithm?: number;
   /** How the authenticator can be reached. */
   @ApiProperty({ example: ['internal'], required: false })
@@ -59,7 +59,7 @@ export class PasskeyAnswerBody extends PublicKeyCredentialBody {
 }
 
 export class ConfirmPasskeyBody {
-  /** What you call it. @example 'security key' */
+  /** Name of the passkey. @example 'security key' */
   @Name(1, 60) name: string;
   @Nested(NewPasskeyBody) credential: NewPasskeyBody;
 }

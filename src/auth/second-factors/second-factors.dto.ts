@@ -9,7 +9,7 @@ export const InGroups = () =>
   Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.replaceAll(/\s/g, '') : value));
 
 export class BeginTotpBody {
-  /** What you call the app. @example phone */
+  /** Name of the app. @example phone */
   @Name(1, 60) name: string;
 }
 
@@ -21,14 +21,14 @@ export class ConfirmTotpBody {
 export class NewTotpView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** Base32, for typing. Shown this once. @example JBSWY3DPEHPK3PXP */
+  /** Base32, for manual entry. It cannot be retrieved again. @example JBSWY3DPEHPK3PXP */
   secret: string;
   /** For a QR code. @example otpauth://totp/Sealwright:ada%40example.com?secret=… */
   uri: string;
 }
 
 export class RecoveryCodesView {
-  /** Each is good once. Shown this once; keep them apart from the app. Empty when you have codes already. */
+  /** Each code can be used once. They cannot be retrieved again; store them separately from the app. Empty if you have codes already. */
   @ApiProperty({ example: ['7YKQ-2MDA-X0CE-91RT'] }) recoveryCodes: string[];
 }
 

@@ -12,9 +12,9 @@ export class SessionView {
   /** When the person last showed a password or a factor. */
   authenticatedAt: Date;
   expiresAt: Date;
-  /** Where it began. @example 192.0.2.7 */
+  /** Address from which the session was started. @example 192.0.2.7 */
   address: string;
-  /** What the client said it is. @example Mozilla/5.0 */
+  /** User agent of the client. @example Mozilla/5.0 */
   agent: string;
   lastUsedAt: Date | null;
   /** @example 192.0.2.17 */

@@ -11,9 +11,9 @@ import type { Newcomer } from '../users/registration.service.js';
 import type { Tokens } from '../tokens/token-grants.js';
 
 class FactorsBody {
-  /** Six digits of your authenticator app, where you have one. */
+  /** Six digits of your authenticator app, if you have one. */
   @ApiProperty({ example: '123456', required: false }) @IsOptional() @InGroups() @Matches(/^\d{6}$/) totp?: string;
-  /** Instead of totp: one of your recovery codes. @example 7YKQ-2MDA-X0CE-91RT */
+  /** Instead of `totp`: one of your recovery codes. @example 7YKQ-2MDA-X0CE-91RT */
   @Optional(Text(1, 40)) recoveryCode?: string;
   /** Instead of totp: the answer of a passkey to `passkey-challenge`. */
   @Optional(Nested(PasskeyAnswerBody)) passkey?: PasskeyAnswerBody;
@@ -37,7 +37,7 @@ export class ForgotPasswordBody {
 }
 
 export class ResetPasswordBody {
-  /** What the link in the mail has behind #reset= @example sw_mail_0a1b */
+  /** The part of the link in the mail after #reset= @example sw_mail_0a1b */
   @Text(1, 200) token: string;
   /** At least 12 characters. @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
@@ -48,7 +48,7 @@ export class RegisterBody {
   @IsEmail() @IsPlainAddress() @MaxLength(254) email: string;
   /** At least 12 characters. @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
-  /** What the link in the invitation has behind #invitation= @example sw_mail_0a1b */
+  /** The part of the invitation link after #invitation= @example sw_mail_0a1b */
   @Optional(Text(1, 200)) invitation?: string;
 
   toNewcomer(): Newcomer {
@@ -75,13 +75,13 @@ export class TokenView {
   access_token: string;
   /** `DPoP` of tokens that are bound to a key by it (RFC 9449 section 5). */
   @ApiProperty({ enum: ['Bearer', 'DPoP'] }) token_type: 'Bearer' | 'DPoP';
-  /** Of a token exchange alone (RFC 8693 section 2.2.1). @example urn:ietf:params:oauth:token-type:access_token */
+  /** Only for a token exchange (RFC 8693 section 2.2.1). @example urn:ietf:params:oauth:token-type:access_token */
   issued_token_type?: string;
   /** Seconds. @example 86400 */
   expires_in: number;
-  /** Exchange it for new tokens before it is 14 days old; it works once. @example sw_refresh_0a1b */
+  /** Exchange it for new tokens within 14 days. It can be used once. @example sw_refresh_0a1b */
   refresh_token?: string;
-  /** Space-separated; absent when the token is limited only by what you may do. @example 'sign:digest sign:read' */
+  /** Space-separated; absent if only your own permissions limit the token. @example 'sign:digest sign:read' */
   scope?: string;
 
   static of({

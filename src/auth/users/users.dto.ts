@@ -24,7 +24,7 @@ export class ChangeUserBody {
 export class InviteBody {
   /** @example ada@example.com */
   @IsEmail() @IsPlainAddress() @MaxLength(254) email: string;
-  /** You can grant only what you hold. */
+  /** Roles of the user. You can grant only roles whose scopes you have. */
   @ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, example: ['operator'] }) roles: RoleName[];
 }
 
@@ -50,7 +50,7 @@ export class InvitationView {
   /** @example ada@example.com */
   email: string;
   @ApiProperty({ enum: ROLE_NAMES, isArray: true }) roles: RoleName[];
-  /** Who invited. @example admin@example.com */
+  /** The user who sent the invitation. @example admin@example.com */
   invitedBy: string;
   createdAt: Date;
   expiresAt: Date;
@@ -61,7 +61,7 @@ export class InvitationView {
 }
 
 export class NewInvitationView extends InvitationView {
-  /** Where no mails are sent: shown this once, to be handed over. Absent where the address gets it by mail, and nobody else. @example https://sign.example.com/account#invitation=sw_mail_0a1b */
+  /** Link for the invited user, if the service does not send mails. It cannot be retrieved again. Absent if the link was sent by mail. @example https://sign.example.com/account#invitation=sw_mail_0a1b */
   link?: string;
 
   static withLink(row: Invitation, link: string | undefined): NewInvitationView {

@@ -34,7 +34,7 @@ export interface VerifiedWorkloadToken {
   readonly expiresAt: Date;
   /** SHA-256 of `jti`, or of what the issuer signed in a token without one. */
   readonly useHash: Buffer;
-  /** SHA-256 of what the issuer signed, base64. */
+  /** SHA-256 of the signed part of the token, base64. */
   readonly tokenSha256: string;
   readonly key: PublicJwk;
   readonly keyThumbprint: string;

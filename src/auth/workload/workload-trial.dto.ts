@@ -3,7 +3,7 @@ import { IdentityTrustView } from '../../access/identity/identity.dto.js';
 import { TRUST_FAULTS, type TrustVerdict } from './workload-trial.service.js';
 
 export class TriedClaimsBody {
-  /** The claims of a token, without its signature: nothing is given for them, and they are not kept. */
+  /** The claims of a token, without its signature. No token is issued for them, and they are not stored. */
   @JsonObject(12_288, { example: { iss: 'https://token.actions.githubusercontent.com', repository: 'org/app' } })
   claims: Record<string, unknown>;
 }
@@ -11,13 +11,13 @@ export class TriedClaimsBody {
 export class TrustVerdictView {
   trust: IdentityTrustView;
   accepted: boolean;
-  /** The first reason where it does not accept them. */
+  /** The first reason for which the trust does not accept the claims. */
   fault?: (typeof TRUST_FAULTS)[number];
   /** The claim that does not fit. @example ref */
   claim?: string;
-  /** What the trust wants of it. @example ["refs/tags/v*"] */
+  /** The value that the trust requires. @example ["refs/tags/v*"] */
   wanted?: string[];
-  /** What it is; empty: it is absent. @example ["refs/heads/main"] */
+  /** The actual value; empty if it is absent. @example ["refs/heads/main"] */
   given?: string[];
 }
 

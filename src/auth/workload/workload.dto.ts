@@ -92,17 +92,17 @@ export class WorkloadTrustBody {
   @Optional(Text(1, 300)) @Matches(VISIBLE) audience?: string;
   /** All must be met. */
   @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
-  /** true: runs for pull and merge requests are accepted too, whose code may come from a fork. */
+  /** true: accepts runs for pull and merge requests, whose code can come from a fork. */
   @Optional(Flag()) pullRequests?: boolean = false;
-  /** What its tokens may do; you can grant only what you hold. */
+  /** Scopes of its tokens. You can grant only scopes that you have. */
   @ListOf(OneOf(WORKLOAD_SCOPES), { min: 1, unique: true, example: ['sign:digest', 'sign:read'] }) scopes: Scope[];
-  /** Names of the signing keys that its tokens may use; `*` is every key. @example ["release"] */
+  /** Names of the signing keys that its tokens can use; `*` for every key. @example ["release"] */
   @ListOf(Text(1, 64), { max: 200, unique: true }) keys: string[];
   /** Life of the access tokens. @example 900 */
   @Optional(Int(60, MAX_LIFE_SECONDS)) lifeSeconds?: number = MAX_LIFE_SECONDS;
-  /** true: access tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449). */
+  /** true: access tokens are issued only with a DPoP proof, and bound to its key (RFC 9449). */
   @Optional(Flag()) dpopBound?: boolean = false;
-  /** true: they are given to who shows a client certificate alone, and bound to that (RFC 8705). */
+  /** true: tokens are issued only to clients that present a certificate, and bound to it (RFC 8705). */
   @Optional(Flag()) certificateBound?: boolean = false;
   @Optional(Flag()) enabled?: boolean = true;
 
@@ -132,14 +132,14 @@ export class WorkloadTrustView {
   keys: string[];
   /** @example 900 */
   lifeSeconds: number;
-  /** Whether access tokens are given with a DPoP proof alone. */
+  /** Whether access tokens are issued only with a DPoP proof. */
   dpopBound: boolean;
   /** Whether they are bound to a client certificate. */
   certificateBound: boolean;
   enabled: boolean;
   /** Warnings about its conditions. `tenant-not-named`: no condition names an organisation or a subject, so if the issuer serves others too, their runs are accepted. */
   @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] }) warnings: TrustWarning[];
-  /** The person who last changed it; its tokens do nothing that they may not do. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The last user who changed the trust. Its tokens have no rights that this user does not have. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;
   /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
   version: number;

@@ -13,7 +13,7 @@ export interface Reported {
 /** A scan that is in the spool as a whole: its batches wait beside it, numbered. */
 export interface SpooledScan {
   readonly id: string;
-  /** The command that asked for it. */
+  /** The command that requested the scan. */
   readonly command?: string;
   readonly ok: boolean;
   readonly assets: number;

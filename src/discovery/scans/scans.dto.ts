@@ -9,7 +9,7 @@ import type { ScanProgress, ShownScan } from './scans.reader.js';
 
 export class CreateScanBody {
   @OneOf(SCAN_KINDS, { example: 'ssh-network' }) kind: ScanKind;
-  /** What may be scanned; not for `ssh-deep`. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The scope of the scan; not allowed for `ssh-deep`. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) scopeId?: string;
   /** Addresses, networks and names within the scope; everything in it when absent. @example ["192.0.2.0/28", "www.example.com"] */
   @Optional(ListOf(Text(1, 254), { min: 1, max: 100 })) targets?: string[];
@@ -34,7 +34,7 @@ export class ProgressView implements ScanProgress {
   percent: number;
   /** Doors that were open. @example 17 */
   answered: number;
-  /** Of these, still to be asked. @example 3 */
+  /** Number of these that are still pending. @example 3 */
   pending: number;
 }
 
@@ -49,13 +49,13 @@ export class ScanListView {
   targets: string[];
   /** @example [22] */
   ports: number[];
-  /** Probes that make up the walk. @example 65536 */
+  /** Total number of probes. @example 65536 */
   total: number;
   /** Probes that are done for good. @example 32768 */
   cursor: number;
   /** Workers that had it. @example 1 */
   attempts: number;
-  /** Why it ended as FAILED. @example scan.worker-lost */
+  /** Reason for the status FAILED. @example scan.worker-lost */
   failureCode?: string;
   /** @example "Ann Example" */
   requestedBy: string;
@@ -82,7 +82,7 @@ export class ScanPage extends PageOf(ScanListView) {}
 export class ScanResultView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** As it was asked for; the id of a host for `ssh-deep`. @example 192.0.2.7 */
+  /** The target as requested; the ID of a host for `ssh-deep`. @example 192.0.2.7 */
   target: string;
   /** The address that was connected to. @example 192.0.2.7 */
   address?: string;
@@ -91,11 +91,11 @@ export class ScanResultView {
   /** @example ssh */
   protocol: string;
   outcome: ScanOutcome;
-  /** What was learnt; docs/discovery.md names the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
+  /** Facts of the result; docs/discovery.md names the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) facts?: Record<string, unknown>;
   /** The host that it is. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId?: string;
-  /** true: another scan asked less than a minute before, and these are its facts. @example false */
+  /** true: another scan probed the target less than a minute before, and these are its facts. @example false */
   reused: boolean;
   at?: Date;
 

@@ -5,18 +5,18 @@ import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { ScanScope } from '../model/scan.entity.js';
 
 export class CreateScanScopeBody {
-  /** Each name once. @example "Office network" */
+  /** Unique name. @example "Office network" */
   @Name(1, 100) name: string;
-  /** CIDR with host bits of zero, an address, or a range (`192.0.2.1-20`), several parted by commas, spaces or line ends too. @example ["192.0.2.0/24"] */
+  /** CIDR blocks with zero host bits, addresses, or ranges (`192.0.2.1-20`). A string can contain several, separated by commas, spaces or line breaks. @example ["192.0.2.0/24"] */
   @Optional(ListOf(Text(0, 4000), { max: 200 })) networks?: string[];
-  /** DNS names; each stands for itself and everything below it. @example ["example.com"] */
+  /** DNS names; each includes its subdomains. @example ["example.com"] */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(200)
   @Matches(/^(?=.{1,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*\.?$/i, { each: true, message: 'each must be a DNS name' })
   @MaxLength(254, { each: true })
   names?: string[];
-  /** Ports that may be scanned. @example [22, 443] */
+  /** Ports that can be scanned. @example [22, 443] */
   @ListOf(Int(1, 65_535), { min: 1, max: 50, unique: true }) ports: number[];
 }
 

@@ -41,9 +41,9 @@ export class HostView {
   hostKeyPolicy: HostKeyPolicy;
   managementMode: ManagementMode;
   privilege: Privilege;
-  /** Whether logins may use SHA-1 and ciphers in CBC mode. @example false */
+  /** Whether logins can use SHA-1 and ciphers in CBC mode. @example false */
   legacyAlgorithms: boolean;
-  /** Who is logged in as, and how; the secret itself is never shown. */
+  /** Login name and method. The secret is never returned. */
   credential?: CredentialView;
   /** @example "Debian GNU/Linux 12 (bookworm)" */
   os?: string;
@@ -73,16 +73,16 @@ function credentialView({ loginUser, credentialKind, credentialFingerprint }: Ho
 export class HostPage extends PageOf(HostView) {}
 
 export class DroppedView implements DroppedByChange {
-  /** The host had a credential and has none now: enter it again. @example true */
+  /** The host's credential was removed. Enter it again. @example true */
   credential: boolean;
   /** Host keys that wait to be confirmed again. @example 1 */
   pinnedKeys: number;
-  /** Hosts reached through this one whose credential was dropped. @example 0 */
+  /** Hosts that are reached through this one and whose credentials were removed. @example 0 */
   credentialsBehind: number;
 }
 
 export class ChangedHostView extends HostView {
-  /** What the change took away, since it was meant for another place; absent when nothing was. */
+  /** Values that the change removed because they belonged to another destination; absent if there are none. */
   dropped?: DroppedView;
 
   static after(row: Host, dropped: DroppedByChange): ChangedHostView {
@@ -107,7 +107,7 @@ export class ConnectionTestView implements ConnectionTest {
   software?: string;
   /** @example "Debian GNU/Linux 12 (bookworm)" */
   os?: string;
-  /** Whether commands can be run as root; absent when the record does not ask for it. @example true */
+  /** Whether commands can be run as root; absent if the host record does not require it. @example true */
   becomesRoot?: boolean;
   /** Why commands cannot be run as root. @example 'sudo at the host does not run commands as root (sudo: a password is required).' */
   privilegeDetail?: string;

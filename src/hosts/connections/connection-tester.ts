@@ -16,7 +16,7 @@ export interface ConnectionTest {
   readonly user?: string;
   readonly software?: string;
   readonly os?: string;
-  /** Whether commands can be run as root; absent when the record does not ask for it. */
+  /** Whether commands can be run as root; absent if the host record does not require it. */
   readonly becomesRoot?: boolean;
   /** Why commands cannot be run as root. */
   readonly privilegeDetail?: string;

@@ -18,12 +18,9 @@ export class ImportHostsBody {
   @OneOf(IMPORT_FORMATS, { example: 'known-hosts' }) format: ImportFormat;
   /** The file. @example "name,address,label.env\nweb-1,192.0.2.10,prod\n" */
   @Text(1, MAX_CHARACTERS) text: string;
-  /** Trusts the host keys of the file at once: only for a file from a safe place. @example false */
+  /** Trusts the host keys in the file immediately. Use it only for a file from a trusted source. @example false */
   @Optional(Flag()) pin?: boolean;
-  /**
-   * Credentials by name. A host gets the one that its column `credential` names, else the one with the name `default`; without both it gets none. Its login
-   * name is the file's (column `user`, `User` of ssh_config), else the credential's.
-   */
+  /** Credentials by name. A host gets the credential that its column `credential` names, otherwise the one named `default`, otherwise none. The login name comes from the file (column `user`, `User` of ssh_config), otherwise from the credential. */
   @ApiProperty({ type: () => [ImportCredentialBody], required: false, example: [] })
   @IsOptional()
   @IsArray()
@@ -32,14 +29,14 @@ export class ImportHostsBody {
   @ValidateNested({ each: true })
   @Type(() => ImportCredentialBody)
   credentials?: ImportCredentialBody[];
-  /** `abort`: when one item is refused, nothing is stored. `skip`: the others are. */
+  /** `abort`: if one item is refused, nothing is stored. `skip`: the other items are stored. */
   @Optional(OneOf(['abort', 'skip'], { default: 'abort' })) onRefusal?: 'abort' | 'skip';
   /** Reports and stores nothing. @example true */
   @Optional(Flag()) dryRun?: boolean;
 }
 
 export class ImportFaultView implements ItemFault {
-  /** Where in the file. @example "line 7/port" */
+  /** JSON pointer into the file. @example "line 7/port" */
   pointer: string;
   /** @example "must not be greater than 65535" */
   detail: string;
@@ -54,7 +51,7 @@ export class ImportedItemView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId?: string;
   errors: ImportFaultView[];
-  /** What the file says and hosts have no place for. @example ["ansible_become"] */
+  /** Settings in the file that host records do not support. @example ["ansible_become"] */
   ignored: string[];
 }
 

@@ -19,7 +19,7 @@ export interface DroppedByChange {
   readonly credential: boolean;
   /** Pinned host keys that wait to be confirmed again. */
   readonly pinnedKeys: number;
-  /** Hosts reached through this one whose credential was dropped. */
+  /** Hosts that are reached through this one and whose credentials were removed. */
   readonly credentialsBehind: number;
 }
 

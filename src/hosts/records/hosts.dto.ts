@@ -35,9 +35,9 @@ export class CredentialBody {
   @Text(0, 33) @Matches(LOGIN_NAME, { message: 'must be a login name' }) user: string;
   /** OpenSSH, PEM (PKCS #1, PKCS #8, SEC 1) or PuTTY (.ppk). Never shown again. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
   @Optional(Text(1, 16_384)) privateKey?: string;
-  /** Opens the private key; empty for one that is not encrypted. Never shown again. @example "correct horse battery staple" */
+  /** Passphrase of the private key; empty for an unencrypted key. Never returned. @example "correct horse battery staple" */
   @Optional(Text(0, 1024)) passphrase?: string;
-  /** Instead of a private key; only ever sent to a host whose key is pinned. Never shown again. @example "a long password" */
+  /** Instead of a private key. Sent only to a host whose key is pinned. Never returned. @example "a long password" */
   @Optional(Text(1, 1024)) password?: string;
 }
 
@@ -51,24 +51,21 @@ export class HostFieldsBody {
   @IsObject()
   @IsLabels()
   labels?: Labels;
-  /** Who answers for it. @example "Platform team" */
+  /** Owner of the host. @example "Platform team" */
   @Optional(Text(0, 200)) @Nullable() owner?: string | null;
   /** @example production */
   @Optional(Text(0, 64)) @Nullable() environment?: string | null;
   /** The host that connections go through. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) @Nullable() jumpHostId?: string | null;
-  /** `pinned`: log in only when the host key was confirmed. `ca`: only when a trusted authority certifies it. `tofu`: a key login may also go to the first key seen. */
+  /** `pinned`: log in only if the host key is confirmed. `ca`: only if a trusted authority certifies the host key. `tofu`: logins with a key also trust the first key that the host presents. */
   @Optional(OneOf(HOST_KEY_POLICIES, { default: 'pinned' })) hostKeyPolicy?: HostKeyPolicy;
   /** `inventory-only` hosts are never changed. */
   @Optional(OneOf(MANAGEMENT_MODES, { default: 'inventory-only' })) managementMode?: ManagementMode;
   /** How commands become root: not at all, with `sudo -n`, or the login is root. */
   @Optional(OneOf(PRIVILEGES, { default: 'none' })) privilege?: Privilege;
-  /**
-   * Logins may use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and others) and ciphers in CBC mode. Only for hosts that offer nothing else: SHA-1
-   * signatures can be forged by whoever can afford a collision. @example false
-   */
+  /** Logins can use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and others) and ciphers in CBC mode. Only for hosts that support nothing else: an attacker who can compute collisions can forge SHA-1 signatures. @example false */
   @Optional(Flag()) legacyAlgorithms?: boolean;
-  /** null takes the credential away. */
+  /** null removes the credential. */
   @Optional(
     Nested(CredentialBody, {
       nullable: true,
@@ -80,7 +77,7 @@ export class HostFieldsBody {
 }
 
 export class CreateHostBody extends HostFieldsBody {
-  /** Letters, digits, dots, dashes, underscores; each name once. @example web-1.example.com */
+  /** Letters, digits, dots, hyphens and underscores; unique. @example web-1.example.com */
   @Text(0, 128) @Matches(NAME, { message: 'must be 1 to 128 letters, digits, ".", "-" or "_"' }) name: string;
   /** IP address or host name. @example 192.0.2.10 */
   @Text(1, 254) address: string;
@@ -93,9 +90,9 @@ export class UpdateHostBody extends HostFieldsBody {
   @Matches(NAME, { message: 'must be 1 to 128 letters, digits, ".", "-" or "_"' })
   @MaxLength(128)
   name?: string;
-  /** Another address or port makes the host another machine: its credential is dropped, unless it comes with the change, and its pinned keys wait to be confirmed again. @example 192.0.2.11 */
+  /** A different address or port makes the host another machine: its credential is removed unless the request contains one, and its pinned keys must be confirmed again. @example 192.0.2.11 */
   @ValidateIf((_, value) => value !== undefined) @IsString() @Length(1, 254) address?: string;
-  /** Needed when hosts with a credential are reached through this one and it moves: their credentials are dropped too. @example false */
+  /** Required if hosts with a credential are reached through this one and its address changes: their credentials are removed as well. @example false */
   @Optional(Flag()) dropCredentialsBehind?: boolean;
 }
 
@@ -123,7 +120,7 @@ export class HostTermsBody extends PickType(HostFieldsBody, [
 export class ChangeManyHostsBody {
   /** `key:value` or `key`, several separated by commas; hosts must have all of them. @example "env:prod,tier:web" */
   @Text(1, 1000) label: string;
-  /** What is left out stays as it is. The credential is sealed for each host on its own. */
+  /** Absent members are kept. The credential is encrypted for each host separately. */
   @ApiProperty({ type: () => HostTermsBody, example: { managementMode: 'managed', privilege: 'sudo' } })
   @IsDefined()
   @ValidateNested()

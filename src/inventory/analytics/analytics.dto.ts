@@ -24,7 +24,7 @@ export class LevelCountsView implements Record<Level, number> {
 }
 
 export class ExpiryQuery {
-  /** How far to look ahead. */
+  /** Number of days to count. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(3660) days?: number = 365;
 }
 
@@ -59,9 +59,9 @@ export class SummaryView {
   quantum: CountView[];
   /** Share of the assets that a quantum computer matters to which need no migration, from 0 to 1; null without any. @example 0.57 */
   readiness: number | null;
-  /** Share of the judged assets about which nothing is known, from 0 to 1; null without any. @example 1 */
+  /** Share of the judged assets without a known verdict, from 0 to 1; null if there are none. @example 1 */
   unknown: number | null;
-  /** Certificates and keys past their end. @example 2 */
+  /** Number of expired certificates and keys. @example 2 */
   expired: number;
 
   static of(counts: { kinds: Count[]; states: Count[]; quantum: Count[]; expired: number }): SummaryView {

@@ -26,11 +26,11 @@ export class InventoryStandView {
   unjudged: number;
   /** Share of the assets that a quantum computer matters to which need no migration, from 0 to 1; null without any. @example 0.57 */
   readiness: number | null;
-  /** Share of the judged assets about which nothing is known; null without any. @example 0.02 */
+  /** Share of the judged assets without a known verdict; null if there are none. @example 0.02 */
   unknown: number | null;
-  /** Certificates and keys past their end. @example 2 */
+  /** Number of expired certificates and keys. @example 2 */
   expired: number;
-  /** Assets whose first deadline is not after the day: what is left to do until then. */
+  /** Number of assets whose first deadline is on or before the day. */
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'integer' },
@@ -49,7 +49,7 @@ export class InventoryDayView extends InventoryStandView {
   /** UTC. @example 2026-06-30 */
   day: string;
   takenAt: Date;
-  /** true: made up for the demo. */
+  /** true: demo data. */
   demo: boolean;
 
   static ofSnapshot({ day, takenAt, demo, summary }: InventorySnapshot): InventoryDayView {
@@ -58,7 +58,7 @@ export class InventoryDayView extends InventoryStandView {
 }
 
 export class RiskOverTimeView {
-  /** One for each day that has a snapshot, as it stood at its end. */
+  /** One item for each day that has a snapshot, as of the end of the day. */
   items: InventoryDayView[];
   now: InventoryStandView;
 

@@ -86,6 +86,6 @@ export class Asset {
 
 /** An asset with what its verdict says, as the view `judged_asset` shows it; null when nothing is known about it. */
 export type JudgedAsset = Asset & { [Fact in keyof VerdictFacts]: VerdictFacts[Fact] | null } & {
-  /** Whose `deadline` is. */
+  /** Jurisdiction of `deadline`. */
   readonly deadlineBy: Deadline | null;
 };

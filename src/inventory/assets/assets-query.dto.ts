@@ -28,26 +28,26 @@ export class AssetFilterQuery extends PageQuery {
   @Optional(Text(1, 500)) source?: string;
   /** Start of a location. @example db1.example.com */
   @Optional(Text(1, 500)) location?: string;
-  /** Who answers for it. @example payments */
+  /** Owner of the host. @example payments */
   @Optional(Text(1, 200)) owner?: string;
   /** A label that it has. @example pci */
   @Optional(Text(1, 100)) label?: string;
   /** First seen after this time. */
   @Optional(Moment()) firstSeenAfter?: Date;
-  /** Seen by some source since this time. */
+  /** Seen by a source since this time. */
   @Optional(Moment()) lastSeenAfter?: Date;
-  /** Seen by no source since this time. */
+  /** Not seen by any source since this time. */
   @Optional(Moment()) lastSeenBefore?: Date;
-  /** Certificates and keys that end at this time or later. */
+  /** Certificates and keys that expire at this time or later. */
   @Optional(Moment()) expiresAfter?: Date;
-  /** Certificates and keys that end before this time. */
+  /** Certificates and keys that expire before this time. */
   @Optional(Moment()) expiresBefore?: Date;
-  /** A query: comparisons with and, or, not and brackets; `*` stands for anything. @example 'level>=HIGH and family=RSA and bits<3072 and host=db*' */
+  /** A query: comparisons with `and`, `or`, `not` and parentheses; `*` matches anything. @example 'level>=HIGH and family=RSA and bits<3072 and host=db*' */
   @Optional(Text(1, 2000)) q?: string;
 }
 
 export class AssetsQuery extends AssetFilterQuery {
-  /** -level is the worst first; notAfter lists what ends, the next first. */
+  /** -level sorts by risk, highest first; notAfter sorts by expiry, earliest first. */
   @Optional(OneOf(ASSET_SORTS, { default: 'id' })) sort?: AssetSort;
   /** true: count the matches too, up to 10,000. */
   @IsOptional()
@@ -57,7 +57,7 @@ export class AssetsQuery extends AssetFilterQuery {
 }
 
 export class AnnotateAssetBody {
-  /** A team or a person; null for nobody. @example payments */
+  /** A team or a person; null removes the owner. @example payments */
   @ApiProperty({ type: String, nullable: true, required: false })
   @ValidateIf((_, value) => value !== null && value !== undefined)
   @IsString()
@@ -68,6 +68,6 @@ export class AnnotateAssetBody {
 }
 
 export class AsOfQuery {
-  /** Judge deadlines and validity as of this time; now when absent. */
+  /** Time for which deadlines and validity are evaluated; the current time by default. */
   @Optional(Moment()) asOf?: Date;
 }

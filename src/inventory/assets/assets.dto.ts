@@ -42,9 +42,9 @@ export class AssetView {
   lifecycle: AxisView;
   /** @example Q-SHOR */
   rule: string | null;
-  /** The date of the first binding deadline, else of the first one; those of plans and acquisitions are none. @example 2030-12-31 */
+  /** Date of the first binding deadline, or of the first deadline if none is binding. Dates of plans and acquisitions do not count. @example 2030-12-31 */
   deadline: string | null;
-  /** Whose `deadline` is. */
+  /** Jurisdiction of `deadline`. */
   @ApiProperty({
     type: () => DeadlineView,
     nullable: true,
@@ -152,7 +152,7 @@ export class AssetDetailView extends AssetView {
   /** Every rule that applies, the worst first: reason, standard, deadlines. */
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true }, example: [{ rule: 'Q-SHOR' }] })
   findings: RiskFinding[];
-  /** Deadlines that have passed on the day that was asked for, the newest of each jurisdiction. */
+  /** Deadlines that have passed on the requested day, the newest of each jurisdiction. */
   standing: StandingView[];
   /** The way from the asset to the algorithm that decided; empty for its own. */
   resolvedBy: ResolvedByView[];

@@ -21,7 +21,7 @@ export class OccurrenceView {
   additionalContext: string | null;
   firstSeen: Date;
   lastSeen: Date;
-  /** Newer documents of the source, one after the other, that did not show it. @example 0 */
+  /** Number of consecutive newer documents of the source that did not contain the occurrence. @example 0 */
   missed: number;
 
   static of(row: PlaceAtSource): OccurrenceView {

@@ -11,11 +11,11 @@ export class PolicyRequirementView {
   identifier: string;
   /** @example "A strategy is documented" */
   text: string;
-  /** stance: by what an authority says of each algorithm; query: it must find nothing; review: a person judges. */
+  /** stance: checked by an authority's statements on each algorithm; query: must find nothing; review: assessed by a person. */
   @ApiProperty({ enum: CHECKS }) check: string;
   /** Of a query. @example 'kind=protocol and level>=HIGH' */
   q?: string;
-  /** Of a query: which assets it is about, where these are not all. @example kind=protocol */
+  /** For a query: the assets that the requirement concerns, if not all. @example kind=protocol */
   among?: string;
 
   static of({ identifier, text, check }: PolicyRequirement): PolicyRequirementView {
@@ -35,10 +35,10 @@ export class PolicyPackView {
   owner: string;
   /** @example "Cipher suites and protocols are reviewed every 12 months" */
   description: string;
-  /** An attestation is good for that long at most. @example 365 */
+  /** Maximum validity of an attestation. @example 365 */
   reviewEveryDays: number;
   requirements: PolicyRequirementView[];
-  /** Of one's own: what If-Match names when it is changed. Those that come with the product stay as they are. @example 1 */
+  /** For your own packs: the value for `If-Match`. Packs of the product cannot be changed. @example 1 */
   revision?: number;
 
   static of({ requirements, ...pack }: PolicyPack): PolicyPackView {
@@ -49,9 +49,9 @@ export class PolicyPackView {
 }
 
 export class PolicyPackList {
-  /** Those that come with the product first. */
+  /** Packs of the product first. */
   items: PolicyPackView[];
-  /** Always null: packs come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: all packs are in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(packs: readonly PolicyPack[]): PolicyPackList {
@@ -62,7 +62,7 @@ export class PolicyPackList {
 export class AcceptedUntilView {
   /** @example 12 */
   assets: number;
-  /** The day to whose end the first of them are accepted. @example 2031-12-31 */
+  /** The first day until which all of the affected algorithms are accepted. @example 2031-12-31 */
   first: string;
 }
 
@@ -75,9 +75,9 @@ export class RequirementResultView {
   violations: number;
   /** Ids of some assets that violate it. @example ["0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01"] */
   examples: string[];
-  /** Of those that do not violate it: what the authority accepts for now; absent when there is nothing of the kind. */
+  /** For assets that do not violate the requirement: the date until which the authority accepts them; absent if there is none. */
   acceptedUntil?: AcceptedUntilView;
-  /** From 0 to 1; null for one that a person has yet to judge. @example 0.925 */
+  /** From 0 to 1; null for a requirement that has not been assessed. @example 0.925 */
   score: number | null;
   /** @example "3 of 40 assets violate it." */
   rationale: string;
@@ -89,10 +89,10 @@ export class RequirementResultView {
 
 export class EvaluationView {
   pack: PolicyPackView;
-  /** The day whose deadlines count. @example 2031-01-01 */
+  /** The day for which deadlines were evaluated. @example 2031-01-01 */
   asOf: string;
   results: RequirementResultView[];
-  /** Mean over what was judged, from 0 to 1. @example 0.98 */
+  /** Mean of the assessed requirements, from 0 to 1. @example 0.98 */
   score: number;
 
   static of({ pack, asOf, results, score }: Omit<Evaluated, 'at'>): EvaluationView {
@@ -123,7 +123,7 @@ export class AttestationView extends EvaluationView {
   evidence: AttestationEvidenceView[];
   createdAt: Date;
   expiresAt: Date;
-  /** Whether it is past its end. */
+  /** Whether the attestation has expired. */
   expired: boolean;
 
   static ofRow(row: Attestation, now: Date): AttestationView {

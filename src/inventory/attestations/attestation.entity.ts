@@ -49,7 +49,7 @@ export interface RequirementResult {
   readonly examples: readonly string[];
   /** Assets that do not violate it yet: the authority accepts them to the end of a day, YYYY-MM-DD, the first of them until this one. */
   readonly acceptedUntil?: { readonly assets: number; readonly first: string };
-  /** From 0 to 1; null for one that a person has yet to judge. */
+  /** From 0 to 1; null for a requirement that has not been assessed. */
   readonly score: number | null;
   readonly rationale: string;
 }
@@ -77,7 +77,7 @@ export class Attestation {
   @Column('text', { nullable: true })
   scope: string | null;
 
-  /** The day whose deadlines count. */
+  /** The day for which deadlines were evaluated. */
   @Column('date')
   asOf: string;
 

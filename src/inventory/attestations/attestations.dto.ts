@@ -29,9 +29,9 @@ export class EvaluateBody {
   @Text(1, 100) pack: string;
   /** A query, as in the list of assets; the whole inventory otherwise. @example 'label=pci' */
   @Optional(Text(1, 2000)) scope?: string;
-  /** The day whose deadlines count; today otherwise. @example 2031-01-01 */
+  /** The day for which deadlines are evaluated; today by default. @example 2031-01-01 */
   @Optional(Day()) asOf?: string;
-  /** What a person says of the requirements that no query can check. */
+  /** Assessments of the requirements that no query can check. */
   @Optional(ListOf(ReviewBody, { max: MAX_ITEMS })) reviews?: ReviewBody[];
 
   toOrder(): EvaluateOrder {
@@ -43,10 +43,10 @@ export class EvaluateBody {
 export class AttestBody extends EvaluateBody {
   /** @example "We reviewed all cipher suites and protocols in use" */
   @Text(1, 4000) statement: string;
-  /** Who looked; the caller otherwise. @example 'Ada Lovelace' */
+  /** The assessor; the caller by default. @example 'Ada Lovelace' */
   @Optional(Text(1, 200)) reviewer?: string;
   @Optional(ListOf(AttestationEvidenceBody, { max: MAX_ITEMS })) evidence?: AttestationEvidenceBody[];
-  /** As long as the pack lets it be good otherwise. */
+  /** Expiry of the attestation; the longest that the pack allows by default. */
   @Optional(Moment()) expiresAt?: Date;
 
   toAttest(): AttestOrder {
@@ -65,7 +65,7 @@ export class PolicyRequirementBody {
   @IsString()
   @Length(1, 2000)
   q?: string;
-  /** A query for the assets that it is about; all otherwise. Only beside `q`. @example 'family=RSA' */
+  /** A query for the assets that the requirement concerns; all assets by default. Only with `q`. @example 'family=RSA' */
   @ValidateIf(({ among }: PolicyRequirementBody) => among !== undefined) @IsString() @Length(1, 2000) among?: string;
 }
 
@@ -78,7 +78,7 @@ export class PolicyPackBody {
   @Text(1, 200) owner: string;
   /** @example 'What every team keeps to' */
   @Text(1, 2000) description: string;
-  /** An attestation is good for that long at most. @example 365 */
+  /** Maximum validity of an attestation. @example 365 */
   @Int(1, 3660) reviewEveryDays: number;
   @ListOf(PolicyRequirementBody, { min: 1, max: MAX_ITEMS }) requirements: PolicyRequirementBody[];
 
@@ -103,6 +103,6 @@ export class AttestationsQuery extends PageQuery {
 }
 
 export class SigningKeyQuery {
-  /** Name or id of the signing key: EC or RSA, and one that signs without asking people first. @example default */
+  /** Name or ID of the signing key: EC or RSA, and one that signs without approval. @example default */
   @Text(1, 64) key: string;
 }

@@ -35,7 +35,7 @@ export interface PolicyPack {
   readonly version: string;
   readonly owner: string;
   readonly description: string;
-  /** An attestation is good for that long at most. */
+  /** Maximum validity of an attestation. */
   readonly reviewEveryDays: number;
   readonly requirements: readonly PolicyRequirement[];
   /** Present in packs of the organisation: counts changes, from 1. */

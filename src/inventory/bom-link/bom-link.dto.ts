@@ -30,7 +30,7 @@ export class BomLinkBody {
 }
 
 export class BomLinkDocumentsQuery extends PageQuery {
-  /** Every version of one document. @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
+  /** Serial number of a document, to list all its versions. @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
   @IsOptional()
   @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' })
   serialNumber?: string;

@@ -2,7 +2,7 @@ import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { DemoRemoved } from './demo.service.js';
 
 export class DemoView {
-  /** Sources that were made up; their names begin with `demo:`. None: all of it is real. @example 5 */
+  /** Names of the demo sources, which begin with `demo:`. Empty if there is no demo data. @example 5 */
   sources: number;
 
   static of(sources: number): DemoView {
@@ -15,7 +15,7 @@ export class DemoRemovedView {
   sources: number;
   /** @example 60 */
   assets: number;
-  /** Of risk over time. @example 89 */
+  /** Number of days of demo history. @example 89 */
   days: number;
 
   static of(row: DemoRemoved): DemoRemovedView {

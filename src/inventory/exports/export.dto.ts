@@ -20,7 +20,7 @@ export class CsvExportQuery extends ExportQuery {
 }
 
 export class BomExportQuery extends ExportQuery {
-  /** true: with the signing keys, certificates and pinned host keys of this service itself, beside what is asked for. */
+  /** true: includes the signing keys, certificates and pinned host keys of this service. */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()
@@ -31,6 +31,6 @@ export class BomExportQuery extends ExportQuery {
 }
 
 export class SignedBomExportQuery extends BomExportQuery {
-  /** Name or id of the signing key: EC or RSA, and one that signs without asking people first. @example default */
+  /** Name or ID of the signing key: EC or RSA, and one that signs without approval. @example default */
   @Text(1, 64) key: string;
 }

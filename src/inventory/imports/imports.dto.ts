@@ -6,7 +6,7 @@ import { IngestView } from './ingest.dto.js';
 import type { ImportStatus, InventoryImport } from './inventory-import.entity.js';
 
 export class ImportWaitQuery {
-  /** Seconds to wait for the end before answering. */
+  /** Maximum number of seconds to wait until the import is final. */
   @Optional(QueryInt(0, 30)) wait?: number;
 }
 
@@ -31,18 +31,18 @@ export class ImportView {
   status: ImportStatus;
   /** Size of the body. @example 143654912 */
   bytes: number;
-  /** What it is at. */
+  /** Current phase of the import. */
   @ApiProperty({ enum: INGEST_PHASES, nullable: true }) phase: IngestPhase | null;
   /** Assets that the phase is done with. @example 120000 */
   done: number;
-  /** Assets in the document; 0 until it was read. @example 300000 */
+  /** Number of assets in the document; 0 until it is read. @example 300000 */
   total: number;
-  /** More than 1: whoever ran it before is gone. @example 1 */
+  /** More than 1: an earlier worker was lost. @example 1 */
   attempts: number;
   createdAt: Date;
   startedAt: Date | null;
   endedAt: Date | null;
-  /** When DONE: what a call without async would have answered. */
+  /** If DONE: the response that a synchronous call would have returned. */
   outcome?: IngestView;
   /** When REFUSED: why. */
   problem?: ImportProblemView;

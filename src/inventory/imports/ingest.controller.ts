@@ -38,7 +38,7 @@ const KEY_HEADER = {
 const PASSWORD_HEADER = {
   name: 'X-Key-Store-Password',
   required: false,
-  description: 'Opens a key store, percent-encoded (UTF-8); it is used once and kept nowhere',
+  description: 'Password of the key store, percent-encoded (UTF-8). It is not stored.',
 };
 const SCAN = {
   schema: { type: 'object' as const, additionalProperties: true },
@@ -90,7 +90,7 @@ export class IngestController {
   @Post('ingest')
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)
-  @ApiOkResponse({ type: IngestView, description: 'Taken in' })
+  @ApiOkResponse({ type: IngestView, description: 'Imported' })
   @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; follow the Location' })
   async ingest(
     @TheCaller() caller: Caller,
@@ -109,7 +109,7 @@ export class IngestController {
   @Post('v1/import/source-scan')
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)
-  @ApiOkResponse({ type: IngestView, description: 'Taken in' })
+  @ApiOkResponse({ type: IngestView, description: 'Imported' })
   @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; follow the Location' })
   async importSourceScan(
     @TheCaller() caller: Caller,

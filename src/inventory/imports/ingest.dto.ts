@@ -5,11 +5,11 @@ import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { IngestOutcome } from '../model/document.js';
 
 export class IngestQuery {
-  /** strict refuses every fault; repair puts right what loses nothing (repeated list items) and lists it. */
+  /** strict refuses every fault; repair corrects faults that lose nothing (repeated list items) and lists them. */
   @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
-  /** What the document describes, when it does not say so itself. @example https://git.example.com/shop */
+  /** What the document describes, if the document does not state it. @example https://git.example.com/shop */
   @Optional(Text(1, 500)) source?: string;
-  /** true: answer 202 at once, with the import to follow in Location; for bodies that take long. */
+  /** true: respond with 202 immediately and import in the background, for large documents. `Location` names the import. */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()

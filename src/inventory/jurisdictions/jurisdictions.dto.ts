@@ -10,21 +10,21 @@ export class OpinionView {
   /** @example CNSA */
   jurisdiction: string;
   stance: Stance;
-  /** What it says: a state of the rules, or a sentence; null when it says nothing. @example "CNSA 2.0 asks for ML-KEM-1024" */
+  /** The opinion: a status in the rules, or a sentence; null if the jurisdiction has none. @example "CNSA 2.0 asks for ML-KEM-1024" */
   reason: string | null;
   /** The last day of the old state. @example 2030-12-31 */
   date: string | null;
-  /** The document that says so. @example "CNSA 2.0 FAQ v2.1" */
+  /** The document that sets the deadline. @example "CNSA 2.0 FAQ v2.1" */
   authority: string | null;
   /** Section and scope within the document. @example "p.2" */
   provision: string | null;
   /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
   url: string | null;
-  /** true: binds those under the authority; false: advice. */
+  /** true: binding under the authority; false: advice. */
   binding: boolean;
   /** true: of a document that is not final. */
   draft: boolean;
-  /** true: read in the primary text; false: known from other texts; null: no statement about this algorithm was read. @example true */
+  /** true: read in the primary source; false: known from secondary sources; null: no statement about this algorithm was found. @example true */
   verified: boolean | null;
 
   static of(opinion: Opinion): OpinionView {
@@ -40,9 +40,9 @@ export class JurisdictionStandView {
   purpose: AlgorithmPurpose;
   /** How many assets use it. @example 12 */
   assets: number;
-  /** One of each jurisdiction, in the order of `jurisdictions`. */
+  /** One opinion per jurisdiction, in the order of `jurisdictions`. */
   opinions: OpinionView[];
-  /** One jurisdiction recommends what another objects to. */
+  /** true: one jurisdiction recommends what another rejects. */
   conflict: boolean;
 
   static of(row: Stand): JurisdictionStandView {
@@ -91,9 +91,9 @@ export class ConflictView {
   assets: number;
   favour: OpinionView[];
   against: OpinionView[];
-  /** What satisfies all jurisdictions; null when nothing does. @example ML-DSA-87 */
+  /** An algorithm that satisfies all jurisdictions; null if there is none. @example ML-DSA-87 */
   satisfiesAll: string | null;
-  /** What to move to, that to which the fewest object first. */
+  /** Possible replacements; those that the fewest jurisdictions reject come first. */
   targets: MigrationTargetView[];
 
   static of(row: Conflict): ConflictView {
@@ -121,11 +121,7 @@ export class ConflictsView {
 export class DeadlineCountView extends DeadlineView {
   /** Rules that have it. @example ["Q-RSA-KE-112"] */
   rules: string[];
-  /**
-   * Active assets that it applies to, each once; an asset counts for every deadline that applies to it, not only for its next one. null: not
-   * counted, because it limits validity periods and so depends on the day.
-   * @example 334
-   */
+  /** Number of active assets to which the deadline applies. An asset counts for every deadline that applies to it. Null: not counted, because the deadline limits validity periods and depends on the day. @example 334 */
   @ApiProperty({ type: 'integer', nullable: true }) assets: number | null;
   /** Whether the date has passed. */
   passed: boolean;
@@ -138,7 +134,7 @@ export class DeadlineCountView extends DeadlineView {
 export class DeadlineCountsView {
   /** @example 2026-11-28 */
   asOf: string;
-  /** In the order of the dates. Those with `appliesTo` are of plans, acquisitions or certain organizations, and are the next deadline of no asset. */
+  /** Ordered by date. Deadlines with `appliesTo` concern plans, acquisitions or certain organizations, and are not the next deadline of any asset. */
   items: DeadlineCountView[];
 
   static of(day: string, counts: readonly DeadlineCount[]): DeadlineCountsView {

@@ -14,7 +14,7 @@ export interface Deadline {
   /** Section and scope within the document. */
   readonly provision?: string;
   readonly jurisdiction: string;
-  /** true: binds those under the authority; false: advice. */
+  /** true: binding under the authority; false: advice. */
   readonly binding: boolean;
   readonly draft: boolean;
   /** Whom or what alone it is about: new acquisitions, plans. Such a date ends the use of nothing that is there. */

@@ -11,7 +11,7 @@ import { RELATIONSHIP_KINDS, type RelationshipKind } from '../model/asset-relati
 import type { Direction, Edge, Radius, Reached } from './relationships.reader.js';
 
 export class NeighboursQuery extends PageQuery {
-  /** out: what the asset uses; in: what uses it. */
+  /** out: assets that the asset uses; in: assets that use it. */
   @Optional(OneOf(['out', 'in'], { default: 'out' })) direction?: Direction;
   @Optional(OneOf(RELATIONSHIP_KINDS)) kind?: RelationshipKind;
 }
@@ -68,7 +68,7 @@ export class ReachedView {
   @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
   /** Steps from the start. @example 1 */
   depth: number;
-  /** The asset one step nearer to the start, and how the two hang together. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
+  /** The next asset on the way to the start; `viaKind` is the relationship between the two. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   viaId: string;
   viaKind: RelationshipKind;
 
@@ -81,7 +81,7 @@ export class ReachedView {
 export class RadiusView {
   /** The nearest first. */
   items: ReachedView[];
-  /** true: there are more than `limit`. */
+  /** true: there are more assets than `limit`. */
   truncated: boolean;
 
   static of({ nodes, truncated }: Radius): RadiusView {
@@ -90,7 +90,7 @@ export class RadiusView {
 }
 
 export class PathView {
-  /** The steps after the start; empty when there is no way. */
+  /** Steps after the start; empty if there is no path. */
   items: ReachedView[];
 
   static of(steps: Reached[]): PathView {

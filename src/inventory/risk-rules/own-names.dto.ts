@@ -8,9 +8,9 @@ const NOT_BLANK = /\S/;
 export const MAX_NAME_LENGTH = 120;
 
 export class OwnNameBody {
-  /** As it stands in documents; case does not matter. @example PaymentCipher */
+  /** The name as it occurs in documents; case is ignored. @example PaymentCipher */
   @Text(1, MAX_NAME_LENGTH) @Matches(NAME) @Matches(NOT_BLANK) name: string;
-  /** The name of a known algorithm that it stands for. @example AES-256-GCM */
+  /** The known algorithm that the name stands for. @example AES-256-GCM */
   @Text(1, MAX_NAME_LENGTH) means: string;
   /** @example 'The vendor says so in its manual, section 4' */
   @Text(1, 1000) reason: string;
@@ -36,7 +36,7 @@ export class OwnNameView {
 
 export class OwnNamesView {
   items: OwnNameView[];
-  /** Always null: the names come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: all names are in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(names: readonly OwnName[]): OwnNamesView {

@@ -38,7 +38,7 @@ export class DeadlineBody {
   @Flag() binding: boolean;
   /** @example false */
   @Flag() draft: boolean;
-  /** The organizations, plans or acquisitions it is limited to; such a date is no deadline of an asset. @example 'new acquisitions' */
+  /** Organizations, plans or acquisitions to which the date is limited. Such a date is not a deadline of an asset. @example 'new acquisitions' */
   @Optional(Text(1, 300)) appliesTo?: string;
   /** false: not read in the primary text. @example true */
   @Optional(Flag()) verified?: boolean;
@@ -48,7 +48,7 @@ export class DeadlineBody {
 
 export class RuleBody {
   @OneOf([...AXES, 'both'], { example: 'quantum' }) axis: Axis | 'both';
-  /** What an asset must be for the rule to apply. */
+  /** Condition under which the rule applies to an asset. */
   @JsonObject(20_000, { example: { family: ['RSA'], bits: [0, 3071] } }) match: Record<string, unknown>;
   /** @example quantum-vulnerable */
   @Text(1, 100) status: string;
@@ -58,7 +58,7 @@ export class RuleBody {
   /** @example ["house rule 7"] */
   @ListOf(Text(1, 300), { max: 20 }) standards: string[];
   @ListOf(DeadlineBody, { max: 50 }) deadlines: DeadlineBody[];
-  /** What to move to. @example ML-DSA-65 */
+  /** Recommended replacement. @example ML-DSA-65 */
   @Optional(Text(1, 300)) target?: string;
   /** Read in the primary source. @example true */
   @Flag() verified: boolean;
@@ -72,7 +72,7 @@ export class RuleBody {
 export class TestRuleBody {
   /** @example Q-RSA-SIG-112 */
   @Matches(RULE_ID) id: string;
-  /** The rule as it would be; absent to take it out. */
+  /** The new rule; absent to delete the rule. */
   @Optional(Nested(RuleBody)) rule?: RuleBody;
 
   toChange(): RuleChange {
@@ -99,9 +99,9 @@ export class TrialExampleView {
 }
 
 export class TrialView {
-  /** Assets whose verdict would change. @example 120 */
+  /** Number of assets whose verdict would change. @example 120 */
   changedAssets: number;
-  /** Those assets by their level now. */
+  /** Those assets by their current level. */
   before: LevelCountsView;
   /** The same assets by their level then. */
   after: LevelCountsView;
@@ -130,7 +130,7 @@ export class ReclassificationView {
   total: number;
   /** @example 200 */
   judged: number;
-  /** Assets whose verdict changed so far. @example 120 */
+  /** Number of assets whose verdict has changed so far. @example 120 */
   changedAssets: number;
   /** @example 2026-11-20T12:00:00Z */
   createdAt: Date;

@@ -8,17 +8,17 @@ export class DeadlineView {
   date: string;
   /** @example deprecated */
   state: string;
-  /** The document that says so. @example "NIST IR 8547 ipd" */
+  /** The document that sets the deadline. @example "NIST IR 8547 ipd" */
   authority: string;
   /** Section and scope within the document. @example "§4.1" */
   provision?: string;
   /** @example NIST */
   jurisdiction: string;
-  /** true: binds those under the authority; false: advice. */
+  /** true: binding under the authority; false: advice. */
   binding: boolean;
   /** true: of a document that is not final. */
   draft: boolean;
-  /** Whom or what alone it is about; such a date is no deadline of an asset. @example "new acquisitions for National Security Systems" */
+  /** The only plans, acquisitions or organizations that the date concerns. Such a date is not a deadline of an asset. @example "new acquisitions for National Security Systems" */
   appliesTo?: string;
   /** false: not read in the primary text. */
   verified?: boolean;
@@ -30,7 +30,7 @@ export class RuleView {
   /** @example Q-RSA-SIG-112 */
   id: string;
   @ApiProperty({ enum: [...AXES, 'both'] }) axis: Axis | 'both';
-  /** What an asset must be for the rule to apply: lists of values, ranges in bits, null for "not declared". */
+  /** Condition under which the rule applies to an asset: lists of values, ranges in bits, null for "not declared". */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { family: ['RSA'] } })
   match: Record<string, unknown>;
   /** @example quantum-vulnerable */
@@ -41,7 +41,7 @@ export class RuleView {
   /** @example ["NIST IR 8547"] */
   standards: string[];
   deadlines: DeadlineView[];
-  /** What to move to. @example ML-DSA-65 */
+  /** Recommended replacement. @example ML-DSA-65 */
   target: string | null;
   /** false: well known, but the source was not read again for this edition. */
   verified: boolean;
@@ -61,9 +61,9 @@ export class RulesView {
   edition: string;
   @ApiProperty({ enum: LEVELS, isArray: true }) levels: Level[];
   items: RuleView[];
-  /** Always null: the rules come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: all rules are in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
-  /** 0: the rules that come with the product. The ETag for If-Match. @example 3 */
+  /** 0: the rules of the product. The ETag for If-Match. @example 3 */
   version: number;
 
   static of({ version, ruleSet: { edition, rules } }: NumberedRules): RulesView {

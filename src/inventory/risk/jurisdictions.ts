@@ -20,7 +20,7 @@ export interface Opinion {
   readonly reason: string | null;
   /** The last day of the old state: of what has passed, or of what is to come (`ACCEPTS_UNTIL`). */
   readonly date: string | null;
-  /** The document that says so. */
+  /** The document that sets the deadline. */
   readonly authority: string | null;
   /** Section and scope within the document. */
   readonly provision: string | null;
@@ -28,7 +28,7 @@ export interface Opinion {
   readonly url: string | null;
   readonly binding: boolean;
   readonly draft: boolean;
-  /** true: read in the primary text; false: known from other texts; null: no statement about this algorithm was read. */
+  /** true: read in the primary source; false: known from secondary sources; null: no statement about this algorithm was found. */
   readonly verified: boolean | null;
 }
 

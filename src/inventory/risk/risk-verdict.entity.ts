@@ -49,7 +49,7 @@ export class RiskVerdictRow implements VerdictFacts {
   @Column('date', { nullable: true })
   deadline: string | null;
 
-  /** Whose `deadline` is. */
+  /** Jurisdiction of `deadline`. */
   @Column('jsonb', { nullable: true })
   deadlineBy: Deadline | null;
 

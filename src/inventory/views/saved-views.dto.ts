@@ -23,7 +23,7 @@ export class SavedViewView {
   q: string;
   /** @example -level */
   sort: string;
-  /** The list itself, to be called as it stands. @example /api/assets?q=family%3DRSA&sort=-level */
+  /** Path of the list with this query. @example /api/assets?q=family%3DRSA&sort=-level */
   url: string;
   /** The ETag for If-Match. @example 1 */
   version: number;
@@ -38,6 +38,6 @@ export class SavedViewView {
 
 export class SavedViewList {
   items: SavedViewView[];
-  /** Always null: views come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: all queries are in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 }

@@ -11,7 +11,7 @@ export class PageQuery {
   @Max(200)
   limit?: number;
 
-  /** Where the page starts: `nextCursor` of the page before. */
+  /** Start of the page: `nextCursor` of the previous page. */
   @IsOptional()
   @IsString()
   @MaxLength(1024)

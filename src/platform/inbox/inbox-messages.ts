@@ -52,7 +52,7 @@ export interface SshKeyUse {
   readonly account: string;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** Address that the login came from. */
+  /** Address from which the login came. */
   readonly source: string;
   /** The line of the log. */
   readonly evidence: string;

@@ -8,7 +8,7 @@ export interface WebhookAttempt {
   /** RFC 3339. */
   readonly at: string;
   readonly milliseconds: number;
-  /** HTTP status, when there was an answer. */
+  /** HTTP status, if there was a response. */
   readonly status?: number;
   readonly failure?: string;
 }

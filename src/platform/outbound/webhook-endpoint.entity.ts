@@ -36,7 +36,7 @@ export class WebhookEndpoint {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Why it was disabled, when nobody here did it. */
+  /** The reason for which the service disabled the endpoint; absent if a user did. */
   @Column('text', { nullable: true })
   disabledReason: string | null;
 

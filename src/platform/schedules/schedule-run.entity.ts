@@ -31,7 +31,7 @@ export class ScheduleRun {
   @Column('text', { nullable: true })
   askedBy: string | null;
 
-  /** Why it was skipped or failed, or what it brought. */
+  /** Reason for which the run was skipped or failed, or its result. */
   @Column('text', { nullable: true })
   detail: string | null;
 

@@ -26,11 +26,11 @@ export abstract class SignatureOptionsBody {
   @Optional(Text(1, 64)) key?: string;
   /** Signature scheme; PKCS #1 v1.5 for RSA keys and DER for EC keys when absent. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-  /** What the signature is for: the key must be for it too. Absent: code or documents, and the key one for either. */
+  /** Purpose of the signature, which must be one of the key. Absent: code or documents, with a key for either. */
   @Optional(OneOf(SIGNATURE_PURPOSES)) purpose?: SignaturePurpose;
-  /** true: a timestamp (RFC 3161) over the signature, in the container where the format has a place for it, and beside it. */
+  /** true: add an RFC 3161 timestamp over the signature, inside the container if the format supports it, and separately. */
   @Optional(Flag()) timestamp?: boolean = false;
-  /** true: answer 202 at once and sign in the background. */
+  /** true: respond with 202 immediately and sign in the background. */
   @Optional(Flag()) async?: boolean = false;
 
   protected options() {
@@ -53,9 +53,9 @@ export class SignDigestBody extends SignatureOptionsBody {
   digest: string;
   /** Free-form descriptive data, up to 8 KB; `filename` names the artifact. */
   @Optional(JsonObject(8192, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
-  /** What the signature is wrapped in; raw is the bare signature. */
+  /** Container of the signature; raw is the bare signature. */
   @Optional(OneOf(DIGEST_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
-  /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote; the digest is then read from it. For openpgp: base64 of the hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
+  /** For the format authenticode: base64 of the output of `osslsigncode extract-data`, which contains the digest. For openpgp: base64 of the hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
   @Optional(Text(1, 48_000)) content?: string;
   /** Your own name for the request, echoed in every answer. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
@@ -75,7 +75,7 @@ export class SignDigestBody extends SignatureOptionsBody {
 
 export class SigningRequestsQuery extends PageQuery {
   @Optional(OneOf(SIGNING_STATUSES)) status?: SigningStatus;
-  /** Base64 of the hash value of a file: what was asked for it. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64 of the hash value of a file. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @IsOptional() @IsBase64Text() @MaxLength(128) digest?: string;
 }
 
@@ -106,23 +106,23 @@ export class SigningRequestView {
   status: SigningStatus;
   /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse, attestation: JSON; openpgp: the packet); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
-  /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  /** Base64 of the TimeStampToken, DER; present if a timestamp was requested, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES) }) algorithm: string;
   scheme: SignatureScheme;
   format: SignatureFormat;
   key: KeyUsedView;
-  /** Base64 of DER certificates, that of the key first; absent when it has none, and in lists. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
+  /** Base64 of DER certificates, that of the key first; absent in lists and for keys without a certificate. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
   certificateChain?: string[];
   /** Base64 of the hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   digest: string;
   @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
   metadata: Record<string, unknown>;
-  /** What the issuer of the caller's token proved; of workloads alone. */
+  /** Only for workloads: the claims that the issuer of the caller's token proved. */
   verified?: VerifiedIdentityView;
   /** @example build-4711 */
   reference?: string;
-  /** Present when a policy asked for approval: the approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Present if a policy requires approval: the approval for which the request is waiting, or by which it was released. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   /** Present when FAILED. */
   failure?: SigningFailureView;

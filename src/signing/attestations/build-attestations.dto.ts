@@ -27,9 +27,9 @@ export class BuildAttestationBody {
   @ListOf(BuildAttestationSubjectBody, { min: 1, max: 50 }) subjects: BuildAttestationSubjectBody[];
   /** Name or id of the signing key; the configured key when absent. @example provenance */
   @Optional(Text(1, 64)) key?: string;
-  /** true: a timestamp (RFC 3161) over the signature. */
+  /** true: add an RFC 3161 timestamp over the signature. */
   @Optional(Flag()) timestamp?: boolean = false;
-  /** true: answer 202 at once and sign in the background. */
+  /** true: respond with 202 immediately and sign in the background. */
   @Optional(Flag()) async?: boolean = false;
   /** Your own name for the request, echoed in every answer. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
@@ -44,7 +44,7 @@ export class BuildAttestationBody {
 export class DsseSignatureView {
   /** Base64. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   sig: string;
-  /** Present only on attestations made before version 0.2. @example release */
+  /** Only on attestations that were created before version 0.2. @example release */
   keyid?: string;
 }
 
@@ -59,7 +59,7 @@ export class DsseEnvelopeView implements DsseEnvelope {
 
 export class BuildAttestationView {
   request: SigningRequestView;
-  /** in-toto statement v1 with a SLSA v1 provenance; absent until it is signed. */
+  /** in-toto statement v1 with a SLSA v1 provenance; absent until the statement is signed. */
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,
@@ -67,7 +67,7 @@ export class BuildAttestationView {
   })
   statement?: object;
   envelope?: DsseEnvelopeView;
-  /** Sigstore bundle v0.3 around the envelope. The evidence of the request has it with the proof of its place in the log. */
+  /** Sigstore bundle v0.3 with the envelope. The evidence of the request contains the bundle with its inclusion proof. */
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,

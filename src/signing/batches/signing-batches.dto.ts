@@ -24,14 +24,14 @@ export class BatchItemBody {
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
   /** Format of this item; that of the batch when absent. */
   @Optional(OneOf(BATCH_FORMATS)) format?: SignatureFormat;
-  /** Whether this item gets a timestamp; as the batch says when absent. */
+  /** Whether this item gets a timestamp; the setting of the batch by default. */
   @Optional(Flag()) timestamp?: boolean;
 }
 
 export class SignBatchBody extends SignatureOptionsBody {
   /** 1 to 1,000. */
   @ListOf(BatchItemBody, { min: 1, max: MAX_ITEMS }) items: BatchItemBody[];
-  /** authenticode and openpgp need more than a digest and are signed one by one. */
+  /** `authenticode` and `openpgp` need more than a digest and cannot be signed in a batch. */
   @Optional(OneOf(BATCH_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
 
   toOrder(idempotencyKey: string | undefined): BatchOrder {
@@ -64,7 +64,7 @@ export class SignDualBody {
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
   /** Your own name for it. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
-  /** true: answer 202 at once and sign in the background. */
+  /** true: respond with 202 immediately and sign in the background. */
   @Optional(Flag()) async?: boolean = false;
 
   toOrder(idempotencyKey: string | undefined): BatchOrder {
@@ -79,9 +79,9 @@ export class SignDualBody {
 const ITEM_STATUSES = [...SIGNING_STATUSES, 'REFUSED'] as const;
 
 export class BatchItemView {
-  /** Place in the call, from 0. @example 0 */
+  /** Index in the request, from 0. @example 0 */
   index: number;
-  /** REFUSED: it was not accepted, and there is no request. */
+  /** REFUSED: the item was not accepted and has no request. */
   status: (typeof ITEM_STATUSES)[number];
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
@@ -91,9 +91,9 @@ export class BatchItemView {
   key?: KeyUsedView;
   /** Base64; present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
-  /** Base64 of the TimeStampToken, DER; present when one was asked for. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  /** Base64 of the TimeStampToken, DER; present if a timestamp was requested. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
-  /** Present when a policy asked for approval: one for all items of the batch that need it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Present if a policy requires approval. All items of the batch that need approval share it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   /** Present when FAILED or REFUSED. */
   failure?: SigningFailureView;

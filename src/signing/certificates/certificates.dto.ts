@@ -9,7 +9,7 @@ import type { SigningRequest, SigningStatus } from '../model/signing-request.ent
 const DAY_MS = 24 * 3600 * 1000;
 
 export class ChainBody {
-  /** PEM: the certificate and those above it, in any order. @example "-----BEGIN CERTIFICATE-----" */
+  /** PEM of the certificate and its issuers, in any order. @example "-----BEGIN CERTIFICATE-----" */
   @Text(1, 48_000) chain: string;
 }
 
@@ -39,7 +39,7 @@ export class DistinguishedNameBody {
 
 export class CertificationRequestBody {
   @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
-  /** The version that asks; the newest when absent. @example 1 */
+  /** Version of the key that signs the request; the newest by default. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
 }
 
@@ -61,11 +61,11 @@ export class CertificateView {
   fingerprint: string;
   notBefore: Date;
   notAfter: Date;
-  /** Whole days until notAfter; negative when it is past. @example 364 */
+  /** Whole days until notAfter; negative if it has passed. @example 364 */
   daysLeft: number;
   /** @example ["code-signing"] */
   purposes: string[];
-  /** The signing key; absent when the certificate is not of one of ours. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The signing key; absent if the certificate belongs to another key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   keyId?: string;
   /** @example 1 */
   keyVersion?: number;
@@ -87,14 +87,14 @@ export class CertificatePage extends PageOf(CertificateView) {}
 
 export class SelfSignedCertificateBody {
   @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
-  /** The end of the certificate; without it the end of the key, or none (RFC 5280 section 4.1.2.5). @example 2036-01-01T00:00:00Z */
+  /** Expiry of the certificate; by default that of the key, or none (RFC 5280 section 4.1.2.5). @example 2036-01-01T00:00:00Z */
   @Optional(Moment()) notAfter?: Date;
 }
 
 export class SelfSignedCertificateView {
-  /** That of the signing request: the certificate is there when it is SIGNED. */
+  /** Status of the signing request. The certificate exists once the status is SIGNED. */
   status: SigningStatus;
-  /** See /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The signing request, see /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
   /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;

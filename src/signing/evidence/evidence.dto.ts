@@ -19,7 +19,7 @@ export class EvidenceKeyView {
   type: string;
   /** SubjectPublicKeyInfo, PEM. @example "-----BEGIN PUBLIC KEY-----" */
   publicKey: string;
-  /** What the token said of the private key when it was made. */
+  /** Attributes of the private key that the token reported when the key was generated. */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { sensitive: true, neverExtractable: true } })
   attributes: object;
 }
@@ -43,21 +43,21 @@ export class EvidenceLeafView {
 export class EvidenceLogView {
   /** @example localhost:9090/log */
   origin: string;
-  /** Of the log, SubjectPublicKeyInfo, DER, base64: compare it with the one that you keep. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
+  /** Public key of the log (SubjectPublicKeyInfo, DER, base64). Compare it with your copy. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
   publicKey: string;
   /** Signed note over the tree of all these proofs (C2SP tlog-checkpoint). @example "localhost:9090/log\n4711\n…" */
   checkpoint: string;
-  /** What the log says of this request, oldest first. */
+  /** Log entries about this request, oldest first. */
   leaves: EvidenceLeafView[];
-  /** What the log says of the sign-ins of the people who voted: the entries that `signIn` of their votes names. Only of requests that needed approval. */
+  /** Log entries about the sign-ins of the voters, which `signIn` of their votes names. Only for requests that needed approval. */
   signIns?: EvidenceLeafView[];
 }
 
 export class EvidenceApprovalView {
-  /** What people approved, of this request. The log's entry `approval.requested` has the hash of its canonical JSON, or of a batch the root over all of them. */
+  /** The approved document of this request. The log entry `approval.requested` contains the hash of its canonical JSON or, for a batch, the root over all documents. */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { action: 'sign', algorithm: 'sha256' } })
   shown: Record<string, unknown>;
-  /** Of a batch: its place in the manifest, from 0. @example 17 */
+  /** For a batch: index in the manifest, from 0. @example 17 */
   place?: number;
   /** Of a batch: hashes to the root of the manifest, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path?: string[];
@@ -65,7 +65,7 @@ export class EvidenceApprovalView {
 
 export class EvidenceWorkloadView {
   identity: VerifiedIdentityView;
-  /** The token as the issuer signed it; absent until it has expired. @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
+  /** The token as signed by the issuer; absent until the token has expired. @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
   token?: string;
   /** When the token will be here, if it is not yet. */
   tokenFrom?: Date;
@@ -92,7 +92,7 @@ export class EvidenceView {
   log: EvidenceLogView;
   /** Only of requests that a policy held. */
   approval?: EvidenceApprovalView;
-  /** Only of requests of workloads: what their issuer proved. */
+  /** Only for requests of workloads: the claims that the issuer proved. */
   workload?: EvidenceWorkloadView;
   /** Sigstore bundle v0.3 with the proof of its record; only of requests in that format. */
   @ApiPropertyOptional({

@@ -18,17 +18,17 @@ export class ProcessMetaData {
 
 /** Names are SignServer's. Unknown ones are ignored. */
 export class ProcessBody {
-  /** The hash value, or what is to be hashed, in the encoding that is named. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** The hash value, or the data to be hashed, in the given encoding. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   data: string;
-  /** BASE64; with NONE, or without it, the data is text, which no hash value is. @example BASE64 */
+  /** BASE64. With NONE, or without an encoding, the data is text and cannot be a hash value. @example BASE64 */
   encoding?: string;
-  /** Shown to approvers, where `metaData` has no FILENAME: SignClient has it here. @example app.exe */
+  /** File name for approvers if `metaData` has no FILENAME; SignClient sends it here. @example app.exe */
   filename?: string;
   metaData?: ProcessMetaData;
 }
 
 export class ProcessView {
-  /** Base64 of the signature; empty when the hash was that of nothing, by which clients ask for the certificate. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Base64 of the signature; empty if the hash was that of empty data, with which clients request the certificate. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   data: string;
   /** Id of the signing request; empty when nothing was signed. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   archiveId: string;
@@ -39,6 +39,6 @@ export class ProcessView {
 }
 
 export class SignServerError {
-  /** What is wrong, in words. @example 'There is no active signing key "nobody".' */
+  /** Description of the error. @example 'There is no active signing key "nobody".' */
   error: string;
 }

@@ -17,14 +17,14 @@ export class TransitHashParam extends TransitKeyParam {
 export class TransitNewKeyBody {
   /** @example ecdsa-p256 */
   type?: string;
-  /** 44, 65 or 87, where the type is ml-dsa. @example '65' */
+  /** 44, 65 or 87, if the type is ml-dsa. @example '65' */
   parameter_set?: string;
 }
 
 export class TransitSignItem {
   /** Base64 of the hash value with `prehashed`, else of at most 32 KB that are hashed here. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   input?: string;
-  /** Base64; for derived keys, of which there are none. @example '' */
+  /** Base64; for derived keys, which are not supported. @example '' */
   context?: string;
   /** Of an item of a batch: echoed. @example build-4711 */
   reference?: string;
@@ -48,7 +48,7 @@ class TransitFields extends TransitSignItem {
 }
 
 export class TransitSignBody extends TransitFields {
-  /** In place of `input`: up to 1,000 items, each with its result. */
+  /** Instead of `input`: up to 1,000 items, each with its own result. */
   batch_input?: TransitSignItem[];
 }
 
@@ -60,7 +60,7 @@ export class TransitVerifyItem extends TransitSignItem {
 export class TransitVerifyBody extends TransitFields {
   /** As sign answered it. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
-  /** In place of `input` and `signature`. */
+  /** Instead of `input` and `signature`. */
   batch_input?: TransitVerifyItem[];
 }
 
@@ -86,7 +86,7 @@ export class TransitSignView extends VaultAnswer {
 
 export class TransitVerifyResult {
   valid?: boolean;
-  /** Why this item was not looked at. @example 'invalid base64 signature value' */
+  /** Reason for which this item was not verified. @example 'invalid base64 signature value' */
   error?: string;
   /** @example build-4711 */
   reference?: string;

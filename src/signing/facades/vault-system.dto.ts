@@ -19,7 +19,7 @@ export abstract class VaultAnswer {
 }
 
 export class VaultErrors {
-  /** What is wrong, in words. @example ["permission denied"] */
+  /** Description of the error. @example ["permission denied"] */
   errors: string[];
 }
 

@@ -50,9 +50,9 @@ export class KeyConstraintsBody implements KeyConstraints {
   @Optional(ListOf(OneOf(SCHEMES), { min: 1, unique: true, example: ['ecdsa-der'] })) schemes?: SignatureScheme[];
   @Optional(ListOf(OneOf(SIGNATURE_FORMATS), { min: 1, unique: true, example: ['cms', 'authenticode'] }))
   formats?: SignatureFormat[];
-  /** `metadata.filename` must fit one of these; `*` stands for any characters, `?` for one. @example ["app-*.tar.gz"] */
+  /** `metadata.filename` must match one of these patterns; `*` matches any characters, `?` matches one. @example ["app-*.tar.gz"] */
   @Optional(ListOf(Text(1, 200), { min: 1, max: 50 })) fileNames?: string[];
-  /** Ids of API keys, OAuth clients or workload trusts, or of people: then for all that calls in their name. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /** IDs of API keys, OAuth clients, workload trusts or users. The ID of a user allows everything that acts in the user's name. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(Text(1, 64), { min: 1, max: 200 })) callers?: string[];
   /** Only workloads of which an issuer proved all of these, for example the repository, the tag and the workflow. */
   @Optional(ListOf(ClaimConditionBody, { min: 1, max: 20 })) verified?: ClaimConditionBody[];

@@ -78,7 +78,7 @@ export class SigningKey extends SealedEntity {
   @Column('timestamptz', { nullable: true })
   notBefore: Date | null;
 
-  /** The key signs until then. */
+  /** End of the period in which the key signs. */
   @Column('timestamptz', { nullable: true })
   notAfter: Date | null;
 

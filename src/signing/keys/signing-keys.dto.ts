@@ -21,21 +21,21 @@ export class CreateSigningKeyBody {
   })
   name: string;
   @OneOf(KEY_TYPES, { example: 'ec-p256' }) type: KeyType;
-  /** What it signs: `signing` code and documents alike; `timestamping` and `certificates` keys sign nothing that callers send. It cannot be changed later. */
+  /** Purpose of the key: `signing` keys sign code and documents; `timestamping` and `certificates` keys sign nothing that callers send. It cannot be changed. */
   @Optional(OneOf(KEY_PURPOSES, { default: 'signing' })) purpose?: KeyPurpose = 'signing';
   /** The key signs from then on. @example 2027-01-01T00:00:00Z */
   @Optional(Moment()) notBefore?: Date;
-  /** The key signs until then. @example 2029-01-01T00:00:00Z */
+  /** End of the period in which the key signs. @example 2029-01-01T00:00:00Z */
   @Optional(Moment()) notAfter?: Date;
   @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
 }
 
 export class ChangeSigningKeyBody {
-  /** null takes the date away. @example 2027-01-01T00:00:00Z */
+  /** null removes the date. @example 2027-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notBefore?: Date | null;
-  /** null takes the date away. @example 2029-01-01T00:00:00Z */
+  /** null removes the date. @example 2029-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notAfter?: Date | null;
-  /** Replaces all constraints; {} takes them away. */
+  /** Replaces all constraints; {} removes them. */
   @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
 }
 
@@ -43,10 +43,7 @@ export const ACTIVATIONS = ['now', 'with-certificate'] as const;
 export type Activation = (typeof ACTIVATIONS)[number];
 
 export class RotateSigningKeyBody {
-  /**
-   * When the new version takes over: `now`, or as soon as its certificate is imported, so that there is no gap. Absent:
-   * `with-certificate` when the present version has one.
-   */
+  /** When the new version becomes active: `now`, or as soon as its certificate is imported, to avoid a gap. Default: `with-certificate` if the current version has a certificate. */
   @Optional(OneOf(ACTIVATIONS)) activate?: Activation;
 }
 
@@ -62,7 +59,7 @@ export class KeyEvidenceView implements KeyEvidence {
   tokenSerial: string;
   /** @example 'SoftHSM v2' */
   tokenModel: string;
-  /** CKA_LOCAL: the token made the key itself. */
+  /** CKA_LOCAL: the key was generated in the token. */
   local: boolean;
   sensitive: boolean;
   extractable: boolean;
@@ -90,24 +87,24 @@ export class SigningKeyView {
   notBefore?: Date;
   notAfter?: Date;
   @ApiProperty({ type: KeyConstraintsBody }) constraints: KeyConstraints;
-  /** What its quota and cap count; absent in lists and for keys without them. */
+  /** Current values of its quotas; absent in lists and for keys without quotas. */
   usage?: KeyUsageView;
-  /** SubjectPublicKeyInfo, PEM; absent until the key is made. */
+  /** SubjectPublicKeyInfo, PEM; absent until the key is generated. */
   @ApiProperty({ required: false, example: EXAMPLE_KEY }) publicKey?: string;
-  /** Where the private key is: in the HSM, or in the database, made in software and sealed by a key of the HSM. */
+  /** Location of the private key: in the HSM, or in the database, generated in software and encrypted by a key of the HSM. */
   @ApiProperty({ enum: ['hsm', 'sealed-software'], example: 'hsm' }) protection: 'hsm' | 'sealed-software';
-  /** What the token said of the private key when it was made. */
+  /** Attributes of the private key that the token reported when the key was generated. */
   evidence?: KeyEvidenceView;
-  /** The certificate of this version, see /api/v1/certificates. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Certificate of this version, see /api/v1/certificates. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
   /** When that certificate expires. */
   certificateExpiresAt?: Date;
-  /** When its private keys are due to be destroyed; until then it can be called off. @example 2027-02-01T00:00:00Z */
+  /** Time at which the private keys are destroyed. The destruction can be cancelled until then. @example 2027-02-01T00:00:00Z */
   destroyAt?: Date;
   /** When the last of its private keys was destroyed. @example 2027-02-01T00:00:01Z */
   destroyedAt?: Date;
   createdAt: Date;
-  /** Counts what matters to whoever signs; also the ETag. @example 1 */
+  /** Revision of the settings that affect signing; also the ETag. @example 1 */
   revision: number;
 
   static of(key: SigningKeyWithVersion, usage?: KeyUsage): SigningKeyView {
@@ -128,7 +125,7 @@ const VERSION_STATES = ['GENERATING', 'NEXT', 'CURRENT', 'PREVIOUS', 'DESTROYED'
 export class KeyVersionView {
   /** @example 2 */
   version: number;
-  /** NEXT waits for its certificate; PREVIOUS signs nothing new; what PREVIOUS and DESTROYED signed still verifies. */
+  /** NEXT is waiting for its certificate. PREVIOUS signs nothing new. Signatures of PREVIOUS and DESTROYED versions still verify. */
   state: (typeof VERSION_STATES)[number];
   /** SubjectPublicKeyInfo, PEM. @example "-----BEGIN PUBLIC KEY-----" */
   publicKey?: string;

@@ -12,11 +12,11 @@ const MAX_USER_IDS = 8;
 const REASONS = Object.keys(REVOCATION_REASONS) as RevocationReason[];
 
 export class CertifyUserIdsBody {
-  /** Who the key belongs to: by convention a name and an address of mail. @example ["Example Ltd releases <releases@example.org>"] */
+  /** Owners of the key; by convention a name and an email address each. @example ["Example Ltd releases <releases@example.org>"] */
   @ListOf(Text(3, 200), { min: 1, max: MAX_USER_IDS, unique: true })
   @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be one line of text without control characters' })
   userIds: string[];
-  /** The end of the key, in every user ID that is named here; without it the key does not expire. @example 2031-01-01T00:00:00Z */
+  /** Expiry of the key in every user ID of the request. Absent: the key does not expire. @example 2031-01-01T00:00:00Z */
   @Optional(Moment()) expiresAt?: Date;
 
   toOrder(): UserIdCertificationOrder {
@@ -28,9 +28,9 @@ export class CertifyUserIdsBody {
 }
 
 export class RevokeOpenPgpBody {
-  /** `compromised` makes all signatures of the key invalid, also earlier ones; the others those from now on. */
+  /** `compromised` invalidates all signatures of the key, including earlier ones; the other reasons invalidate later ones. */
   @OneOf(REASONS) reason: RevocationReason;
-  /** In your words; everybody can read it. @example 'The key was replaced by that of 2031.' */
+  /** Public explanation. @example 'The key was replaced by that of 2031.' */
   @Optional(Text(0, 200)) text?: string;
 
   toOrder(): RevocationOrder {
@@ -43,7 +43,7 @@ export class OpenPgpStatementView {
   userId?: string;
   /** That of its signing request. */
   status: SigningStatus;
-  /** See /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The signing request, see /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
   /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
@@ -63,13 +63,13 @@ export class OpenPgpCertificateView {
   type: string;
   /** The version of the key that this is the certificate of. @example 1 */
   version: number;
-  /** Of the public key and the second in which it was made: it stays. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
+  /** Fingerprint of the public key and its creation time. It does not change. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
   fingerprint: string;
   createdAt: Date;
   expiresAt?: Date;
   userIds: OpenPgpStatementView[];
   revocation?: OpenPgpStatementView;
-  /** Armored; absent until a user ID is certified. @example "-----BEGIN PGP PUBLIC KEY BLOCK-----" */
+  /** Armored certificate; absent until a user ID is certified. @example "-----BEGIN PGP PUBLIC KEY BLOCK-----" */
   certificate?: string;
 
   static of(one: OpenPgpCertificate): OpenPgpCertificateView {

@@ -14,7 +14,7 @@ export interface BatchedRequest {
 
 /** A line of the manifest: the text that people read, and the hash of the document that an approval of this request alone would show. */
 export interface ManifestLine {
-  /** Place in the call, from 0. */
+  /** Index in the request, from 0. */
   readonly index: number | null;
   readonly requestId: string;
   readonly file: string | null;

@@ -12,7 +12,7 @@ import type { CheckName, Verification } from './verification.service.js';
 const MAX_BASE64 = 64_000;
 
 export class VerifyBody {
-  /** A signing request of yours: gives digest, algorithm, scheme, format and key, and the signature unless one is sent. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** A signing request of yours: provides digest, algorithm, scheme, format and key, and the signature unless you send one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) requestId?: string;
   /** Base64 of the hash value of the file. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @ValidateIf(({ requestId, digest }: VerifyBody) => requestId === undefined || digest !== undefined)
@@ -22,14 +22,14 @@ export class VerifyBody {
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
   /** Base64 of the signature, or of the file that holds it, as signing answered it. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) signature?: string;
-  /** Name or id of the signing key; when absent, those that signed this digest, or the configured key. @example default */
+  /** Name or ID of the signing key. Absent: the keys that signed this digest, or the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
   /** Version of the key; any when absent. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
   @Optional(OneOf(SIGNATURE_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
-  /** For the format raw: the usual one of the key when absent. */
+  /** For the format raw; the default of the key if absent. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-  /** Base64 of a TimeStampToken (DER) over the signature, when it is not in the file. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  /** Base64 of a TimeStampToken (DER) over the signature, if the file does not contain it. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) timestamp?: string;
 
   toOrder(): VerificationOrder {
@@ -52,7 +52,7 @@ export class CheckView {
   @ApiProperty({ enum: ['signature', 'certificate', 'timestamp'], example: 'signature' }) check: CheckName;
   /** @example true */
   ok: boolean;
-  /** What was found, or why it does not hold. @example 'by version 1 of the key' */
+  /** The result of the check, or the reason for its failure. @example 'by version 1 of the key' */
   detail: string;
 }
 
@@ -61,7 +61,7 @@ export class VerifyingKeyView {
   id: string;
   /** @example default */
   name: string;
-  /** The version that made the signature. @example 1 */
+  /** Version of the key that made the signature. @example 1 */
   version?: number;
 }
 
@@ -70,7 +70,7 @@ export class VerificationView {
   valid: boolean;
   @ApiProperty({ type: [CheckView] }) checks: CheckView[];
   key: VerifyingKeyView;
-  /** What the timestamp says, when there is one that holds. @example 2027-01-31T12:00:00Z */
+  /** Time of the timestamp, if it is valid. @example 2027-01-31T12:00:00Z */
   signedBefore?: Date;
   /** Subject of the certificate of the key. @example 'CN=Release signing, O=Example Ltd' */
   subject?: string;

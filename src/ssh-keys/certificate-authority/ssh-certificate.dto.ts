@@ -37,7 +37,7 @@ const areNetworks = (text: unknown) =>
 export class SshRenewalTermsBody {
   /** No certificate by renewal lasts longer. @example 2028-01-01T00:00:00Z */
   @Moment() @MinDate(new Date(0)) until: Date;
-  /** Addresses that a renewal may come from. Absent: any. @example 192.0.2.7 */
+  /** Addresses from which a renewal is accepted; any by default. @example 192.0.2.7 */
   @IsOptional()
   @MaxLength(1000)
   @ValidateBy({
@@ -54,7 +54,7 @@ export class SshRenewalTermsBody {
 export class IssueSshCertificateBody {
   /** The key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
-  /** Who it is: sshd writes it into its log. @example ann@example.org */
+  /** Identity that sshd writes to its log. @example ann@example.org */
   @Text(0, 255) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) keyId: string;
   /** Login names that it opens, or names of the host. */
   @ApiProperty({ type: [String], example: ['ann'], maxItems: 256 })
@@ -71,11 +71,11 @@ export class IssueSshCertificateBody {
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
   sourceAddress?: string;
-  /** Users: the one command that it runs. @example /usr/bin/backup */
+  /** For users: the only command that the certificate runs. @example /usr/bin/backup */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-  /** Users: what it may do besides logging in. Absent: a terminal. */
+  /** For users: permissions besides logging in. Absent: a terminal. */
   @Optional(ListOf(OneOf(EXTENSIONS), { max: EXTENSIONS.length, example: ['permit-pty'] })) extensions?: Extension[];
-  /** Hosts: lets the host renew the certificate itself, with the same names and life. Absent: it cannot. */
+  /** For hosts: allows the host to renew the certificate itself, with the same names and lifetime. Absent: not allowed. */
   @Optional(Nested(SshRenewalTermsBody)) renewal?: SshRenewalTermsBody;
 
   toOrder(): SshCertificateOrder {
@@ -88,7 +88,7 @@ const SHOWN_STATUSES = ['ISSUED', ...CERTIFICATE_STATUSES] as const;
 type ShownStatus = (typeof SHOWN_STATUSES)[number];
 
 export class SshCertificateFailure {
-  /** See docs/errors.md. @example approval.rejected */
+  /** Problem code, see docs/errors.md. @example approval.rejected */
   code: string;
   /** @example 'Bob rejected it: not from here' */
   detail: string;
@@ -108,17 +108,17 @@ export class SshCertificateView {
   validAfter: Date;
   /** @example 2027-01-02T00:00:00Z */
   validBefore: Date;
-  /** Content of the `-cert.pub` file; empty until it is signed. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t ann' */
+  /** Content of the `-cert.pub` file; empty until the certificate is signed. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t ann' */
   certificate: string;
-  /** `ISSUED`: signed. `READY`: is being signed. `PENDING_APPROVAL`: people are asked. `FAILED`: is never signed. */
+  /** `ISSUED`: signed. `READY`: being signed. `PENDING_APPROVAL`: waiting for approval. `FAILED`: will not be signed. */
   @ApiProperty({ enum: SHOWN_STATUSES, example: 'ISSUED' }) status: ShownStatus;
-  /** The approval that it needs, where a policy asks for one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The approval that a policy requires. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
-  /** Of hosts: until when the host may renew it itself. @example 2028-01-01T00:00:00.000Z */
+  /** For hosts: the time until which the host can renew the certificate itself. @example 2028-01-01T00:00:00.000Z */
   renewableUntil?: string;
-  /** The certificate in whose place it came. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The certificate that this one replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   renews?: string;
-  /** What the issuer of a workload's token proved about who asked. */
+  /** Claims about the requester that the issuer of a workload's token proved. */
   verified?: VerifiedIdentityView;
   /** Why it is never signed. */
   failure?: SshCertificateFailure;
@@ -160,11 +160,8 @@ export class SshCertificatePage {
 export class SshHostRenewalBody {
   /** The present certificate, as in the `-cert.pub` file. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t host' */
   @Text(0, 20_000) @OneKeyLine() certificate: string;
-  /** When the host signed; within five minutes of now. @example 2027-01-01T00:00:00.000Z */
+  /** Time of the signature on the host; within five minutes of the current time. @example 2027-01-01T00:00:00.000Z */
   @Moment() signedAt: Date;
-  /**
-   * Of `ssh-keygen -Y sign -n host-renewal@sealwright -f KEY` over `SHA256:… TIME`: the SHA-256 of the certificate, base64 without padding, and
-   * `signedAt` as YYYY-MM-DDTHH:MM:SS.sssZ. @example '-----BEGIN SSH SIGNATURE-----…'
-   */
+  /** Output of `ssh-keygen -Y sign -n host-renewal@sealwright -f KEY` over `SHA256:… TIME`: the SHA-256 of the certificate, base64 without padding, and `signedAt` as YYYY-MM-DDTHH:MM:SS.sssZ. @example '-----BEGIN SSH SIGNATURE-----…' */
   @Text(0, 20_000) signature: string;
 }

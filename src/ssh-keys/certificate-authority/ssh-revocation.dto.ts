@@ -27,7 +27,7 @@ export class SshRevocationView {
 export class SshRevocationPage extends PageOf(SshRevocationView) {}
 
 export class RevokeSshCertificateBody {
-  /** What is refused: a certificate by serial or key id, or a key in every form. */
+  /** Whether a certificate is revoked by serial number or key ID, or a key in every form. */
   @OneOf(REVOCATION_KINDS, { example: 'serial' }) kind: RevocationKind;
   /** Serial in decimal, key id, or public key. @example "17" */
   @Text(0, 20_000)
@@ -41,7 +41,7 @@ export class RevokeSshCertificateBody {
 export class PushRevocationsBody {
   /** Managed hosts. */
   @ListOf(IdRef(), { min: 1, max: 200, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] }) hostIds: string[];
-  /** Where you expect RevokedKeys of sshd_config to point. A host whose sshd names another file is left as it is. Absent: whatever its sshd names. @example /etc/ssh/revoked_keys */
+  /** Expected file of RevokedKeys in sshd_config. A host whose sshd names another file is not changed. Absent: the file that its sshd names. @example /etc/ssh/revoked_keys */
   @IsOptional()
   @MaxLength(500)
   @Matches(/^\/[\x20-\x7e]*[^/]$/, { message: 'must be an absolute path of a file' })
@@ -51,13 +51,13 @@ export class PushRevocationsBody {
 export class PushedView implements Pushed {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId: string;
-  /** The file that sshd of the host names as RevokedKeys, as far as it was asked. @example /etc/ssh/revoked_keys */
+  /** The file that sshd of the host names as RevokedKeys; absent if sshd was not queried. @example /etc/ssh/revoked_keys */
   path?: string;
   /** @example true */
   done: boolean;
   /** Of the list that the host has now, hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
   sha256?: string;
-  /** Why it was not, see docs/errors.md. @example host.unreachable */
+  /** Reason for the failure, see docs/errors.md. @example host.unreachable */
   code?: string;
 }
 

@@ -30,7 +30,7 @@ export class SshKeyLoginView {
   account: string;
   /** @example 2026-11-20T14:00:00Z */
   at: Date;
-  /** Address that the login came from. @example 192.0.2.7 */
+  /** Address from which the login came. @example 192.0.2.7 */
   source: string;
   /** The line of the host's log. @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og' */
   evidence: string;
@@ -49,22 +49,22 @@ export class SshKeyView {
   type: string;
   /** @example 256 */
   bits?: number;
-  /** As in a .pub file; absent when only the private key was seen and does not tell it. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
+  /** As in a .pub file; absent if only the private key was seen and does not contain it. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   publicKey?: string;
   /** @example deploy@build-7 */
   comment?: string;
   /** @example payments-team */
   owner?: string;
-  /** Who holds the private half. */
+  /** Holder of the private key. */
   @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   @ApiProperty({ enum: SSH_KEY_STATES, example: 'ACTIVE' }) state: SshKeyState;
-  /** The key that took its place. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
-  /** The oldest sign of it: when it was seen first, or the date of a file of root. A public key carries no date of its own. @example 2024-03-01T08:00:00Z */
+  /** Oldest evidence of the key: when it was first seen, or the date of a file of root. A public key itself has no date. @example 2024-03-01T08:00:00Z */
   knownSince: Date;
   /** @example 2026-11-20T14:00:00Z */
   lastSeen?: Date;
-  /** Goes into If-Match as "3". @example 3 */
+  /** Value for If-Match, as in "3". @example 3 */
   version: number;
   lastLogin?: SshKeyLoginView;
   findings: SshKeyFindingView[];
@@ -95,7 +95,7 @@ export class SshKeyPage extends PageOf(SshKeyView) {}
 export class SshKeyLocationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** `authorized-key`: a line that lets it in; `private-key`: a file of which its host says that it holds the private half. */
+  /** `authorized-key`: a line that accepts the key; `private-key`: a file that contains the private key according to its host. */
   @ApiProperty({ enum: LOCATION_KINDS, example: 'authorized-key' }) kind: LocationKind;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId: string;
@@ -111,17 +111,17 @@ export class SshKeyLocationView {
   comment?: string;
   /** Whether a passphrase protects the private key. @example true */
   passphrase?: boolean;
-  /** Of a private key file: `claimed`: the host says so, and whoever owns the file can make it say so; `proven`: it was signed with, at `provenAt`. */
+  /** For the file of a private key: `claimed`: reported by the host, which the owner of the file can influence; `proven`: a signature was made with it, at `provenAt`. */
   @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' }) possession?: FilePossession;
   /** @example 2026-11-20T14:00:00Z */
   provenAt?: Date;
-  /** As the file says; whoever owns it can set it. @example 2026-01-05T09:30:00Z */
+  /** Modification time of the file, which its owner can change. @example 2026-01-05T09:30:00Z */
   modifiedAt?: Date;
   /** @example 2026-11-01T02:00:00Z */
   firstSeen: Date;
   /** @example 2026-11-20T02:00:00Z */
   lastSeen: Date;
-  /** Set once its file was read without it. @example 2026-11-20T02:00:00Z */
+  /** Time at which the file was first read without the key; null while it is there. @example 2026-11-20T02:00:00Z */
   goneAt?: Date;
 
   static of(location: SshKeyLocation): SshKeyLocationView {
@@ -155,7 +155,7 @@ export class OpenedAccountView {
 export class SshKeyAccessView {
   /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;
-  /** Who holds the private half, as far as people said. */
+  /** Holder of the private key, as stated by users. */
   @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   /** @example payments-team */
   owner?: string;

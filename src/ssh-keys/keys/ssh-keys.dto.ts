@@ -7,7 +7,7 @@ import { FINDING_RULES, type FindingRule } from './finding-rules.js';
 import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyState } from './ssh-key.entity.js';
 
 export class SshKeysQuery extends PageQuery {
-  /** The one key with this fingerprint. @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
+  /** Fingerprint of the key. @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   @IsOptional()
   @Matches(/^SHA256:[A-Za-z0-9+/]{43}$/, { message: 'must be SHA256: and 43 characters of base64' })
   fingerprint?: string;
@@ -23,14 +23,14 @@ export class SshKeysQuery extends PageQuery {
 export class EnterSshKeyBody {
   /** As in a .pub file. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
-  /** Who answers for it. @example payments-team */
+  /** Owner of the host. @example payments-team */
   @Optional(Text(0, 200)) owner?: string;
-  /** Who holds the private half. */
+  /** Holder of the private key. */
   @Optional(OneOf(CUSTODIES, { example: 'human' })) custody?: Custody;
 }
 
 export class AssignSshKeyBody {
-  /** Who answers for it; null: nobody. @example payments-team */
+  /** Owner of the key; null removes the owner. @example payments-team */
   @ApiProperty({ type: String, nullable: true, maxLength: 200, example: 'payments-team' })
   @ValidateIf((_, value) => value !== null)
   @IsString()

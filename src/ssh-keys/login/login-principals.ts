@@ -63,7 +63,7 @@ export interface RuleVerdict {
   readonly given?: readonly string[];
   /** Of the fault `principal`. */
   readonly detail?: string;
-  /** What would stand in the certificate. */
+  /** Principals of the certificate. */
   readonly principals: readonly string[];
 }
 

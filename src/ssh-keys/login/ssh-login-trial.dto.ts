@@ -5,7 +5,7 @@ import { LOGIN_SUBJECTS, type LoginSubject } from '../certificate-authority/ssh-
 /** A caller as a rule sees one. */
 export class TriedCallerBody {
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
-  /** The claims of a workload's token, or `email`, `sub` and `provider` of a person. They are not kept. */
+  /** The claims of a workload's token, or `email`, `sub` and `provider` of a user. They are not stored. */
   @JsonObject(12_288, { example: { email: 'ann@example.org' } }) claims: Record<string, unknown>;
 }
 
@@ -19,17 +19,17 @@ export class TriedRuleView {
 export class RuleVerdictView {
   rule: TriedRuleView;
   accepted: boolean;
-  /** The first reason where it gives nothing. */
+  /** The first reason for which the rule gives no certificate. */
   fault?: (typeof RULE_FAULTS)[number];
   /** The claim that does not fit. @example ref */
   claim?: string;
-  /** What the rule wants of it. @example ["refs/tags/v*"] */
+  /** The value that the rule requires. @example ["refs/tags/v*"] */
   wanted?: string[];
-  /** What it is; empty: it is absent. @example ["refs/heads/main"] */
+  /** The actual value; empty if it is absent. @example ["refs/heads/main"] */
   given?: string[];
-  /** Why no principal can be made. @example 'The rule "deploy jobs" needs one value of the claim team.' */
+  /** Reason for which no principal can be derived. @example 'The rule "deploy jobs" needs one value of the claim team.' */
   detail?: string;
-  /** What would stand in the certificate. @example ["deploy"] */
+  /** Principals of the certificate. @example ["deploy"] */
   principals: string[];
 }
 

@@ -23,7 +23,7 @@ export class SshLoginRuleBody {
   @Name(1, 100) name: string;
   /** The authority that certifies: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() authorityId: string;
-  /** Workloads, by the claims of their token; or people, by `email`, `sub` (their id) and `provider` (name of an identity provider that knows them; absent for people with a password alone). */
+  /** Workloads, by the claims of their token; or users, by `email`, `sub` (their ID) and `provider` (the name of an identity provider of the user; absent for users who have only a password). */
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
   /** All must be met. */
   @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
@@ -40,11 +40,11 @@ export class SshLoginRuleBody {
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
   sourceAddress?: string;
-  /** true: good from the address that asks alone. */
+  /** true: valid only from the address of the request. */
   @Optional(Flag()) bindAddress?: boolean = false;
-  /** The one command that they run. @example /usr/bin/deploy */
+  /** The only command that the certificates run. @example /usr/bin/deploy */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-  /** What the certificates permit besides running commands. Absent: a terminal (`permit-pty`) for people, nothing for workloads. */
+  /** Permissions of the certificates besides running commands. Absent: a terminal (`permit-pty`) for users, none for workloads. */
   @Optional(ListOf(OneOf(EXTENSIONS), { unique: true, example: ['permit-pty'] })) extensions?: string[];
   @Optional(Flag()) enabled?: boolean = true;
 
@@ -109,8 +109,8 @@ export class SshLoginRulePage extends PageOf(SshLoginRuleView) {}
 export class SshLoginBody {
   /** Your key. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
-  /** Name or id of the rule, where several are about you. @example 'deploy jobs' */
+  /** Name or ID of the rule, if several rules match you. @example 'deploy jobs' */
   @Optional(Text(1, 100)) rule?: string;
-  /** What the certificate is for: to log in, or to be known by as a host. */
+  /** Whether the certificate is for a user or for a host. */
   @Optional(OneOf(CERTIFICATE_KINDS, { default: 'user' })) kind?: CertificateKind = 'user';
 }

@@ -30,7 +30,7 @@ export class HeldBackKeyView implements ShownHeldBackKey {
   keyId: string;
   /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;
-  /** See docs/errors.md. @example rotation.holder-claimed */
+  /** Problem code, see docs/errors.md. @example rotation.holder-claimed */
   code: string;
   /** @example 'build-7 says that /home/eve/.ssh/id_work of eve holds this key. Nobody has proven it.' */
   detail: string;
@@ -55,15 +55,15 @@ export class RotationPolicyView {
   /** @example false */
   ignoreManagers: boolean;
   window?: WindowBody;
-  /** Who wrote it last: its rotations are theirs. @example "Ann Example" */
+  /** The last user who changed the policy. Its rotations run in the name of this user. @example "Ann Example" */
   madeBy: string;
-  /** Why the service paused it: who wrote it last may not order rotations any more. Whoever may writes it again. @example 'Paused: …' */
+  /** Reason for which the service paused the policy: its last author can no longer order rotations. A user who can saves it again. @example 'Paused: …' */
   pausedBecause?: string;
   /** Counts its changes; also the ETag. @example 1 */
   version: number;
   /** @example 2026-11-20T14:00:00Z */
   createdAt: Date;
-  /** When it looks for keys next. @example 2026-11-20T15:00:00Z */
+  /** Time of the next check. @example 2026-11-20T15:00:00Z */
   dueAt: Date;
   /** Keys that it did not have rotated, and why: the latest twenty. */
   heldBack: HeldBackKeyView[];

@@ -45,7 +45,7 @@ export class RotationPolicy {
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 
-  /** When it looks for keys next. */
+  /** Time of the next check. */
   @Column('timestamptz', { default: () => 'now()' })
   dueAt: Date;
 }

@@ -11,7 +11,7 @@ export class ComponentHealth {
 export class HealthComponents {
   /** UP while this process commits its own row in the database every few seconds. */
   db: ComponentHealth;
-  /** UP while Redis takes writes. */
+  /** UP while Redis accepts writes. */
   redis?: ComponentHealth;
   hsm?: ComponentHealth;
   /** Clocks of all processes against that of the database; for readiness only when that of this process is wrong. */
@@ -25,13 +25,13 @@ export class HealthComponents {
   /** Our own timestamp authority. */
   tsa?: ComponentHealth;
   mail?: ComponentHealth;
-  /** Whether an administrator can sign in; UNKNOWN while there is no user. */
+  /** Whether an administrator can sign in; UNKNOWN while there are no users. */
   administrators?: ComponentHealth;
-  /** Whether the secrets that are stored open: those of authenticators, identity providers and webhooks. */
+  /** Whether the stored secrets of authenticators, identity providers and webhooks can be decrypted. */
   secrets?: ComponentHealth;
   /** UP if no credential or right was changed outside the service. */
   rows?: ComponentHealth;
-  /** The tree over the audit log. */
+  /** State of the tree over the audit log. */
   log?: ComponentHealth;
 }
 

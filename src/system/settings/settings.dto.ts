@@ -5,7 +5,7 @@ import type { Config } from '../../platform/config/config.js';
 import type { InstanceRow } from '../../platform/instances/instance.repository.js';
 
 export class MailTestBody {
-  /** Who gets the mail. @example ada@example.com */
+  /** Recipient of the mail. @example ada@example.com */
   @IsEmail() @MaxLength(254) recipient: string;
 }
 
@@ -21,7 +21,7 @@ export class SettingsView {
   role: 'all' | 'api' | 'worker';
   /** @example http://localhost:9090 */
   publicUrl: string;
-  /** Origins that browsers may call from; empty in prod. */
+  /** Origins from which browsers can call; empty in `prod`. */
   @ApiProperty({ type: String, isArray: true, example: ['http://localhost:4200'] }) corsOrigins: string[];
   /** @example 24 */
   jwtExpirationHours: number;
@@ -57,10 +57,10 @@ export class InstanceView {
   pid: number;
   /** Version of the product. @example 0.2.0 */
   version: string;
-  /** Newest migration that this version knows. @example EditorsOfTrusts1798000048400 */
+  /** Newest migration that the process knows. @example EditorsOfTrusts1798000048400 */
   schema: string;
   startedAt: Date;
-  /** When it last wrote its row, which it does every two seconds. A process that ended in order has no row. */
+  /** Time of the last heartbeat, which the process writes every two seconds. A process that stopped normally has no row. */
   seenAt: Date;
   /** How far its clock is ahead of the database's, in milliseconds. @example -3 */
   clockOffsetMs: number;

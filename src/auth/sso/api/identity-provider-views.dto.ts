@@ -24,7 +24,7 @@ export class IdentityProviderView {
   /** @example 'Sign in with Example' */
   label: string;
   enabled: boolean;
-  /** Without secrets; `ourCertificate` belongs to the key that signs what we say to the provider. */
+  /** Settings without secrets. `ourCertificate` is the certificate of the key that signs messages of this service to the provider. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
@@ -38,7 +38,7 @@ export class IdentityProviderView {
   hasSecret: boolean;
   /** Redirect address to register at an OpenID Connect provider, or the assertion consumer service of SAML. @example https://sign.example.com/api/auth/oidc/callback/example */
   redirectUri: string;
-  /** `shared`: this OpenID Connect provider still uses the redirect address of earlier versions. Register its own there, then set `redirect` to `own`. */
+  /** `shared`: this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI at the provider, then set `redirect` to `own`. */
   @ApiProperty({ enum: ['own', 'shared'] }) redirect: OidcRedirect;
   /** The ETag. @example 3 */
   version: number;
@@ -63,7 +63,7 @@ export class IdentityProviderList {
 }
 
 export class FindingView {
-  /** What was looked at. @example discovery */
+  /** Name of the check. @example discovery */
   check: string;
   ok: boolean;
   /** @example 'It calls itself https://login.example.com.' */
@@ -71,7 +71,7 @@ export class FindingView {
 }
 
 export class IdentityProviderTestView {
-  /** Nothing that was looked at is wrong. */
+  /** Whether all checks passed. */
   ok: boolean;
   findings: FindingView[];
 
@@ -97,7 +97,7 @@ export class StartTestBody {
 }
 
 export class TestStartedView {
-  /** Where to send the browser. @example https://login.example.com/authorize?client_id=sealwright */
+  /** Address to which to redirect the browser. @example https://login.example.com/authorize?client_id=sealwright */
   redirect: string;
 }
 
@@ -109,7 +109,7 @@ export class TestTicketBody {
 export class TestProblemView {
   /** Code of the problem, as in a sign-in. @example sso.no-role */
   code: string;
-  /** What the person would read. @example 'No rule of this identity provider gives you a role here.' */
+  /** Detail of the problem that the user would see. @example 'No rule of this identity provider gives you a role here.' */
   detail: string;
   /** Technical reason; null if the detail is the whole reason. @example 'unexpected "iss" (issuer) claim value' */
   reason: string | null;
@@ -147,7 +147,7 @@ export class SignInTrialView {
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] }) roles: RoleName[];
   /** The groups that the person would have. @example ["release"] */
   groups: string[];
-  /** The account that would be used; null if there would be none. */
+  /** The account that would be used; null if there is none. */
   @ApiProperty({
     type: () => TestAccountView,
     nullable: true,

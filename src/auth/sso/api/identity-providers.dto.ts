@@ -41,39 +41,36 @@ export class ClaimRuleBody {
 }
 
 class IdentityProviderBody {
-  /** What stands on the button. @example 'Sign in with Example' */
+  /** Text of the sign-in button. @example 'Sign in with Example' */
   @Text(1, 60) label: string;
   @Flag() enabled: boolean;
   /** From claims or attributes to roles; all that match count. Applied at every sign-in. */
   @ListOf(ClaimRuleBody, { max: 100 }) rules: ClaimRuleBody[];
-  /** Roles of people whom no rule matches. Without them those people are refused. */
+  /** Roles of users whom no rule matches. Without default roles these users are refused. */
   @Optional(ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, nullable: true, example: ['viewer'] }))
   @Nullable()
   defaultRoles?: RoleName[] | null;
 }
 
 export class OidcProviderBody extends IdentityProviderBody {
-  /** What the provider calls itself, or the address of its discovery document. @example https://login.example.com/realms/main */
+  /** The issuer, or the address of its discovery document. @example https://login.example.com/realms/main */
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
   @IsUrl({ ...LOCAL, disallow_auth: true, allow_fragments: false })
   @Length(1, 300)
   issuer: string;
   /** @example sealwright */
   @Text(1, 200) clientId: string;
-  /** Write-only; leave it out to keep the one there is. @example 5e7a0c */
+  /** Write-only. Absent: the stored secret is kept. @example 5e7a0c */
   @Optional(Text(1, 500)) clientSecret?: string;
-  /**
-   * How we show the provider who we are (OpenID Connect core section 9); leave it out for the way that the provider publishes. With
-   * private_key_jwt the service makes a key: the provider finds it at /api/auth/oidc/jwks?provider=<name>.
-   */
+  /** How this service authenticates to the provider (OpenID Connect Core section 9); by default the method that the provider publishes. With `private_key_jwt` the service generates a key, which the provider reads from /api/auth/oidc/jwks?provider=<name>. */
   @Optional(OneOf(CLIENT_AUTHENTICATIONS, { nullable: true }))
   @Nullable()
   clientAuthentication?: ClientAuthenticationMethod | null;
-  /** With private_key_jwt: whom an assertion is for. Auth0 wants issuer. */
+  /** With `private_key_jwt`: the audience of assertions. Auth0 requires the issuer. */
   @Optional(OneOf(['token-endpoint', 'issuer'], { nullable: true, default: 'token-endpoint' }))
   @Nullable()
   assertionAudience?: 'token-endpoint' | 'issuer' | null;
-  /** With private_key_jwt: make another key. The provider has to know it at the same time. */
+  /** With `private_key_jwt`: generate a new key. The provider must be given the new key at the same time. */
   @Optional(Flag()) newKey?: boolean;
   @ApiProperty({ example: ['openid', 'profile', 'email'], required: false })
   @IsOptional()
@@ -81,10 +78,7 @@ export class OidcProviderBody extends IdentityProviderBody {
   @ArrayMaxSize(20)
   @Matches(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, { each: true })
   scopes?: string[];
-  /**
-   * Authentication context classes, such as the provider's name for multi-factor authentication. They are requested as `acr_values`, and a sign-in or
-   * step-up whose ID token has none of them as `acr` is refused with `sso.weak-sign-in`. Empty or absent: the provider decides.
-   */
+  /** Authentication context classes, such as the provider's name for multi-factor authentication. They are requested as `acr_values`. A sign-in or step-up whose ID token has none of them as `acr` is refused with `sso.weak-sign-in`. Empty or absent: the provider decides. */
   @ApiProperty({ example: ['phr'], required: false, nullable: true })
   @Nullable()
   @IsOptional()
@@ -93,10 +87,7 @@ export class OidcProviderBody extends IdentityProviderBody {
   @ArrayUnique()
   @Matches(/^[\x21-\x7e]{1,200}$/, { each: true })
   acrValues?: string[] | null;
-  /**
-   * Redirect address that is registered at the provider. `own` is `/api/auth/oidc/callback/<name>`; new providers get it. `shared` is
-   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to it. Absent: unchanged.
-   */
+  /** Redirect URI that is registered at the provider. `own` is `/api/auth/oidc/callback/<name>`, the default for new providers. `shared` is `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. Absent: unchanged. */
   @Optional(OneOf(['own', 'shared'])) redirect?: OidcRedirect;
 
   toOrder(name: string): IdentityProviderOrder {
@@ -137,10 +128,7 @@ export class RequestedAuthnContextBody {
   @Matches(URI, { each: true })
   classes: string[];
   @Optional(OneOf(COMPARISONS, { default: 'exact' })) comparison?: (typeof COMPARISONS)[number];
-  /**
-   * URIs of further classes that satisfy the request, such as stronger ones with `minimum`: only the provider knows which class is stronger. With
-   * `better` they are required, because the requested classes themselves do not satisfy it.
-   */
+  /** URIs of further classes that satisfy the request, such as stronger ones with `minimum`: only the provider knows which class is stronger. Required with `better`, because the requested classes themselves do not satisfy it. */
   @ApiProperty({ example: ['https://refeds.org/profile/mfa'], required: false })
   @IsOptional()
   @IsArray()
@@ -155,23 +143,23 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Text(1, 300) @Matches(/\S/) entityId: string;
   /** SingleSignOnService with the HTTP-Redirect binding. @example https://idp.example.com/sso */
   @IsUrl(LOCAL) @Length(1, 500) entryPoint: string;
-  /** Certificates that sign its assertions, in PEM or as bare base64 of DER; several, also in one text, while it changes its key. */
+  /** Certificates of the keys that sign its assertions, as PEM or base64 of DER; several while the provider changes its key, also in one text. */
   @ListOf(Text(1, 20_000), {
     min: 1,
     max: 5,
     example: ['-----BEGIN CERTIFICATE-----\nMIIDIzCCAgugAwIBAgIUVczslfK9\n-----END CERTIFICATE-----'],
   })
   certificates: string[];
-  /** SingleLogoutService with the HTTP-Redirect binding; leave it out where people stay signed in there. @example https://idp.example.com/slo */
+  /** SingleLogoutService with the HTTP-Redirect binding. Absent: users stay signed in at the provider. @example https://idp.example.com/slo */
   @ApiProperty({ type: String, required: false, nullable: true })
   @Nullable()
   @IsOptional()
   @IsUrl(LOCAL)
   @Length(1, 500)
   logoutUrl?: string | null;
-  /** Sign what asks the provider to sign somebody in. What is said about signing out is always signed. */
+  /** Sign authentication requests. Logout messages are always signed. */
   @Optional(Flag()) signRequests?: boolean;
-  /** Format of the NameID that is requested and required; persistent if left out. With null none is requested, and the format of the first sign-in is required from then on. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress */
+  /** Format of the NameID that is requested and required; persistent by default. With null no format is requested, and the format of the first sign-in is required from then on. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress */
   @ApiProperty({ type: String, required: false, nullable: true })
   @Nullable()
   @IsOptional()
@@ -184,7 +172,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Optional(Nested(RequestedAuthnContextBody, { nullable: true, example: null }))
   @Nullable()
   requestedAuthnContext?: RequestedAuthnContextBody | null;
-  /** Make another key to sign with. The provider has to be told of its certificate (the metadata has it) at the same time. */
+  /** Generate a new signing key. The provider must be given its certificate (in the metadata) at the same time. */
   @Optional(Flag()) newKey?: boolean;
 
   toOrder(name: string): IdentityProviderOrder {

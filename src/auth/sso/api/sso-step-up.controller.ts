@@ -22,7 +22,7 @@ export class SsoStepUp {
     private readonly saml: SamlService,
   ) {}
 
-  /** Where to lead the browser. */
+  /** Address to which to redirect the browser. */
   async begin(caller: Caller, returnTo: string | undefined): Promise<Redirect> {
     const external = await this.sessions.externalOf(caller);
     if (external === undefined) {

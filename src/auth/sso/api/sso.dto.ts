@@ -2,11 +2,11 @@ import { ApiProperty } from '@nestjs/swagger';
 import { OneOf, Optional, Text } from '../../../platform/http/fields/fields.js';
 
 export class SsoLoginQuery {
-  /** Name of the identity provider; not needed when there is one. */
+  /** Name of the identity provider; optional if there is only one. */
   @Optional(Text(1, 40)) provider?: string;
-  /** Path on this site to go to afterwards. Behind the # stands the ticket, or for a cookie the code of what went wrong. */
+  /** Path on this site to return to. The fragment contains the ticket or, for a cookie, the code of an error. */
   @Optional(Text(0, 500)) returnTo?: string;
-  /** ticket (the default): tokens for it at `sso/tokens`. cookie: the browser is signed in when it comes back. */
+  /** ticket (the default): exchange the ticket for tokens at `sso/tokens`. cookie: the browser is signed in when it returns. */
   @Optional(OneOf(['ticket', 'cookie'])) answer?: 'ticket' | 'cookie';
 }
 
@@ -20,7 +20,7 @@ export class FrontChannelQuery {
 }
 
 export class OidcKeysQuery {
-  /** Name of the identity provider; not needed when there is one. */
+  /** Name of the identity provider; optional if there is only one. */
   @Optional(Text(1, 40)) provider?: string;
 }
 
@@ -35,17 +35,17 @@ export class OidcKeySetView {
 }
 
 export class SignOutView {
-  /** Where to lead the browser so that the person is signed out at the provider as well; null where there is no such place. @example https://login.example.com/session/end?id_token_hint=e30 */
+  /** Address to which to redirect the browser so that the user is signed out at the provider as well; null if there is none. @example https://login.example.com/session/end?id_token_hint=e30 */
   redirect: string | null;
 }
 
 export class SsoStepUpBody {
-  /** Path on this site to go to afterwards; what went wrong stands there behind #error= @example /console */
+  /** Path on this site to return to. Errors are in the fragment, after #error= @example /console */
   @Optional(Text(0, 500)) returnTo?: string;
 }
 
 export class SsoStepUpView {
-  /** Where to lead the browser. @example 'https://login.example.com/authorize?prompt=login&max_age=0' */
+  /** Address to which to redirect the browser. @example 'https://login.example.com/authorize?prompt=login&max_age=0' */
   redirect: string;
 }
 
@@ -65,7 +65,7 @@ export class SamlLogoutQuery {
 }
 
 export class TicketBody {
-  /** What came back behind #ticket= @example sw_session_0a1b */
+  /** The part of the address after #ticket= @example sw_session_0a1b */
   @Text(1, 200) ticket: string;
 }
 
@@ -73,9 +73,9 @@ export class SsoChoiceView {
   /** @example example */
   name: string;
   @ApiProperty({ enum: ['oidc', 'saml'] }) kind: 'oidc' | 'saml';
-  /** What stands on the button. @example 'Sign in with Example' */
+  /** Text of the sign-in button. @example 'Sign in with Example' */
   label: string;
-  /** Where the button leads. @example /api/auth/oidc/login?provider=example */
+  /** Address of the sign-in button. @example /api/auth/oidc/login?provider=example */
   login: string;
 }
 

@@ -3,7 +3,7 @@ export class FaultView {
   pointer: string;
   /** @example 'a sha256 digest has 32 bytes, this one has 20' */
   detail: string;
-  /** Where in a text that is itself a language, from 1. @example 12 */
+  /** Column of the error in a text with its own syntax, from 1. @example 12 */
   column?: number;
 }
 
@@ -19,7 +19,7 @@ export class ProblemView {
   detail: string;
   /** Stable; explained in docs/errors.md. @example digest.length */
   code: string;
-  /** X-Request-Id of the call; name it when you ask for help. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
+  /** X-Request-Id of the call. Quote it in support requests. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
   requestId: string;
   /** The resource that the problem is about. @example /api/v1/sign/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   instance?: string;

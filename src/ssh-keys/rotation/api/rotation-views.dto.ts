@@ -14,7 +14,7 @@ import { STEP_OUTCOMES, type StepOutcome } from '../model/rotation-target.entity
 import type { ShownRotation, ShownTarget } from './rotations.reader.js';
 
 export class RotationFailureView {
-  /** See docs/errors.md. @example rotation.halted */
+  /** Problem code, see docs/errors.md. @example rotation.halted */
   code: string;
   /** @example 'Too many hosts could not be rotated.' */
   detail: string;
@@ -23,20 +23,20 @@ export class RotationFailureView {
 export class RotationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** The key that goes. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The old key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   keyId: string;
-  /** The key that comes. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The new key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   nextKeyId?: string;
   @ApiProperty({ enum: NEW_CUSTODIES, example: 'service' }) custody: NewCustody;
   /** @example false */
   dryRun: boolean;
   @ApiProperty({ enum: ROTATION_STATUSES, example: 'RUNNING' }) status: RotationStatus;
-  /** How many targets stand where. */
+  /** Number of targets by state. */
   @ApiProperty({ type: Object, example: { PERMANENT: 1, PLANNED: 19 } }) progress: Record<string, number>;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   failure?: RotationFailureView;
-  /** Hosts that the last scan could not read, or not whole: the key may be accepted there too. */
+  /** Hosts that the last scan could not read completely: they may accept the key as well. */
   @ApiProperty({
     type: [String],
     example: ['Host web-3: the last scan could not read /home/app/.ssh/authorized_keys.'],
@@ -74,18 +74,18 @@ export class RotationPage extends PageOf(RotationView) {}
 export class FileDiffView {
   /** @example /home/deploy/.ssh/authorized_keys */
   path: string;
-  /** What adding the new key changes, as `diff -u` shows it. @example "--- /home/deploy/.ssh/authorized_keys" */
+  /** The change that adding the new key makes, as `diff -u` shows it. @example "--- /home/deploy/.ssh/authorized_keys" */
   adds: string;
-  /** What the whole rotation changes. @example "--- /home/deploy/.ssh/authorized_keys" */
+  /** The change that the whole rotation makes. @example "--- /home/deploy/.ssh/authorized_keys" */
   result: string;
 }
 
 export class RotationStepView {
   /** @example verify */
   step: string;
-  /** STARTED and nothing behind it: the worker died, and another one did it again. */
+  /** STARTED without a result: the worker was lost, and another one repeated the step. */
   @ApiProperty({ enum: STEP_OUTCOMES, example: 'DONE' }) outcome: StepOutcome;
-  /** Hashes of files before and after, and what the host said to which key. */
+  /** Hashes of the files before and after the step, and the response of the host to each key. */
   @ApiProperty({ type: Object, example: { new: 'accepted' } }) detail: Record<string, unknown>;
   /** @example 2026-11-20T14:00:00Z */
   startedAt: Date;
@@ -100,18 +100,18 @@ export class RotationTargetView {
   hostId: string;
   /** @example deploy */
   account: string;
-  /** 0 goes first. @example 0 */
+  /** Wave of the rollout; 0 is first. @example 0 */
   wave: number;
-  /** What was completed last. */
+  /** Last completed step. */
   @ApiProperty({ enum: TARGET_STATES, example: 'OVERLAP' }) state: TargetState;
-  /** OPEN until it has ended. */
+  /** OPEN until the target has ended. */
   @ApiProperty({ enum: TARGET_OUTCOMES, example: 'OPEN' }) outcome: TargetOutcome;
   failure?: RotationFailureView;
-  /** When sshd ends the old key by itself. @example 2026-11-21T14:00:00Z */
+  /** Time at which sshd stops accepting the old key. @example 2026-11-21T14:00:00Z */
   oldEndsAt?: Date;
   /** When the old key was found back after it had been removed. @example 2026-12-01T02:00:00Z */
   driftedAt?: Date;
-  /** `high`: sshd itself said which files it reads. */
+  /** `high`: sshd itself reported which files it reads. */
   @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' }) confidence?: 'high' | 'low';
   /** @example AuthorizedKeysCommand tells sshd keys too */
   @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand tells sshd keys too'] }) warnings: string[];
@@ -147,7 +147,7 @@ export class RotationTargetView {
 export class RotationTargetPage extends PageOf(RotationTargetView) {}
 
 export class ReleasedKeyView {
-  /** The key that is in force now; another one than was asked for if that was replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the current key, which differs from the requested key if that was replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;

@@ -27,37 +27,34 @@ export class HolderBody extends PlaceBody {
 export class WindowBody {
   /** First hour, UTC. @example 22 */
   @Int(0, 23) from: number;
-  /** The hour in which it ends; smaller than `from`: over midnight. @example 4 */
+  /** Hour at which the window ends; smaller than `from` for a window across midnight. @example 4 */
   @Int(0, 23) to: number;
 }
 
 /** What a rotation that somebody asks for and one that a policy orders have in common. */
 export class RotationTermsBody {
-  /** How long both keys work after the new one was handed over, in seconds; a day by default. @example 86400 */
+  /** Time for which both keys work after the handover, in seconds; one day by default. @example 86400 */
   @Optional(Int(1, 90 * DAY)) overlapSeconds?: number;
-  /** A host that cannot be rotated stops everything, or keeps the old key. */
+  /** Whether a host that cannot be rotated halts the rotation, or keeps the old key. */
   @Optional(OneOf(['halt', 'skip'], { example: 'halt' })) onFailure?: 'halt' | 'skip';
-  /** Changes files too of which a configuration management system says that they are its own. @example false */
+  /** Changes files that a configuration management system manages as well. @example false */
   @Optional(Flag()) ignoreManagers?: boolean;
-  /** Hours in which hosts may be changed. */
+  /** Hours in which hosts can be changed. */
   @Optional(Nested(WindowBody)) window?: WindowBody;
 }
 
 export class RotateSshKeyBody extends RotationTermsBody {
-  /**
-   * Who holds the private half of the new key. `service`: made and sealed here, handed out by POST /v1/keys/{id}/private-key; `hsm`: made in the HSM and never
-   * out of it; `human`: you send the public half; `host`: made on the host that uses it, and never off it.
-   */
+  /** Holder of the new private key. `service`: generated and encrypted by this service, released by POST /v1/keys/{id}/private-key; `hsm`: generated in the HSM, which it cannot leave; `human`: you send the public key; `host`: generated on the host that uses it, which it never leaves. */
   @Optional(OneOf(NEW_CUSTODIES, { example: 'service' })) custody?: NewCustody;
   /** The new key, for custody human. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
   @Optional(Text(0, 20_000)) @OneKeyLine() publicKey?: string;
-  /** Where the private key lies, for custody host. */
+  /** Location of the private key, for the custody `host`. */
   @Optional(Nested(HolderBody)) holder?: HolderBody;
-  /** Accounts that it opens; absent: all that are known. The first one goes ahead alone, then one in twenty, then the rest. */
+  /** Accounts whose keys are replaced; all known accounts by default. The first account is changed alone, then five percent, then the rest. */
   @Optional(ListOf(PlaceBody, { min: 1, max: 2000 })) targets?: PlaceBody[];
-  /** Known places that are not among `targets` keep the old key. @example false */
+  /** Known locations that are not in `targets` keep the old key. @example false */
   @Optional(Flag()) leaveOthers?: boolean;
-  /** Shows what would be changed, line by line, and what stands in the way; changes nothing. @example false */
+  /** Returns the changes line by line, and obstacles. Changes nothing. @example false */
   @Optional(Flag()) dryRun?: boolean;
   /** How long sshd accepts the new key before it was verified, in seconds; 3600 by default. @example 3600 */
   @Optional(Int(10, DAY)) verifySeconds?: number;

@@ -84,7 +84,7 @@ export class RotationTarget {
   @Column('bytea', { nullable: true, select: false })
   snapshot: Buffer | null;
 
-  /** When sshd ends the old key by itself. */
+  /** Time at which sshd stops accepting the old key. */
   @Column('timestamptz', { nullable: true })
   oldEndsAt: Date | null;
 
