@@ -247,21 +247,29 @@ describe('a requester', () => {
     ]);
     expect(disclosed?.disclosed_to.length).toBeGreaterThan(0);
     const client = await makeClient(service, apiKey, ['sign:digest', 'sign:read']);
-    const replaced = await service.call('POST', `/api/settings/oauth-clients/${client.client_id}/secret`, {
-      key: admin.accessToken,
-    });
-    expect(replaced.status).toBeLessThan(300);
-    const token = await postForm(service, '/oauth/token', {
-      grant_type: 'client_credentials',
-      client_id: client.client_id,
-      client_secret: (replaced.body.client_secret ?? replaced.body.secret) as string,
-    });
+    const tokenAfter = async (...replacers: string[]) => {
+      let secret = '';
+      for (const key of replacers) {
+        const path = `/api/settings/oauth-clients/${client.client_id}/secret`;
+        const replaced = await service.call('POST', path, { key });
+        expect(replaced.status).toBeLessThan(300);
+        secret = replaced.body.client_secret ?? replaced.body.secret;
+      }
+      const grant = { grant_type: 'client_credentials', client_id: client.client_id, client_secret: secret };
+      return (await postForm(service, '/oauth/token', grant)).body.access_token as string;
+    };
     await sql(`DELETE FROM secret_disclosure`);
     const { key } = await newGuardedKey(place, [{ members: [admin], threshold: 1 }]);
-    for (const credential of [program.key, token.body.access_token as string]) {
+    const refused = async (credential: string) => {
       const { approvalId } = await held(place, { digest: digestOf(unique('shown')), key: key.name }, credential);
       assertProblem(await vote(service, approvalId, admin), { status: 403, code: 'approval.own-request' });
-    }
+    };
+    await refused(program.key);
+    await refused(await tokenAfter(admin.accessToken));
+    // Someone else was shown the present secret.
+    const token = await tokenAfter(admin.accessToken, apiKey);
+    await sql(`DELETE FROM secret_disclosure`);
+    await refused(token);
   });
 });
 
