@@ -126,11 +126,7 @@ export class ApprovalsService {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     if (row?.revision === revision) return;
     this.outdated();
-    throw new Problem(
-      'conflict',
-      'approval.policies-changed',
-      'The approval policies were changed at this moment; try again.',
-    );
+    throw new Problem('conflict', 'approval.policies-changed', 'The approval policies were just changed. Try again.');
   }
 
   /** Verifies that the caller may open another approval. Problem `approval.too-many-open`. */

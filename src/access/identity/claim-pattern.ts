@@ -55,9 +55,9 @@ function containsInOrder(value: string, texts: readonly string[]): boolean {
 export function faultOfPattern(pattern: string): string | undefined {
   if (!pattern.isWellFormed() || CONTROL.test(pattern)) return 'has a control character or half a surrogate pair';
   if (!pattern.includes('*')) return undefined;
-  if (!PRINTABLE.test(pattern)) return 'has a wildcard beside characters that are not printable ASCII';
+  if (!PRINTABLE.test(pattern)) return 'has a wildcard next to characters that are not printable ASCII';
   const [first = '', ...more] = pattern.split(SEPARATORS);
-  if (first.startsWith('*')) return 'begins with a wildcard, which would match what anybody may be called';
+  if (first.startsWith('*')) return 'begins with a wildcard, which would match names that anyone can choose';
   if (more.length > 0 && first.includes('*')) return 'has a wildcard in its first segment; name that segment in full';
   const doubled = more.findIndex((part) => part.includes(REST));
   if (first.includes(REST) || (doubled !== -1 && !isRestAt(more, doubled)))

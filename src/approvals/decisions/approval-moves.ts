@@ -90,10 +90,10 @@ async function subjectOf(tx: EntityManager, { id, subjectId, correlation }: Appr
 }
 
 function tooManyRejections(count: number): Problem {
-  const detail = `${count} people rejected it, which is enough under the approval policies of now.`;
+  const detail = `${count} people rejected it, which is enough under the current approval policies.`;
   return new Problem('refused', 'approval.rejected', detail);
 }
 
 function assertMoved(moved: number): void {
-  if (moved !== 1) throw new Problem('conflict', 'approval.decided', 'The approval was decided meanwhile.');
+  if (moved !== 1) throw new Problem('conflict', 'approval.decided', 'The approval was just decided.');
 }

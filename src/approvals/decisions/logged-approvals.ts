@@ -160,18 +160,16 @@ function withLogged(row: Approval, { title, rules, parties }: LoggedApproval): A
 }
 
 function mismatch(): Problem {
-  const detail =
-    'The approval differs from what the audit log has of it: it was changed in the database. Request it again.';
+  const detail = 'The approval differs from the audit log: it was changed in the database. Request it again.';
   return new Problem('conflict', 'approval.mismatch', detail);
 }
 
 function sessionUnknown(): Problem {
-  const detail =
-    'The audit log has no sign-in for this session, or says that the session ended. Sign in again to vote.';
+  const detail = 'The audit log has no sign-in for this session, or the session has ended. Sign in again to vote.';
   return new Problem('forbidden', 'approval.session-unknown', detail);
 }
 
 function rightsEnded(objection: string): Problem {
-  const detail = `The audit log says that ${objection}, and the database says otherwise: an earlier row was put back. Sign in again, or ask an administrator.`;
+  const detail = `According to the audit log, ${objection}. The database differs: an earlier row was restored. Sign in again, or ask an administrator.`;
   return new Problem('forbidden', 'approval.rights-ended', detail);
 }

@@ -143,7 +143,7 @@ async function standingOf(tx: EntityManager, { id }: Approval, person: string): 
 
 function assertPerson({ kind }: Caller): void {
   if (kind !== 'user')
-    throw new Problem('forbidden', 'approval.person-needed', 'Only people approve: use the access token of a person.');
+    throw new Problem('forbidden', 'approval.person-needed', 'Only users can vote: use the access token of a user.');
 }
 
 function ownRequest(): Problem {
@@ -153,19 +153,19 @@ function ownRequest(): Problem {
 }
 
 function notApprover(): Problem {
-  return new Problem('forbidden', 'approval.not-approver', 'You are not a member of the group that is asked now.');
+  return new Problem('forbidden', 'approval.not-approver', 'You are not a member of the group of the current stage.');
 }
 
 function assertOpen({ status }: Approval, { late, voted }: Standing): void {
   if (status === 'EXPIRED' || (late && !isDecided(status)))
-    throw new Problem('conflict', 'approval.expired', 'The time to decide is over.');
+    throw new Problem('conflict', 'approval.expired', 'The time to decide has expired.');
   if (isDecided(status)) throw new Problem('conflict', 'approval.decided', `The approval is ${status} already.`);
   if (voted) throw new Problem('conflict', 'approval.voted', 'You have voted already; a person counts once.');
 }
 
 function assertBallot({ hash, commentRequired }: Approval, ballot: Ballot): void {
   if (ballot.hash !== undefined && !ballot.hash.equals(hash))
-    throw new Problem('conflict', 'approval.other-hash', 'What is to be approved is not what this hash is of.');
+    throw new Problem('conflict', 'approval.other-hash', 'This hash is not that of the document to be approved.');
   if (commentRequired && ballot.comment === null)
-    throw new Problem('refused', 'approval.comment-required', 'The policy wants a comment.');
+    throw new Problem('refused', 'approval.comment-required', 'This policy requires a comment.');
 }

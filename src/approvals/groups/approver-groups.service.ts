@@ -98,7 +98,7 @@ export class ApproverGroupsService {
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    const detail = `There is an approver group "${name}" already.`;
+    const detail = `An approver group named "${name}" already exists.`;
     return writeUnique(this.db, work, () => new Problem('conflict', 'approver-group.name-taken', detail));
   }
 

@@ -131,6 +131,6 @@ export class ApprovalNotices {
 }
 
 function waitingOf({ id, title, requesterName, createdAt }: Asked): AlertEvent {
-  const why = `Half of its time is over: it was asked for at ${createdAt.toISOString()} by ${requesterName}.`;
+  const why = `Half of its time has passed: it was requested at ${createdAt.toISOString()} by ${requesterName}.`;
   return { type: 'approval.waiting', subject: { kind: 'approval', id, name: title }, facts: { why } };
 }

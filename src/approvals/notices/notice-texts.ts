@@ -32,8 +32,8 @@ export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, 
     '',
     ...factsOf(approval).map(({ name, value }) => `${name}: ${oneLine(value, MAX_LINE)}`),
     '',
-    asks ? `Look at it and decide: ${link}` : `See it: ${link}`,
-    ...(asks ? ['', `SHA-256 of what is to be approved: ${approval.hash.toString('base64')}`] : []),
+    asks ? `Review it and decide: ${link}` : `See it: ${link}`,
+    ...(asks ? ['', `SHA-256 of the document to be approved: ${approval.hash.toString('base64')}`] : []),
     '',
   ];
   return {

@@ -91,7 +91,7 @@ export class ApprovalPoliciesService {
 
   /** Serializes changes by a lock on the row of the policy set. `work` gets the revision of the policy set after the change. */
   private async write<T>(name: string, work: (tx: EntityManager, policySet: number) => Promise<T>): Promise<T> {
-    const detail = `There is an approval policy "${name}" already.`;
+    const detail = `An approval policy named "${name}" already exists.`;
     const inLine = async (tx: EntityManager) => {
       // Locks the row before the policies are read.
       const known = await lockPolicySet(tx);

@@ -106,7 +106,7 @@ export class PolicyChecks {
     const names = keys.filter((name) => !kept.includes(name));
     const [unknown] = names.length === 0 ? [] : ((await this.subjects.of(subject).unknownKeys?.(tx, names)) ?? []);
     if (unknown === undefined) return;
-    const detail = `there is no ${NAMED[subject]} "${unknown}"; "${WHOLE}" is every key, also those to come`;
+    const detail = `there is no ${NAMED[subject]} "${unknown}"; "${WHOLE}" covers every key, including future ones`;
     throw wrong('approval-policy.key', `/keys/${keys.indexOf(unknown)}`, detail);
   }
 }
@@ -114,7 +114,7 @@ export class PolicyChecks {
 async function assertReachable(tx: EntityManager, { groupId, threshold }: PolicyStage, index: number): Promise<void> {
   const count = await approversIn(tx, groupId);
   if (count >= threshold) return;
-  const detail = `the group has ${count} people who can approve, so ${threshold} never will; add people first, or ask for fewer`;
+  const detail = `the group has ${count} users who can approve, so ${threshold} approvals are impossible; add members first, or require fewer`;
   throw wrong(STAGE, `/stages/${index}/threshold`, detail);
 }
 

@@ -222,7 +222,7 @@ function judgedBy(book: Book, kind: PolicySubject, uses: readonly KeyUseToApprov
 
 function rolledBack(): Problem {
   const detail =
-    'The approval policies in the database are older than in the audit log: earlier rows were put back. An operator restores the newest policies, or accepts these: sealwright-admin seal-rows.';
+    'The approval policies in the database are older than in the audit log: earlier rows were restored. An operator restores the newest policies, or accepts these: sealwright-admin seal-rows.';
   return new Problem('unavailable', 'approval-policy.changed', detail);
 }
 

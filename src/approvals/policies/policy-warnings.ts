@@ -46,7 +46,7 @@ const NAMES_ISSUER: readonly string[] = ['verified.iss', 'trust', 'caller'];
 function warningOfIssuers({ unless }: PolicyRules): PolicyWarning[] {
   const claim = unless.find(({ fact }) => fact.startsWith('verified.'));
   if (claim === undefined || unless.some(({ fact, op }) => op === 'in' && NAMES_ISSUER.includes(fact))) return [];
-  const detail = `Every trusted issuer can assert "${claim.fact}", and people with settings:write add issuers. Add an exception on "verified.iss" or "trust".`;
+  const detail = `Every trusted issuer can assert "${claim.fact}", and users with settings:write add issuers. Add an exception on "verified.iss" or "trust".`;
   return [{ code: 'issuer-exception', fact: claim.fact, detail }];
 }
 
@@ -66,20 +66,20 @@ function warningOfCondition({ subject }: PolicyRules, condition: Condition): Pol
     return {
       code: 'choice-condition',
       fact,
-      detail: `Callers choose "${fact}": a request with another value avoids this policy. Remove the condition, or restrict what the key may do.`,
+      detail: `Callers choose "${fact}": a request with another value avoids this policy. Remove the condition, or restrict the use of the key.`,
     };
   if (subject === 'ssh-rotation' && ON_RECORD.test(fact))
     return {
       code: 'record-condition',
       fact,
-      detail: `People with hosts:write change "${fact}" on record, and operators have that scope and keys:rotate: one who changes it before the rotation avoids this policy. Remove the condition, or name the keys by fingerprint.`,
+      detail: `Users with hosts:write change "${fact}" on record, and operators have that scope and keys:rotate: an operator who changes it before the rotation avoids this policy. Remove the condition, or name the keys by fingerprint.`,
     };
   if (fact !== 'caller' || op !== 'in') return undefined;
   return {
     code: 'caller-condition',
     fact,
     detail:
-      'Only the listed callers need approval: a person avoids this policy with another API key unless their own ID is listed. List the IDs of people, or remove the condition.',
+      'Only the listed callers need approval: a user avoids this policy with another API key unless their own ID is listed. List the IDs of users, or remove the condition.',
   };
 }
 
@@ -95,6 +95,6 @@ function warningOfFormats(condition: Condition): PolicyWarning | undefined {
 }
 
 function ignored(fact: string): PolicyWarning {
-  const detail = `Callers choose "${fact}", so this exception never holds. Remove it, or use "caller", "trust" or "verified.<claim>".`;
+  const detail = `Callers choose "${fact}", so this exception never applies. Remove it, or use "caller", "trust" or "verified.<claim>".`;
   return { code: 'ignored-exception', fact, detail };
 }

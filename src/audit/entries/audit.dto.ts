@@ -12,7 +12,7 @@ const PRINTABLE = /^\P{C}+$/u;
 export class AuditQuery extends PageQuery {
   /** One action, or a prefix with `.*`. @example signing.* */
   @Optional(Text(1, 100))
-  @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, { message: 'action must be a dotted word, which may end in .*' })
+  @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, { message: 'action must be a dotted name, which may end in .*' })
   action?: string;
   /** Only entries of the user, API key or client with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 100)) @Matches(PRINTABLE) actor?: string;

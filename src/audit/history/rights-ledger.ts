@@ -238,7 +238,7 @@ export class RightsLedger {
       await this.leaves.follow(state.tree, (leaf) => state.visit(leaf));
     } catch (cause) {
       if (!(cause instanceof ForkedLeaves)) throw cause;
-      const detail = `The audit log in the database is not the one that was signed: ${cause.message}. Look at /actuator/health and run: sealwright-admin doctor.`;
+      const detail = `The audit log in the database differs from what was signed: ${cause.message}. Check /actuator/health and run: sealwright-admin doctor.`;
       throw new Problem('unavailable', 'audit-log.incomplete', detail, { cause });
     }
     this.state = state;
@@ -278,11 +278,11 @@ export class RightsLedger {
 
 function assertIntact({ damaged }: LedgerState): void {
   if (damaged === undefined) return;
-  const detail = `The entry of leaf ${damaged} of the audit log was changed or removed, so the log does not show who may act. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
+  const detail = `The entry of leaf ${damaged} of the audit log was changed or removed, so current rights cannot be verified. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
   throw new Problem('unavailable', 'audit-log.incomplete', detail);
 }
 
 function behind(why: string): Problem {
-  const detail = `${why}, so it does not show who may act now. Retry later; an operator looks at "log" in /actuator/health.`;
+  const detail = `${why}, so current rights cannot be verified. Retry later; an operator checks "log" in /actuator/health.`;
   return new Problem('unavailable', 'audit-log.behind', detail, { retryAfter: 10 });
 }

@@ -66,7 +66,7 @@ export class VerifiedLeaves {
       }
     }
     if (tree.size === anchor.size && tree.root().equals(anchor.root)) return;
-    throw new ForkedLeaves(`the ${anchor.size} leaves that the HSM signed are not those in the database`);
+    throw new ForkedLeaves(`the ${anchor.size} leaves that the HSM signed differ from those in the database`);
   }
 }
 

@@ -58,7 +58,7 @@ export class LogGaps {
   private note(id: string): void {
     if (this.ofPass.size < MAX_NAMED) this.ofPass.add(id);
     if (this.found.includes(id)) return;
-    this.logger.error(`the entry ${id} is not in the audit log and does not wait for it: nobody but SQL wrote it`);
+    this.logger.error(`the entry ${id} is not in the audit log and is not waiting for it: it was inserted by SQL`);
     this.found = [...this.found, id].slice(0, MAX_NAMED);
   }
 }

@@ -42,9 +42,7 @@ export class LogHealth {
       `SELECT size FROM log_checkpoint ORDER BY size DESC LIMIT 1`,
     );
     const detail =
-      checkpoint === undefined
-        ? 'no checkpoint was signed yet'
-        : `a checkpoint is signed over ${checkpoint.size} leaves`;
+      checkpoint === undefined ? 'no checkpoint was signed yet' : `signed a checkpoint over ${checkpoint.size} leaves`;
     const fault = (await this.faultByToken()) ?? this.faultByGaps();
     if (fault !== undefined) return { status: 'DOWN', detail: `${fault} ${detail}` };
     if (oldest === undefined || oldest.ageMs < MAX_WAIT_MS) return { status: 'UP', detail };
@@ -69,6 +67,6 @@ export class LogHealth {
     const [first] = unlogged;
     if (first === undefined) return undefined;
     const more = unlogged.length === 1 ? '' : ` and ${unlogged.length - 1} more`;
-    return `log.unlogged: The entry ${first}${more} is not in the log and does not wait for it: it was inserted into the database by somebody else. Run: sealwright log verify;`;
+    return `log.unlogged: The entry ${first}${more} is not in the log and is not waiting for it: it was not inserted by the service. Run: sealwright log verify;`;
   }
 }

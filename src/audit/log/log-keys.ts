@@ -49,7 +49,7 @@ export class LogKeys {
       JSON.stringify(evidence),
     ]);
     const made = await this.current();
-    if (made === undefined) throw new Error('the key of the log is gone');
+    if (made === undefined) throw new Error('the key of the log is missing');
     return made;
   }
 
@@ -85,13 +85,13 @@ export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: numbe
       return new Problem(
         'conflict',
         'log.forked',
-        `The first ${signed} leaves of the audit log are not those that were signed: it was rewritten, or is another copy. Compare it with a backup; ${ACCEPT}.`,
+        `The first ${signed} leaves of the audit log differ from those that were signed: it was rewritten, or is another copy. Compare it with a backup; ${ACCEPT}.`,
       );
     case 'other-key':
       return new Problem(
         'conflict',
         'log.other-key',
-        `The HSM knows this audit log under another key than the database, with ${signed} signed leaves. Restore the table log_key; ${ACCEPT}.`,
+        `The HSM has another key for this audit log than the database, with ${signed} signed leaves. Restore the table log_key; ${ACCEPT}.`,
       );
     case 'no-anchor':
       return new Problem(

@@ -156,7 +156,7 @@ export class LogReader {
       [entryId],
     );
     if (unlogged === undefined) return notYet(size);
-    const detail = `The entry ${entryId} is not in the log and does not wait for it: the service did not write it. Run: sealwright log verify.`;
+    const detail = `The entry ${entryId} is not in the log and is not waiting for it: the service did not write it. Run: sealwright log verify.`;
     return new Problem('conflict', 'log.unlogged', detail);
   }
 
@@ -170,24 +170,19 @@ export class LogReader {
     const [there]: unknown[] = await this.db.query(`SELECT 1 FROM audit_entry WHERE id = $1`, [entryId]);
     return there === undefined
       ? new Problem('missing', 'audit-entry.unknown', `There is no audit entry ${entryId}.`)
-      : new Problem(
-          'conflict',
-          'log.not-yet',
-          `The entry is not among the first ${size} leaves; ask again in a second.`,
-          {
-            retryAfter: 1,
-          },
-        );
+      : new Problem('conflict', 'log.not-yet', `The entry is not among the first ${size} leaves. Retry in a second.`, {
+          retryAfter: 1,
+        });
   }
 }
 
 function notYet(size: number): Problem {
-  const detail = `Not all of it is among the first ${size} leaves of the log; ask again in a second.`;
+  const detail = `Some entries are not among the first ${size} leaves of the log. Retry in a second.`;
   return new Problem('conflict', 'log.not-yet', detail, { retryAfter: 1 });
 }
 
 function empty(): Problem {
-  return new Problem('missing', 'log.empty', 'No checkpoint has been signed yet; ask again in a second.', {
+  return new Problem('missing', 'log.empty', 'No checkpoint has been signed yet. Retry in a second.', {
     retryAfter: 1,
   });
 }

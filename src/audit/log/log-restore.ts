@@ -13,7 +13,7 @@ import { type RestoredDatabase, RestoredDatabases } from './restored-databases.r
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 const RESTORED = new RestoredDatabases();
 const LOG_LABEL = 'sealwright-log';
-const ACCEPT = 'docs/restore.md says what to look at before it is accepted with: sealwright-admin restore accept';
+const ACCEPT = 'docs/restore.md describes what to check before: sealwright-admin restore accept';
 
 /** A state of the log. */
 interface LogState {
@@ -163,11 +163,11 @@ function withoutDatabase({ size, origin }: LogAnchor): Problem {
 }
 
 function ofBackup({ backup, madeAt }: Pick<RestoredDatabase, 'backup' | 'madeAt'>): Problem {
-  const detail = `This database was restored from the backup ${backup} of ${madeAt.toISOString()}: who was revoked since, and what was signed since, is not in it; ${ACCEPT}.`;
+  const detail = `This database was restored from the backup ${backup} of ${madeAt.toISOString()}. It lacks later revocations and signatures; ${ACCEPT}.`;
   return new Problem('unavailable', 'log.restored', detail);
 }
 
 function withoutToken({ origin }: MadeLogKey): Problem {
-  const detail = `The HSM does not hold the key of the audit log ${origin}: it is not the token that belongs to this database. Restore the token from its backup, or correct SVC_PKCS11_TOKEN_LABEL; ${ACCEPT}.`;
+  const detail = `The HSM does not contain the key of the audit log ${origin}: it is not the token that belongs to this database. Restore the token from its backup, or correct SVC_PKCS11_TOKEN_LABEL; ${ACCEPT}.`;
   return new Problem('unavailable', 'log.no-token', detail);
 }

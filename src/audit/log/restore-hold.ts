@@ -51,7 +51,7 @@ export class RestoreHold {
 
   /** A process that began while the HSM was away ends as soon as it learns that it must not work; its successor holds. */
   private askOn(): void {
-    this.logger.warn('it is not known yet whether database and token belong together: one of them does not answer');
+    this.logger.warn('it is not known yet whether database and token belong together: one of them does not respond');
     const timer = setInterval(() => {
       void this.ask().then((fault) => {
         if (fault === 'unknown') return;

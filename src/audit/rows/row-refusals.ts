@@ -36,7 +36,7 @@ export class RowRefusals {
 
   private changed({ objects }: Events['catalogue.changed']): Promise<void> {
     const target = { kind: 'service', id: 'database' };
-    const facts = { why: `Not made by the migrations: ${objects.join(', ')}.` };
+    const facts = { why: `Not created by the migrations: ${objects.join(', ')}.` };
     return this.record(
       { ...BY_ROW_SEALS, action: 'database.changed', target, detail: { objects } },
       { type: 'catalogue.changed', subject: { ...target, name: 'database' }, facts },

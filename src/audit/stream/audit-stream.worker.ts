@@ -118,7 +118,8 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
   /** The leaves from this number on. Nothing is sent before the log has its name. */
   private async read(from: number): Promise<StreamedLeaf[]> {
     const [key, size] = [await this.keys.read(), await this.leaves.size()];
-    if (size < from) throw new Error(`the log has ${size} leaves, fewer than the ${from} that were sent: it was cut`);
+    if (size < from)
+      throw new Error(`the log has ${size} leaves, fewer than the ${from} that were sent: it was truncated`);
     if (key === undefined || size === from) return [];
     const rows = await this.leaves.rows(from, Math.min(size, from + BATCH_SIZE));
     return rows.map((row) => streamedLeaf(key.origin, row));

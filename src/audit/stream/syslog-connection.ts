@@ -83,7 +83,7 @@ export class SyslogConnection {
   async write(text: string): Promise<void> {
     if (this.reason !== undefined) throw this.reason;
     if (this.socket.write(text)) return;
-    await this.orStalls('the receiver takes nothing', (done) => this.socket.once('drain', done));
+    await this.orStalls('the receiver does not accept data', (done) => this.socket.once('drain', done));
   }
 
   /** Closes in order. Resolves when the receiver has closed too, and so has read everything. */
@@ -95,7 +95,7 @@ export class SyslogConnection {
   }
 
   destroy(): void {
-    this.fails(new Error('the connection was given up'));
+    this.fails(new Error('the connection was closed'));
     this.socket.destroy();
   }
 

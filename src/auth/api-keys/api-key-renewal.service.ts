@@ -103,7 +103,7 @@ export class ApiKeyRenewalService {
       await this.mailbox.put(tx, {
         recipient: email,
         subject: `Sealwright: the API key "${name}" ends soon`,
-        text: `The API key "${name}" stops working at ${expiry.toISOString()}.\n\nRotate it before then: POST /api/settings/api-keys/{id}/rotate gives a new key while the old one goes on for a while.\n`,
+        text: `The API key "${name}" expires at ${expiry.toISOString()}.\n\nRotate it before then: POST /api/settings/api-keys/{id}/rotate returns a new key, and the old key remains valid for a limited time.\n`,
         goodForSeconds: 3 * 24 * 3600,
       });
     }

@@ -182,18 +182,18 @@ export class ApiKeysService implements OnApplicationShutdown {
     const parts = readApiKeyText(text);
     const known = parts === undefined ? null : await this.known.find(parts.lookup);
     if (parts === undefined || known === null || !timingSafeEqual(known.secretHash, parts.secretHash)) {
-      throw new Problem('unauthenticated', 'auth.unknown-key', 'This API key is not known.');
+      throw new Problem('unauthenticated', 'auth.unknown-key', 'This API key is unknown.');
     }
     const { expiry, revoked, addresses, ofSensor, caller } = known;
     const now = new Date();
     if (revoked) {
-      const detail = 'This API key was revoked, or somebody behind it may not use the service any more.';
+      const detail = 'This API key was revoked, or a user behind it can no longer use the service.';
       throw new Problem('unauthenticated', 'auth.revoked-key', detail);
     }
     if (expiry <= now)
       throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${expiry.toISOString()}.`);
     if (addresses !== undefined && !addresses.includes(origin.address))
-      throw new Problem('unauthenticated', 'auth.key-address', 'This API key may not be used from this address.');
+      throw new Problem('unauthenticated', 'auth.key-address', 'This API key cannot be used from this address.');
     this.used.set(caller.id, { at: now, from: origin.address, ofSensor });
     return { ...caller, origin };
   }
@@ -255,7 +255,7 @@ export class ApiKeysService implements OnApplicationShutdown {
       throw new Problem(
         'forbidden',
         'api-key.beyond-caller',
-        `You cannot grant what you do not hold: ${beyond.join(', ')}.`,
+        `You cannot grant permissions that you do not have: ${beyond.join(', ')}.`,
       );
     }
     const life = expiry.getTime() - new Date().getTime();
@@ -271,7 +271,7 @@ export class ApiKeysService implements OnApplicationShutdown {
 /** A key that was made before keeps the scope, which has no effect. @throws Problem 422 */
 function assertNoVotes(permissions: readonly Scope[]): void {
   if (!permissions.includes('approvals:approve')) return;
-  const errors = [{ pointer: '/permissions', detail: 'includes approvals:approve, which only people can use' }];
+  const errors = [{ pointer: '/permissions', detail: 'includes approvals:approve, which only users can have' }];
   const detail = 'An API key cannot vote on approvals: leave out approvals:approve, and sign in as a person to vote.';
   throw new Problem('refused', 'api-key.person-needed', detail, { errors });
 }

@@ -45,7 +45,7 @@ export class BrowserSessions {
     const [id = '', secret = ''] = cookie.split('.');
     const caller = isId(id) ? await this.callers.inBrowser(id, secret, origin) : undefined;
     if (caller !== undefined) return caller;
-    throw new Problem('unauthenticated', 'auth.bad-session', 'This session is over; sign in again.');
+    throw new Problem('unauthenticated', 'auth.bad-session', 'This session has ended. Sign in again.');
   }
 
   /**

@@ -71,12 +71,12 @@ function assertPerson({ kind }: Caller): void {
   throw new Problem(
     'forbidden',
     'auth.person-needed',
-    'This is for people: keys and clients are not asked who they are.',
+    'Only users can step up: API keys and clients have no session of a user.',
   );
 }
 
 /** Refuses all but people who signed in at the service itself: an API key or a client's token cannot take over an account. */
 function assertOwnAccount(caller: Caller): void {
   if (caller.kind === 'user' && caller.session?.clientId === null) return;
-  throw new Problem('forbidden', 'auth.person-needed', 'This is for people who signed in themselves.');
+  throw new Problem('forbidden', 'auth.person-needed', 'Only users who signed in themselves can do this.');
 }

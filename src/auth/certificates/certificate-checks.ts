@@ -82,7 +82,7 @@ export function assertAuthority(
   // Those that issued themselves, as when a key is replaced, do not count (RFC 5280 section 4.2.1.9).
   const authorities = path.slice(1).filter(({ subject, issuer: by }) => subject !== by).length;
   if (pathLength !== undefined && authorities > pathLength)
-    throw new CertificateRefused(`${which} allows fewer authorities below it (pathLenConstraint).`);
+    throw new CertificateRefused(`${which} does not allow this many subordinate authorities (pathLenConstraint).`);
 }
 
 /** Refuses what cannot be a trust anchor or an intermediate certificate, whatever it is to be used for. @throws CertificateRefused */
@@ -100,7 +100,7 @@ function assertMayIssue(parsed: ParsedCertificate, which: string): void {
     throw new CertificateRefused(`The key usage of an authority must include keyCertSign.`);
   const purposes = purposesOf(parsed);
   if (purposes?.some((one) => one === EXTENDED_KEY_USAGES['client-auth'] || one === EXTENDED_KEY_USAGES.any) === false)
-    throw new CertificateRefused(`${which} may not issue certificates for clients (extended key usage).`);
+    throw new CertificateRefused(`${which} cannot issue client certificates (extended key usage).`);
 }
 
 function purposesOf(parsed: ParsedCertificate): string[] | undefined {
@@ -122,5 +122,5 @@ function assertUnderstood({ extensions }: ParsedCertificate, which: string): voi
 function assertStrongSignature({ signatureAlgorithm }: ParsedCertificate, which: string): void {
   const { name, hash } = signatureAlgorithm as { name: string; hash?: { name: string } };
   const isStrong = hash === undefined ? WITHOUT_DIGEST.has(name) : DIGESTS.has(hash.name);
-  if (!isStrong) throw new CertificateRefused(`${which} has a signature with SHA-1 or an algorithm that is not known.`);
+  if (!isStrong) throw new CertificateRefused(`${which} is signed with SHA-1 or with an unknown algorithm.`);
 }

@@ -41,7 +41,7 @@ export function pathToAnchor(order: PathOrder): readonly X509Certificate[] {
   const path = new PathSearch(order).from([order.leaf]);
   if (path instanceof CertificateRefused) throw path;
   if (path === undefined)
-    throw new CertificateRefused('There is no path from the certificate to a trust anchor of the client.');
+    throw new CertificateRefused('No path leads from the certificate to a trust anchor of the client.');
   return path;
 }
 
@@ -100,7 +100,7 @@ export function acceptedPath(rule: CertificateRule, shown: ShownCertificate, now
 
 function ownPath({ certificates }: OwnCertificates, leaf: X509Certificate, thumbprint: string, now: Date) {
   if (!certificates.some(({ sha256 }) => sha256 === thumbprint))
-    throw new CertificateRefused('The certificate is none of those that are registered for the client.');
+    throw new CertificateRefused('The certificate is not registered for the client.');
   assertInItsDates(leaf, now);
   return [leaf];
 }

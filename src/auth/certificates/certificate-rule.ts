@@ -73,11 +73,11 @@ export function ruleOf(order: CertificateRegistration, now: Date): CertificateRu
   if (subject === undefined && order.trustAnchors === undefined && order.intermediates === undefined)
     return { certificates: ownCertificates(order, now) };
   if (order.certificates !== undefined || order.jwks !== undefined)
-    throw refused('/certificates', 'a client has certificates of its own, or trust anchors with a subject');
+    throw refused('/certificates', 'a client has either its own certificates, or trust anchors with a subject');
   if (subject === undefined)
     throw refused(
       '/tls_client_auth_subject_dn',
-      'name the one subject that the certificate has (RFC 8705 section 2.1.2)',
+      'give exactly one subject of the certificate (RFC 8705 section 2.1.2)',
     );
   const authority = (certificate: X509Certificate) => {
     assertIsAuthority(certificate);
@@ -103,10 +103,10 @@ function subjectOf({ subjects }: CertificateRegistration): ExpectedSubject | und
 
 function ownCertificates({ certificates, jwks }: CertificateRegistration, now: Date): RegisteredCertificate[] {
   if (certificates !== undefined && jwks !== undefined)
-    throw refused('/certificates', 'give the certificates as they are or in jwks, not both');
+    throw refused('/certificates', 'give the certificates either directly or in jwks');
   const inDates = (certificate: X509Certificate) => assertInItsDates(certificate, now);
   const read = jwks === undefined ? readList('/certificates', certificates ?? [], inDates) : inKeySet(jwks, inDates);
-  if (read.length === 0) throw refused('/certificates', 'there is no certificate');
+  if (read.length === 0) throw refused('/certificates', 'the certificate is missing');
   return read;
 }
 
@@ -121,9 +121,9 @@ function readList(pointer: string, texts: readonly string[], check: Check): Regi
 
 /** The certificates of a JWK Set: the first of each `x5c`, which must have the key beside it (RFC 7517 section 4.7). */
 function inKeySet(jwks: object, check: Check): RegisteredCertificate[] {
-  if (hasSecretKey(jwks)) throw refused('/jwks', 'it has a private or symmetric key; send public keys alone');
+  if (hasSecretKey(jwks)) throw refused('/jwks', 'it has a private or symmetric key; send only public keys');
   const { keys } = jwks as { keys?: unknown };
-  if (!Array.isArray(keys)) throw refused('/jwks', 'it is no JWK Set: there is no list keys');
+  if (!Array.isArray(keys)) throw refused('/jwks', 'it is not a JWK Set: the list "keys" is missing');
   const read = keys.map((key: unknown, index) =>
     judged(`/jwks/keys/${index}`, () => usable(certificateOfKey(key as JsonWebKey & { x5c?: unknown }), check)),
   );

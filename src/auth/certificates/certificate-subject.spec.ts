@@ -191,8 +191,8 @@ describe('a subject that no certificate can mean is not registered', () => {
     ['san_ip', '192.0.2.0/24', /address/],
     ['san_ip', '192.0.2.010', /address/],
     ['san_ip', '0x7f000001', /address/],
-    ['san_email', 'job', /e-mail/],
-    ['san_email', 'a@b@example.com', /e-mail/],
+    ['san_email', 'job', /email/],
+    ['san_email', 'a@b@example.com', /email/],
   ])('%s %s', (kind, value, reason) => {
     expect(faultOfSubject({ kind, value })).toMatch(reason);
   });

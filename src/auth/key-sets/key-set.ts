@@ -22,8 +22,8 @@ const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
  */
 export function readKeySet(read: unknown): PublicJwk[] {
   const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
-  if (!Array.isArray(keys)) throw new Error('it is no JWK Set: there is no list "keys"');
-  if (keys.length > MAX_KEYS) throw new Error(`it has ${keys.length} keys; ${MAX_KEYS} is the most`);
+  if (!Array.isArray(keys)) throw new Error('it is not a JWK Set: the list "keys" is missing');
+  if (keys.length > MAX_KEYS) throw new Error(`it has ${keys.length} keys; the maximum is ${MAX_KEYS}`);
   const usable = keys.flatMap((key: unknown) => usableKey(key) ?? []);
   if (usable.length === 0) throw new Error('it has no key that verifies signatures');
   return usable;
@@ -31,7 +31,7 @@ export function readKeySet(read: unknown): PublicJwk[] {
 
 /** Reads a JWK Set that somebody gives us. @throws Error as readKeySet; also if it has a key that should have stayed with its owner */
 export function readGivenKeySet(jwks: object): PublicJwk[] {
-  if (hasSecretKey(jwks)) throw new Error('it has a private or symmetric key; send public keys alone');
+  if (hasSecretKey(jwks)) throw new Error('it has a private or symmetric key; send only public keys');
   return readKeySet(jwks);
 }
 

@@ -45,10 +45,10 @@ function faultOf(password: string, email: string, common: ReadonlySet<string>): 
   if (length > MAX_PASSWORD_LENGTH) return `it must have at most ${MAX_PASSWORD_LENGTH} characters`;
   const plain = password.toLowerCase();
   if (new Set(plain).size < 5) return 'it repeats few characters';
-  if (RUNS.some((run) => run.includes(plain))) return 'it is a run along the keyboard';
-  if (namesIn(email).some((name) => plain.includes(name))) return 'it has your e-mail address or your name in it';
+  if (RUNS.some((run) => run.includes(plain))) return 'it is a sequence on the keyboard';
+  if (namesIn(email).some((name) => plain.includes(name))) return 'it contains your email address or your name';
   const isWord = (text: string): boolean => common.has(text) || WORDS.includes(text);
-  return isMadeOfWords(plain, isWord) ? 'it is made of words that are tried first' : undefined;
+  return isMadeOfWords(plain, isWord) ? 'it consists of words that attackers try first' : undefined;
 }
 
 /** The address, its local part and the parts of that; fewer than four characters occur in too many words. */

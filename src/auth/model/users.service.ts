@@ -43,7 +43,7 @@ export class UsersService {
       const target = { kind: 'user', id };
       await this.audit.append(tx, [{ action: 'user.created', actor, target, correlation, detail: { roles } }]);
       const created = await findTrusted(tx, User, { id, email, passwordHash });
-      if (created === null) throw new Error('the account that was inserted is not the one that is read');
+      if (created === null) throw new Error('the inserted account differs from the account that was read');
       return created;
     });
   }

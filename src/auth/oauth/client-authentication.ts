@@ -58,7 +58,7 @@ function assertionIn(authorization: string | undefined, parameters: OAuthParamet
   if (type !== CLIENT_ASSERTION_TYPE)
     throw new OAuthError('invalid_request', `The client_assertion_type must be ${CLIENT_ASSERTION_TYPE}.`);
   if (authorization !== undefined || parameters.get('client_secret') !== undefined)
-    throw new OAuthError('invalid_request', 'Authenticate in one way: Basic, body or assertion.');
+    throw new OAuthError('invalid_request', 'Authenticate with exactly one method: Basic, request body or assertion.');
   return assertion ?? parameters.require('client_assertion');
 }
 
@@ -76,7 +76,8 @@ function shownBy(authorization: string | undefined, parameters: OAuthParameters)
     return id === undefined ? undefined : { id, secret };
   }
   const basic = basicOf(authorization);
-  if (secret !== undefined) throw new OAuthError('invalid_request', 'Authenticate in one way: Basic or body.');
+  if (secret !== undefined)
+    throw new OAuthError('invalid_request', 'Authenticate with exactly one method: Basic or request body.');
   if (id !== undefined && id !== basic.id) throw new OAuthError('invalid_request', 'Two different clients are named.');
   return basic;
 }

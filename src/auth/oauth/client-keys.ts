@@ -66,7 +66,7 @@ export class ClientKeys {
 
   private async published(jwksUri: string): Promise<PublicJwk[]> {
     const url = URL.canParse(jwksUri) ? new URL(jwksUri) : undefined;
-    if (url === undefined || url.hash !== '') throw new Error('it is no address without fragment');
+    if (url === undefined || url.hash !== '') throw new Error('it must be an address without fragment');
     return readKeySet(await jsonAt(jwksUri, (at) => this.documents.read(at)));
   }
 

@@ -121,7 +121,7 @@ export class DeviceFlowService {
     const isOpen = row?.clientId === client.id && row.status === 'APPROVED' && row.expiresAt > new Date();
     if (row !== undefined && isOpen) return redeemed(row);
     const found = await tx.findOneBy(DeviceAuthorization, place);
-    if (found === null) throw new OAuthError('invalid_grant', 'The device code is not known.');
+    if (found === null) throw new OAuthError('invalid_grant', 'The device code is unknown.');
     const refusal = refusalOf(found.status);
     if (refusal !== undefined) throw refusal;
     if (found.expiresAt <= new Date()) throw new OAuthError('expired_token', 'The device code has expired.');
@@ -175,7 +175,7 @@ function grantable(caller: Caller, scopes: readonly Scope[]): Scope[] {
 }
 
 function refusalOf(status: DeviceAuthorizationStatus): OAuthError | undefined {
-  if (status === 'DENIED') return new OAuthError('access_denied', 'The person said no.');
+  if (status === 'DENIED') return new OAuthError('access_denied', 'The user denied the request.');
   if (status === 'REDEEMED') return new OAuthError('invalid_grant', 'The device code was used already.');
   return undefined;
 }
@@ -184,6 +184,6 @@ function missing(): Problem {
   return new Problem(
     'missing',
     'device.missing',
-    `No device waits with this code; codes are good for ${DEVICE_SECONDS / 60} minutes.`,
+    `No device is waiting with this code. Codes are valid for ${DEVICE_SECONDS / 60} minutes.`,
   );
 }

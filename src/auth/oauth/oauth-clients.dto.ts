@@ -52,7 +52,7 @@ export class OAuthClientKeysBody {
 
 /** Undefined if there is neither. */
 function keySourceOf({ jwks, jwks_uri: jwksUri }: Pick<OAuthClientKeysBody, 'jwks' | 'jwks_uri'>) {
-  if (jwks !== undefined && jwksUri !== undefined) throw oneKeySource('name one of jwks and jwks_uri');
+  if (jwks !== undefined && jwksUri !== undefined) throw oneKeySource('give either jwks or jwks_uri');
   if (jwksUri !== undefined) return { jwksUri };
   return jwks === undefined ? undefined : { jwks };
 }
@@ -118,8 +118,7 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
     const { type, token_endpoint_auth_method: named } = this;
     const method = this.impliedMethod();
     if (type === 'public' && method !== 'none') throw oneKeySource('a public client has no keys and no certificates');
-    if (named !== undefined && named !== method)
-      throw otherMethod(`it is ${method} by what else was sent, and not ${named}`);
+    if (named !== undefined && named !== method) throw otherMethod(`the other members imply ${method}, not ${named}`);
     return method;
   }
 

@@ -113,7 +113,7 @@ export class OAuthClientsService {
     const row = await this.read(id);
     assertHeld(caller, row.permissions);
     if (row.revokedAt !== null || row.secretHash === null || row.authMethod !== null) {
-      const detail = 'A revoked client, a public one and one with keys or certificates have no secret.';
+      const detail = 'The client is revoked, public, or authenticates with keys or certificates, so it has no secret.';
       throw new Problem('conflict', 'oauth-client.no-secret', detail);
     }
     await this.db.transaction(async (tx) => {
@@ -135,7 +135,7 @@ export class OAuthClientsService {
     const row = await this.read(id);
     assertHeld(caller, row.permissions);
     if (row.revokedAt !== null || row.authMethod !== 'private_key_jwt') {
-      const detail = 'A revoked client, and one that was made without keys, get none.';
+      const detail = 'The client is revoked, or was created without keys, so its keys cannot be replaced.';
       throw new Problem('conflict', 'oauth-client.no-keys', detail);
     }
     return this.replaceProof(caller, row, { ...proofByKeys(keys), action: 'oauth-client.keys-replaced' });
@@ -149,7 +149,8 @@ export class OAuthClientsService {
     const row = await this.read(id);
     assertHeld(caller, row.permissions);
     if (row.revokedAt !== null || row.authMethod !== methodOf(rule)) {
-      const detail = 'A revoked client gets no certificates, and one that was made in another way none of these.';
+      const detail =
+        'The client is revoked, or was created without certificates of this kind, so its certificates cannot be replaced.';
       throw new Problem('conflict', 'oauth-client.no-certificates', detail);
     }
     const change = { ...proofByCertificates(rule), action: 'oauth-client.certificates-replaced' };
@@ -256,6 +257,6 @@ function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
 function assertHeld(caller: Caller, permissions: readonly Scope[]): void {
   const beyond = scopesBeyond(caller.scopes, permissions);
   if (beyond.length === 0) return;
-  const detail = `You cannot grant what you do not hold: ${beyond.join(', ')}.`;
+  const detail = `You cannot grant permissions that you do not have: ${beyond.join(', ')}.`;
   throw new Problem('forbidden', 'oauth-client.beyond-caller', detail);
 }

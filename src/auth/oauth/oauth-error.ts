@@ -41,7 +41,7 @@ export class OAuthError extends Error {
 
 /** The same answer for a client that is unknown or revoked, and for a wrong secret or another way than the client's. */
 export function unknownClient(): OAuthError {
-  return new OAuthError('invalid_client', 'The client is not known, or its secret is wrong.');
+  return new OAuthError('invalid_client', 'The client is unknown, or its secret is wrong.');
 }
 
 /** Answers to polls that are no refusals, so that they are not audited. */

@@ -94,7 +94,7 @@ export class TokenEndpointService {
     }
     const scopes = wantedScopes(client, parameters.get('scope'));
     if (scopes.length === 0) {
-      throw new OAuthError('unauthorized_client', 'The owner of the client may do nothing of what it is for any more.');
+      throw new OAuthError('unauthorized_client', 'The owner of the client no longer has any of its permissions.');
     }
     const boundTo = await bound(async () => bindingFor(client, await requester.keys()));
     const { id, name, proofSince } = client;
@@ -151,9 +151,9 @@ export class TokenEndpointService {
       if (approved !== null) await assertStillGranted(tx, { ...approved, client });
       const { userId, scopes, authenticatedAt, external, providerEnd } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)
-        throw new OAuthError('authorization_pending', 'The person answered just now: ask again.');
+        throw new OAuthError('authorization_pending', 'The user has just answered. Request the token again.');
       const user = await findTrusted(tx, User, { id: userId, disabled: false });
-      if (user === null) throw new OAuthError('access_denied', 'The person may not sign in any more.');
+      if (user === null) throw new OAuthError('access_denied', 'The user can no longer sign in.');
       const until = providerEnd === null ? {} : { until: providerEnd };
       const came = { ...(external === null ? {} : { external }), ...until, authenticatedAt };
       const { id, proofSince } = client;
@@ -175,7 +175,7 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
   return [...new Set(scope.split(' ').filter((word) => word !== ''))].map((word) => {
     const known = SCOPE_NAMES.find((name) => name === word);
     if (known === undefined || !mayDo(held, known)) {
-      throw new OAuthError('invalid_scope', 'A scope is not known, or the client may not have it.');
+      throw new OAuthError('invalid_scope', 'A scope is unknown or is not granted to the client.');
     }
     return known;
   });
@@ -197,15 +197,15 @@ function assertTokenTypes(parameters: OAuthParameters): void {
     throw new OAuthError('invalid_request', `The subject_token_type must be one of ${SUBJECT_TOKEN_TYPES.join(', ')}.`);
   const wanted = parameters.get('requested_token_type');
   if (wanted !== undefined && wanted !== ACCESS_TOKEN_TYPE)
-    throw new OAuthError('invalid_request', `The requested_token_type can be ${ACCESS_TOKEN_TYPE} alone.`);
+    throw new OAuthError('invalid_request', `The requested_token_type must be ${ACCESS_TOKEN_TYPE}.`);
   if (parameters.get('actor_token') !== undefined)
-    throw new OAuthError('invalid_request', 'There is no delegation: leave actor_token out.');
+    throw new OAuthError('invalid_request', 'Delegation is not supported. Omit actor_token.');
 }
 
 /** A refresh may name the granted scopes and no others; narrowing them is not supported. */
 function assertNarrower(scope: string | undefined, granted: readonly string[] | null): void {
   if (scope === undefined || granted === null) return;
   if (scope.split(' ').some((word) => !granted.includes(word))) {
-    throw new OAuthError('invalid_scope', 'A refresh cannot widen what was granted.');
+    throw new OAuthError('invalid_scope', 'A refresh cannot add scopes.');
   }
 }

@@ -163,7 +163,7 @@ describe('a DPoP proof is refused', () => {
   it('that comes twice, is no JWT, or has no end', async () => {
     const proof = await proofOf();
     for (const text of [`${proof}, ${proof}`, '', 'x.y', `${proof}.`, 'x'.repeat(9000)])
-      await expect(verified(text)).rejects.toThrow(/once and hold one JWT/);
+      await expect(verified(text)).rejects.toThrow(/sent once and contain one JWT/);
   });
 });
 

@@ -43,7 +43,7 @@ export interface VerifiedProof {
  */
 export async function verifyDpopProof(proof: string, call: ProvenCall, now: Date): Promise<VerifiedProof> {
   const decoded = proof.length > MAX_LENGTH ? undefined : decodeJws(proof);
-  if (decoded === undefined) throw new ProofRefused('The header DPoP must be there once and hold one JWT.');
+  if (decoded === undefined) throw new ProofRefused('The header DPoP must be sent once and contain one JWT.');
   const { alg, jwk } = decoded.header;
   if (typeof alg !== 'string' || !ASYMMETRIC_ALGORITHMS.includes(alg))
     throw new ProofRefused('The DPoP proof is not signed with an algorithm of public keys.');
@@ -84,7 +84,7 @@ async function payloadOf(proof: string, key: PublicJwk, alg: string, now: Date):
       throw new ProofRefused('The DPoP proof is a JWT of another type.');
     if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
       throw new ProofRefused('The DPoP proof is not valid at this time.');
-    throw new ProofRefused('The key in the DPoP proof does not verify it.');
+    throw new ProofRefused('The signature of the DPoP proof does not verify with its key.');
   }
 }
 
@@ -112,7 +112,7 @@ function endOf({ iat }: JWTPayload, now: Date): Date {
   const age = typeof iat === 'number' ? now.getTime() / 1000 - iat : NaN;
   if (!(age >= -SKEW_SECONDS)) throw new ProofRefused('The DPoP proof is from the future, or has no time.');
   if (age > MAX_AGE_SECONDS + SKEW_SECONDS)
-    throw new ProofRefused('The DPoP proof is too old; make one for each call.');
+    throw new ProofRefused('The DPoP proof is too old. Create one for each call.');
   return new Date(((iat as number) + MAX_AGE_SECONDS + 2 * SKEW_SECONDS) * 1000);
 }
 

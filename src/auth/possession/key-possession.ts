@@ -55,8 +55,8 @@ export class KeyPossession {
 
   private async assertDpopKey({ scheme, token, request }: PresentedToken, dpopKey: string | undefined): Promise<void> {
     if (dpopKey === undefined && scheme === 'bearer') return;
-    if (dpopKey === undefined) throw unbound('This access token is not bound to a key: send it as Bearer.');
-    if (scheme === 'bearer') throw unbound('This access token is bound to a key: send it as DPoP, with a proof.');
+    if (dpopKey === undefined) throw unbound('This access token is not bound to a key. Send it as Bearer.');
+    if (scheme === 'bearer') throw unbound('This access token is bound to a key. Send it as DPoP, with a proof.');
     const shown = await this.proven(request, token).catch((error: unknown): never => {
       throw error instanceof ProofRefused ? refused(error) : error;
     });
@@ -100,7 +100,7 @@ function challenge(error: 'invalid_token' | 'invalid_dpop_proof', description: s
 
 /** RFC 8705 section 3 */
 function otherCertificate(): Problem {
-  const detail = 'This access token is bound to a client certificate, and the call shows another one or none.';
+  const detail = 'This access token is bound to a client certificate, and the call has a different one or none.';
   return new Problem('unauthenticated', 'auth.token-binding', detail);
 }
 

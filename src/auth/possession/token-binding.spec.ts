@@ -19,8 +19,8 @@ describe('a token is bound', () => {
   });
 
   it('to nothing else than what is demanded: a certificate is no DPoP proof, and the other way round', () => {
-    expect(() => bindingFor(demand(true, false), CERTIFICATE)).toThrow(/DPoP proof is demanded/);
-    expect(() => bindingFor(demand(false, true), KEY)).toThrow(/certificate is demanded/);
+    expect(() => bindingFor(demand(true, false), CERTIFICATE)).toThrow(/DPoP proof is required/);
+    expect(() => bindingFor(demand(false, true), KEY)).toThrow(/certificate is required/);
   });
 });
 

@@ -25,10 +25,9 @@ export class KeyNotShown extends Error {
  */
 export function bindingFor({ dpopBound, certificateBound }: BindingDemand, shown: TokenBinding): TokenBinding {
   const { dpopKey, certificate } = shown;
-  if (dpopBound && dpopKey === undefined)
-    throw new KeyNotShown('A DPoP proof is demanded, and there is none.', 'invalid_dpop_proof');
+  if (dpopBound && dpopKey === undefined) throw new KeyNotShown('A DPoP proof is required.', 'invalid_dpop_proof');
   if (certificateBound && certificate === undefined)
-    throw new KeyNotShown('A client certificate is demanded, and there is none.', 'invalid_request');
+    throw new KeyNotShown('A client certificate is required.', 'invalid_request');
   return certificateBound ? shown : withoutCertificate(shown);
 }
 

@@ -95,7 +95,7 @@ export class PasskeysService {
       throw new Problem(
         'refused',
         'second-factor.wrong-code',
-        'What the authenticator made does not fit; begin again.',
+        'The response of the authenticator is invalid. Start again.',
       );
     }
     const { id, publicKey, counter, transports } = registrationInfo.credential;

@@ -50,7 +50,11 @@ export class SecondFactorsService {
     const factor = await this.db.manager.findOneBy(SecondFactor, { id, userId: caller.id, confirmedAt: IsNull() });
     if (factor === null) throw missing('second-factor');
     if (!(await this.takes(factor, code))) {
-      throw new Problem('refused', 'second-factor.wrong-code', 'This code is not the one of the app at this time.');
+      throw new Problem(
+        'refused',
+        'second-factor.wrong-code',
+        'This code is not the current code of your authenticator app.',
+      );
     }
     return this.db.transaction(async (tx) => {
       const change = { confirmedAt: new Date() };
@@ -75,7 +79,7 @@ export class SecondFactorsService {
     throw new Problem(
       'conflict',
       'second-factor.too-many',
-      `There are ${MAX_AUTHENTICATORS} authenticators; remove one first.`,
+      `You have ${MAX_AUTHENTICATORS} authenticators, which is the limit. Remove one first.`,
     );
   }
 

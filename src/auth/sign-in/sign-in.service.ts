@@ -70,7 +70,7 @@ export class SignInService {
     throw new Problem(
       'unauthenticated',
       'auth.bad-refresh-token',
-      'This refresh token is not valid, or no longer; sign in again.',
+      'This refresh token is invalid or has expired. Sign in again.',
     );
   }
 }

@@ -79,7 +79,7 @@ export function badToken(cause?: unknown): Problem {
   return new Problem(
     'unauthenticated',
     'auth.bad-token',
-    'This access token is not valid, or no longer; sign in again.',
+    'This access token is invalid or has expired. Sign in again.',
     { cause },
   );
 }

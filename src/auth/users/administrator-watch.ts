@@ -20,7 +20,7 @@ export class AdministratorWatch {
     if (count > 0) return { status: 'UP', detail: `${count} can sign in` };
     if (!(await this.db.manager.exists(User))) {
       const detail =
-        'There is no user, so nobody can sign in. Run: sealwright-admin user create ADDRESS --role admin (or set SVC_ADMIN_EMAIL and SVC_ADMIN_PASSWORD and restart).';
+        'There are no users, so nobody can sign in. Run: sealwright-admin user create ADDRESS --role admin (or set SVC_ADMIN_EMAIL and SVC_ADMIN_PASSWORD and restart).';
       return { status: 'UNKNOWN', detail };
     }
     const detail =

@@ -41,7 +41,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     if (email === '' || password === '' || !(await this.users.isEmpty())) return;
     if (await this.hadUsers()) {
       this.logger.error(
-        'There is no user, but the audit log has some: they were deleted in the database. No administrator is created. Restore the rows, or run: sealwright-admin user create ADDRESS --role admin.',
+        'There are no users, but the audit log contains some: they were deleted in the database. No administrator is created. Restore the rows, or run: sealwright-admin user create ADDRESS --role admin.',
       );
       return;
     }

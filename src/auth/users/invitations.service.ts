@@ -48,7 +48,7 @@ export class InvitationsService {
     const row = await this.db.transaction(async (tx) => {
       await this.idempotency.assertFirst(tx, use, () => '/api/settings/invitations');
       if (await tx.existsBy(User, { email })) {
-        throw new Problem('conflict', 'user.exists', 'There is an account with this e-mail address.');
+        throw new Problem('conflict', 'user.exists', 'An account with this email address already exists.');
       }
       await tx.update(
         Invitation,
@@ -89,7 +89,7 @@ function invitationMail(recipient: string, by: string, link: string) {
   return {
     recipient,
     subject: 'Your invitation to Sealwright',
-    text: `${by} invites you to Sealwright.\n\nChoose a password here, within seven days:\n${link}\n\nIf you do not know what this is about, ignore it.\n`,
+    text: `${by} invites you to Sealwright.\n\nSet a password within seven days:\n${link}\n\nIf you did not expect this invitation, ignore it.\n`,
     goodForSeconds: GOOD_FOR_SECONDS,
   };
 }

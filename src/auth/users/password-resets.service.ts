@@ -53,7 +53,7 @@ export class PasswordResetsService {
       await this.mailbox.put(tx, {
         recipient: user.email,
         subject: 'Set a new password for Sealwright',
-        text: `Somebody asked to set a new password for this address. If it was you, do it here within an hour:\n${link}\n\nIf it was not, ignore this; nothing changes.\n`,
+        text: `A new password was requested for this address. To set it, open this link within an hour:\n${link}\n\nIf you did not request it, ignore this mail; nothing changes.\n`,
         goodForSeconds: GOOD_FOR_SECONDS,
       });
       const target = { kind: 'user', id: user.id };
@@ -74,7 +74,7 @@ export class PasswordResetsService {
     const identity = await this.db.manager.findOneBy(ExternalIdentity, { userId: id });
     if (identity === null) return;
     const provider = await this.db.manager.findOneBy(IdentityProvider, { id: identity.providerId });
-    const detail = `"${email}" signs in through the identity provider "${provider?.name ?? identity.providerId}" and has no password. If nobody can sign in there, an operator issues a link: sealwright-admin user reset-password.`;
+    const detail = `"${email}" signs in through the identity provider "${provider?.name ?? identity.providerId}" and has no password. If nobody can sign in there, an operator creates a link: sealwright-admin user reset-password.`;
     throw new Problem('conflict', 'user.of-provider', detail);
   }
 
@@ -106,5 +106,5 @@ export class PasswordResetsService {
 }
 
 function unusable(): Problem {
-  return new Problem('refused', 'password.reset-link', 'This link is not good, or not any more; ask for another one.');
+  return new Problem('refused', 'password.reset-link', 'This link is invalid or has expired. Request a new one.');
 }

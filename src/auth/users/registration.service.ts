@@ -39,10 +39,10 @@ export class RegistrationService {
       const roles = await this.invitations.accept(tx, invitation, email);
       if (roles !== undefined) return roles;
       const detail =
-        'This invitation is for another address, used, too old, or of somebody who may not give it any more; ask for another one.';
+        'This invitation is for another address, was used, has expired, or its sender can no longer grant the roles. Request a new one.';
       throw new Problem('refused', 'invitation.unusable', detail);
     });
     if (user !== undefined) return user;
-    throw new Problem('conflict', 'user.exists', 'There is an account with this e-mail address.');
+    throw new Problem('conflict', 'user.exists', 'An account with this email address already exists.');
   }
 }

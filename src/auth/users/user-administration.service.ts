@@ -94,7 +94,7 @@ async function scopesNow(tx: EntityManager, { kind, id, scopes }: RightsHolder):
 
 function lastAdministrator(): Problem {
   const detail =
-    'At least one administrator who can sign in must remain. First give another person the role admin and a password.';
+    'At least one administrator who can sign in must remain. First give another user the role admin and a password.';
   return new Problem('conflict', 'user.last-administrator', detail);
 }
 
@@ -102,5 +102,9 @@ function lastAdministrator(): Problem {
 export function assertMayGrant(caller: Pick<Caller, 'scopes'>, roles: readonly RoleName[]): void {
   const beyond = scopesBeyond(caller.scopes, scopesOf(roles));
   if (beyond.length === 0) return;
-  throw new Problem('forbidden', 'user.beyond-caller', `This takes what you do not hold: ${beyond.join(', ')}.`);
+  throw new Problem(
+    'forbidden',
+    'user.beyond-caller',
+    `You cannot grant or revoke permissions that you do not have: ${beyond.join(', ')}.`,
+  );
 }

@@ -43,7 +43,7 @@ describe('the keys of an issuer', () => {
     ['it names no keys', { issuer: ISSUER }, { keys: [rsa] }, /no jwks_uri/],
     ['the keys are cut off', METADATA, '{"keys":[{"kty":"RSA","n":"AAAA', /is not JSON/],
     ['there are no keys', METADATA, { keys: [] }, /no key that verifies/],
-    ['there is no list of keys', METADATA, { keys: {} }, /no JWK Set/],
+    ['there is no list of keys', METADATA, { keys: {} }, /not a JWK Set/],
     ['there are very many keys', METADATA, { keys: Array.from({ length: 51 }, () => rsa) }, /51 keys/],
     ['none is for signatures', METADATA, { keys: [{ ...rsa, use: 'enc' }] }, /no key that verifies/],
   ])('are refused if %s', async (_what, metadata, keys, why) => {

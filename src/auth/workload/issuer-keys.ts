@@ -44,7 +44,7 @@ export class IssuerKeys {
   async read({ issuer }: Pick<WorkloadIssuer, 'issuer'>): Promise<PublicJwk[]> {
     const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
     const isPlain = [url?.search, url?.hash, url?.username, url?.password].every((part) => part === '');
-    if (!isPlain) throw new Error('it is no address without query, fragment and user');
+    if (!isPlain) throw new Error('it must be an address without query, fragment and user');
     return discoverKeys(issuer, (at) => this.documents.read(at));
   }
 
@@ -98,6 +98,6 @@ export async function discoverKeys(issuer: string, read: DocumentReader): Promis
 function assertHeld(caller: Caller, given: ReadonlySet<Scope>): void {
   const beyond = scopesBeyond(caller.scopes, given);
   if (beyond.length === 0) return;
-  const detail = `Whoever has the keys of this issuer can do what its trusts give, and you do not hold: ${beyond.join(', ')}.`;
+  const detail = `You cannot upload keys of this issuer: they grant what its trusts grant, including permissions that you do not have: ${beyond.join(', ')}.`;
   throw new Problem('forbidden', 'workload-issuer.beyond-caller', detail);
 }

@@ -47,7 +47,7 @@ export function trustFor<Trust extends Rules & { readonly id: string }>(
   if (met === undefined)
     throw new WorkloadTokenRefused(refusals.length === 1 ? (refusals[0] ?? '') : 'No trust accepts this token.');
   if (more.length > 0)
-    throw new WorkloadTokenRefused('Several trusts accept this token; name one with the parameter trust.');
+    throw new WorkloadTokenRefused('Several trusts accept this token. Name one with the parameter "trust".');
   return met;
 }
 
@@ -57,8 +57,8 @@ export function trustRefusalOf(trust: Rules, claims: Claims): string | undefined
   if (mismatch === undefined) return undefined;
   const name = printable(trust.name);
   if (mismatch.fault === 'pull-request')
-    return `The trust ${name} accepts no runs for pull requests, and none that may have been started by one.`;
-  return `The claim ${printable(mismatch.condition.claim)} is not one that the trust ${name} accepts.`;
+    return `The trust ${name} does not accept runs for pull requests, or runs that a pull request may have started.`;
+  return `The trust ${name} does not accept the value of the claim ${printable(mismatch.condition.claim)}.`;
 }
 
 /** What a trust does not accept of claims. */

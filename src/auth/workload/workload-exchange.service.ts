@@ -126,12 +126,12 @@ interface Accepted {
 function scopesFor(trust: UsableTrust, wanted: string | undefined): Scope[] {
   const held = rightsNow(trust);
   if (held === undefined || held.size === 0)
-    throw new WorkloadTokenRefused('The person behind the trust may do nothing of what it gives any more.');
+    throw new WorkloadTokenRefused('The user behind the trust no longer has any of its permissions.');
   if (wanted === undefined) return [...held];
   const words = [...new Set(wanted.split(' ').filter((word) => word !== ''))];
   return words.map((word) => {
     const known = SCOPE_NAMES.find((name) => name === word);
     if (known !== undefined && mayDo(held, known)) return known;
-    throw new WorkloadTokenRefused('A scope is not known, or the trust does not give it.', 'invalid_scope');
+    throw new WorkloadTokenRefused('A scope is unknown or is not granted by the trust.', 'invalid_scope');
   });
 }

@@ -62,7 +62,7 @@ export class WorkloadIssuersService {
       await this.record(tx, caller, 'workload-issuer.created', id, detail);
       return this.read(id, tx);
     };
-    const detail = `The issuer ${issuer} is there already.`;
+    const detail = `The issuer ${issuer} already exists.`;
     return writeUnique(this.db, work, () => new Problem('conflict', 'workload-issuer.taken', detail));
   }
 
@@ -131,6 +131,7 @@ function unusable(pointer: string, cause: unknown): Problem {
 }
 
 function notUploaded(): Problem {
-  const detail = 'The keys of this issuer are read from its discovery document; remove it to upload keys instead.';
+  const detail =
+    'The keys of this issuer are read from its discovery document. To upload keys, delete the issuer and create it again.';
   return new Problem('conflict', 'workload-issuer.discovered', detail);
 }

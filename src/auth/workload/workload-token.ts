@@ -49,7 +49,7 @@ export function unverifiedIssuerOf(token: string): string {
   const issuer = decoded?.payload['iss'];
   if (typeof issuer === 'string') return issuer;
   throw new WorkloadTokenRefused(
-    'The token is not a JWT in compact form with the claim iss, or it has a name twice or a number beyond 2^53.',
+    'The token is not a JWT in compact form with the claim iss, or contains a duplicate name or a number beyond 2^53.',
   );
 }
 
@@ -148,7 +148,7 @@ function audienceOf({ aud }: Claims): string {
   const all: unknown[] = Array.isArray(aud) ? aud : [aud];
   const [one] = all;
   if (all.length === 1 && typeof one === 'string' && one !== '') return one;
-  throw new WorkloadTokenRefused('The token is not for one audience alone.');
+  throw new WorkloadTokenRefused('The token must have exactly one audience.');
 }
 
 /** Claims are stored, shown and hashed: PostgreSQL takes no NUL and no half of a surrogate pair. */
@@ -164,8 +164,7 @@ function assertStorable(claims: Claims): void {
       ([name, inner]) => name !== '__proto__' && visit(name, depth + 1) && visit(inner, depth + 1),
     );
   };
-  if (!visit(claims, 0))
-    throw new WorkloadTokenRefused('The token has too many claims, or characters that none may have.');
+  if (!visit(claims, 0)) throw new WorkloadTokenRefused('The token has too many claims, or invalid characters.');
 }
 
 /** RFC 6749 section 5.2 allows no other characters in a description. */

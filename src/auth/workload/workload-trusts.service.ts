@@ -97,7 +97,7 @@ export class WorkloadTrustsService {
   private async valuesOf(tx: EntityManager, caller: Caller, order: WorkloadTrustOrder) {
     const beyond = scopesBeyond(caller.scopes, order.scopes);
     if (beyond.length > 0) {
-      const detail = `You cannot grant what you do not hold: ${beyond.join(', ')}.`;
+      const detail = `You cannot grant permissions that you do not have: ${beyond.join(', ')}.`;
       throw new Problem('forbidden', 'workload-trust.beyond-caller', detail);
     }
     if (isId(order.name)) {
@@ -108,8 +108,8 @@ export class WorkloadTrustsService {
     const lock = { mode: 'pessimistic_read' } as const;
     const issuer = await tx.findOne(WorkloadIssuer, { where: { id: order.issuerId }, lock });
     if (issuer === null) {
-      const errors = [{ pointer: '/issuerId', detail: 'there is no such issuer' }];
-      throw new Problem('refused', 'workload-trust.issuer', '/issuerId: there is no such issuer.', { errors });
+      const errors = [{ pointer: '/issuerId', detail: 'this issuer does not exist' }];
+      throw new Problem('refused', 'workload-trust.issuer', '/issuerId: this issuer does not exist.', { errors });
     }
     assertTenant(issuer.issuer, order.conditions);
     const others = [...(caller.behind ?? [])].sort();
@@ -122,7 +122,7 @@ export class WorkloadTrustsService {
   }
 
   private write(name: string, work: (tx: EntityManager) => Promise<WorkloadTrust>): Promise<WorkloadTrust> {
-    const taken = () => new Problem('conflict', 'workload-trust.name-taken', `There is a trust "${name}" already.`);
+    const taken = () => new Problem('conflict', 'workload-trust.name-taken', `A trust named "${name}" already exists.`);
     return writeUnique(this.db, work, taken);
   }
 }

@@ -46,13 +46,13 @@ export class IdentityProviderCheck {
           check: 'client authentication',
           // A provider may accept a method that it does not list, for clients that are registered for it.
           ok: true,
-          detail: `${used} is used; it takes ${methods?.join(', ') ?? 'what it does not say, so client_secret_basic'}.`,
+          detail: `${used} is used; the provider accepts ${methods?.join(', ') ?? 'unspecified methods, hence client_secret_basic'}.`,
         },
         scopesOf(settings, metadata.scopes_supported),
         {
           check: 'sign-out',
           ok: true,
-          detail: logout ?? 'It names no end_session_endpoint; people stay signed in there.',
+          detail: logout ?? 'It has no end_session_endpoint, so users stay signed in there.',
         },
         await this.keysOf(provider),
         await this.redirectOf(provider, metadata.authorization_response_iss_parameter_supported === true),
@@ -70,9 +70,9 @@ export class IdentityProviderCheck {
     const others = (await this.providers.sharingRedirect()).filter(({ name }) => name !== provider.name);
     const names = others.map(({ name }) => `"${name}"`).join(', ');
     const shared =
-      'It uses the address of earlier versions. Register its own address at the provider, then set `redirect` to `own`.';
+      'It uses the redirect URI of earlier versions. Register its own redirect URI at the provider, then set `redirect` to `own`.';
     if (others.length === 0) return { check, ok: true, detail: shared };
-    const detail = `It shares its address with ${names}${sendsIssuer ? '' : ', and does not say that it sends its issuer (RFC 9207): sign-ins are refused'}. ${shared}`;
+    const detail = `It shares its redirect URI with ${names}${sendsIssuer ? '' : ', and does not announce that it sends its issuer (RFC 9207), so sign-ins are refused'}. ${shared}`;
     return { check, ok: sendsIssuer, detail };
   }
 
@@ -93,7 +93,9 @@ export class IdentityProviderCheck {
 function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undefined): ProviderFinding {
   const unlisted = supported === undefined ? [] : scopes.filter((scope) => !supported.includes(scope));
   const detail =
-    unlisted.length === 0 ? scopes.join(' ') : `It does not list ${unlisted.join(' ')}, and may refuse to be asked.`;
+    unlisted.length === 0
+      ? scopes.join(' ')
+      : `It does not list ${unlisted.join(' ')}, and may refuse requests for it.`;
   return { check: 'scopes', ok: true, detail };
 }
 
@@ -122,7 +124,7 @@ function ofSaml({ certificates, entryPoint }: SamlSettings): ProviderFinding[] {
     {
       check: 'entry point',
       ok: true,
-      detail: secure ? entryPoint : `${entryPoint}: people are sent there without TLS.`,
+      detail: secure ? entryPoint : `${entryPoint}: users are sent there without TLS.`,
     },
   ];
 }
@@ -134,7 +136,7 @@ function ofCertificates(text: string, check: string): ProviderFinding[] {
       const left = validToDate.getTime() - Date.now();
       const until = `${subject.replaceAll('\n', ', ')} until ${validToDate.toISOString()}`;
       const soon = left < EXPIRES_SOON_MS ? `${until}: ends within 30 days` : until;
-      const expired = `${until}: expired; people can sign in still, but ask the provider for its new certificate`;
+      const expired = `${until}: expired; users can still sign in, but ask the provider for its new certificate`;
       return { check, ok: true, detail: left < 0 ? expired : soon };
     });
   } catch (error) {

@@ -198,7 +198,7 @@ export class SamlProviderBody extends IdentityProviderBody {
 /** @throws Problem `identity-provider.authentication-context` */
 function requestedContext({ classes, comparison = 'exact', accepted = [] }: RequestedAuthnContextBody) {
   if (comparison === 'better' && accepted.length === 0) {
-    const detail = 'comparison "better" needs the classes that satisfy it, since the requested ones do not';
+    const detail = 'comparison "better" requires the classes that satisfy it, because the requested classes do not';
     throw new Problem(
       'refused',
       'identity-provider.authentication-context',

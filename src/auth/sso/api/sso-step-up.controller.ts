@@ -29,7 +29,7 @@ export class SsoStepUp {
       throw new Problem(
         'refused',
         'sso.no-provider',
-        'You did not come by an identity provider: POST /api/auth/step-up.',
+        'You are not signed in through an identity provider. Use POST /api/auth/step-up.',
       );
     }
     const { kind, name: provider } = await this.providers.enabledById(external.providerId);

@@ -21,7 +21,11 @@ export class SsoTickets {
   async tokens(ticket: string, browser: string | undefined, origin: Origin): Promise<Tokens> {
     const { person, sessionId } = await this.signIn.personWith(ticket, browser);
     if (sessionId === null) return this.grants.forPerson(person, origin);
-    throw new Problem('unauthenticated', 'sso.unknown', 'This is no ticket for tokens; begin again.');
+    throw new Problem(
+      'unauthenticated',
+      'sso.unknown',
+      'This ticket cannot be exchanged for tokens. Start the sign-in again.',
+    );
   }
 
   /**

@@ -40,14 +40,14 @@ export async function readMetadata(issuer: string, read: DocumentReader): Promis
     if (status !== 200) failures.push(`${url} answers ${status}`);
     else return checked(issuer, url, body);
   }
-  throw new Error(`there is no discovery document: ${failures.join(', ')}`);
+  throw new Error(`no discovery document was found: ${failures.join(', ')}`);
 }
 
 function checked(typed: string, url: string, body: string): ServerMetadata {
   const metadata = objectIn(body, url);
   const { issuer } = metadata;
   if (typeof issuer !== 'string' || !URL.canParse(issuer)) throw new Error(`${url} names no issuer`);
-  if (!isMeant(typed, issuer)) throw new Error(`it calls itself ${issuer}, not ${typed.trim()}${hintFor(typed)}`);
+  if (!isMeant(typed, issuer)) throw new Error(`its issuer is ${issuer}, not ${typed.trim()}${hintFor(typed)}`);
   for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) assertAddress(metadata, name);
   const algorithms = metadata['id_token_signing_alg_values_supported'];
   return {
@@ -68,9 +68,9 @@ function isMeant(typed: string, issuer: string): boolean {
 
 function hintFor(typed: string): string {
   const { hostname, pathname } = new URL(issuerKey(typed));
-  if (!ENTRA.has(hostname)) return '; enter the issuer as the provider writes it';
+  if (!ENTRA.has(hostname)) return '; enter the issuer as the provider publishes it';
   return EVERY_TENANT.has(pathname.split('/')[1] ?? '')
-    ? '; that is for the people of every organisation: enter https://login.microsoftonline.com/<your tenant>/v2.0'
+    ? '; that address is for users of every organization: enter https://login.microsoftonline.com/<your tenant>/v2.0'
     : '; for version 2.0 the issuer ends in /v2.0';
 }
 

@@ -66,10 +66,10 @@ export class OidcLogout {
     });
     const events = payload['events'] as Record<string, unknown> | undefined;
     const names = [payload.sub, payload['sid']].filter((name) => name !== undefined);
-    if (!TYPES.includes(protectedHeader.typ)) throw new Error('it is a token of another kind');
-    if (typeof events?.[EVENT] !== 'object' || 'nonce' in payload) throw new Error('it is no logout token');
+    if (!TYPES.includes(protectedHeader.typ)) throw new Error('it is a token of another type');
+    if (typeof events?.[EVENT] !== 'object' || 'nonce' in payload) throw new Error('it is not a logout token');
     if (names.length === 0 || names.some((name) => typeof name !== 'string' || name === ''))
-      throw new Error('it names neither a session nor a person, or not by text');
+      throw new Error('it names neither a session nor a user, or not as a string');
     return payload;
   }
 }

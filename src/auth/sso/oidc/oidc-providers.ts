@@ -50,9 +50,14 @@ export class OidcProviders {
       return await cached(this.discovered, provider, () => this.discover(provider));
     } catch (error) {
       this.logger.warn(`${provider.name} cannot be used: ${oidcReasonOf(error)}`);
-      throw new Problem('unavailable', 'sso.provider-away', 'The identity provider does not answer as it should.', {
-        retryAfter: 5,
-      });
+      throw new Problem(
+        'unavailable',
+        'sso.provider-away',
+        'The identity provider does not respond correctly. Retry, or ask an administrator to test the provider.',
+        {
+          retryAfter: 5,
+        },
+      );
     }
   }
 
@@ -89,8 +94,8 @@ export class OidcProviders {
     const { status, body } = await this.read(url);
     if (status !== 200) throw new Error(`${url} answers ${status}`);
     const { keys } = readJsonObject(body, { roundsNumbers: true });
-    if (!Array.isArray(keys)) throw new Error(`there are no keys at ${url}`);
-    if (keys.length > MAX_KEYS) throw new Error(`there are ${keys.length} keys at ${url}; ${MAX_KEYS} is the maximum`);
+    if (!Array.isArray(keys)) throw new Error(`no keys were found at ${url}`);
+    if (keys.length > MAX_KEYS) throw new Error(`${url} has ${keys.length} keys; the maximum is ${MAX_KEYS}`);
     return { keys: keys.filter((key: unknown) => !isCostlyJwk(key)) };
   }
 

@@ -114,7 +114,7 @@ export class OidcService {
     const sharing = await this.providers.sharingRedirect();
     if (sharing.length <= 1) return;
     const names = sharing.map(({ name }) => `"${name}"`).join(', ');
-    const detail = `Several identity providers share one redirect address (${names}), and the response names no issuer. An administrator has to give them their own.`;
+    const detail = `Several identity providers share one redirect URI (${names}), and the response names no issuer. An administrator must give each provider its own redirect URI.`;
     throw new Problem('forbidden', 'sso.redirect-shared', detail);
   }
 
@@ -159,7 +159,7 @@ export class OidcService {
     try {
       return await oidc.buildAuthorizationUrlWithPAR(configuration, request);
     } catch (error) {
-      this.logger.warn(`${provider.name} did not take a request: ${oidcReasonOf(error)}`);
+      this.logger.warn(`${provider.name} refused a request: ${oidcReasonOf(error)}`);
       throw refused(error);
     }
   }
@@ -184,7 +184,7 @@ export class OidcService {
         idTokenExpected: true,
       });
       const claims = tokens.claims();
-      if (claims === undefined || tokens.id_token === undefined) throw new Error('there is no ID token');
+      if (claims === undefined || tokens.id_token === undefined) throw new Error('the ID token is missing');
       await this.published.assertSigned(provider, tokens.id_token);
       const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
       const more = hasMore ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};

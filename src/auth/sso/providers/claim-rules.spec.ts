@@ -50,7 +50,7 @@ describe('a claim that is elsewhere', () => {
     [{ _claim_names: { realm_access: 'src1' } }, 'realm_access.roles'],
     [{ hasgroups: true }, 'groups.name'],
   ])('is missed by a rule that needs it: %j', (claims, claim) => {
-    expect(judge(claims, claim)).toThrow(`left "${claim}" out`);
+    expect(judge(claims, claim)).toThrow(`omitted "${claim}"`);
   });
 
   it.each<[Claims, string]>([

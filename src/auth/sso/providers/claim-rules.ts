@@ -89,7 +89,7 @@ export function addressOf(claims: Claims): string {
   if (!isPlainAddress(address) || address.length > MAX_ADDRESS_LENGTH)
     throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return an email address.');
   if (valuesOf(claims['email_verified']).some((value) => value.toLowerCase() === 'false')) {
-    const detail = 'The identity provider says that your e-mail address is not verified; have it verified there.';
+    const detail = 'Your email address is not verified at the identity provider. Verify it there.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);
   }
   return address;
@@ -136,7 +136,7 @@ export function assertNothingLeftOut(
   const needed = absent.find(({ claim }) => missing.some((name) => claim === name || claim.startsWith(`${name}.`)));
   if (needed === undefined && absent[0] !== undefined && withheld.length > 0) throw notGranted(withheld, absent[0]);
   if (needed === undefined) return;
-  const detail = `The identity provider left "${needed.claim}" out, since there are too many; have it send fewer, for example only those that are assigned to the application.`;
+  const detail = `The identity provider omitted "${needed.claim}" because it has too many values. Have it send fewer, for example only groups that are assigned to the application.`;
   throw new Problem('forbidden', 'sso.claims-left-out', detail);
 }
 

@@ -163,10 +163,15 @@ export class IdentityProviderChanges {
     { order, confirm }: { order: IdentityProviderOrder; confirm: string | undefined },
   ): Promise<void> {
     if (known.kind !== order.kind) {
-      throw new Problem('conflict', 'identity-provider.kind', 'A provider keeps its kind; remove it first.');
+      throw new Problem(
+        'conflict',
+        'identity-provider.kind',
+        'The kind of a provider cannot be changed. Delete the provider first.',
+      );
     }
     if (issuerOf(known.settings) !== issuerOf(order.settings)) {
-      const detail = 'A provider keeps its issuer or entity id, by which its people are known; remove it first.';
+      const detail =
+        'The issuer or entity ID of a provider cannot be changed, because it identifies the users. Delete the provider first.';
       throw new Problem('conflict', 'identity-provider.issuer', detail);
     }
     if (hasNewCertificate(known.settings, order.settings)) assertMayGrant(caller, await rolesOfPeople(tx, known.id));
@@ -278,7 +283,7 @@ async function assertNobodyShares(tx: EntityManager, name: string): Promise<void
 function assertSecretFits({ clientAuthentication }: OidcSettings, given: string | undefined): void {
   if (given === undefined) return;
   if (clientAuthentication !== 'none' && clientAuthentication !== 'private_key_jwt') return;
-  throw refused(`${clientAuthentication} has no use for a client secret; leave it out`);
+  throw refused(`${clientAuthentication} does not use a client secret; omit it`);
 }
 
 /** Refuses a client authentication without the secret that it needs. */

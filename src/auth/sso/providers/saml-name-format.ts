@@ -20,7 +20,7 @@ export function assertNameFormat({ nameIdFormat = PERSISTENT, seenNameIdFormat }
   if (expected === undefined || (expected || UNSPECIFIED) === sent) return;
   const detail =
     `The identity provider sent a NameID of the format "${sent.slice(0, 200)}", and "${expected || UNSPECIFIED}" is required. ` +
-    'Have the provider send the required format to everybody, or set "nameIdFormat" of the provider to the format that it sends to everybody.';
+    'Have the provider send the required format to everyone, or set "nameIdFormat" of the provider to the format that it sends to everyone.';
   throw new Problem('forbidden', 'sso.name-format', detail);
 }
 

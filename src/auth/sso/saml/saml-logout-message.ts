@@ -87,11 +87,11 @@ export function issuerSaidBy({ xml, kind }: ArrivedMessage): string {
 export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly string[]): Promise<LogoutMessage> {
   const certificates = usableCertificates(trusted);
   const document = plainDocument(arrived.xml, arrived.kind);
-  if (document === undefined) throw new Error('it is not what an honest provider sends');
+  if (document === undefined) throw new Error('it is not a valid message of a provider');
   const xml = arrived.query === undefined ? await signedXml(document.xml, certificates) : document.xml;
   if (arrived.query !== undefined) assertQuerySigned(arrived.query, certificates);
   const root: XmlElement = (await parseDomFromString(xml)).documentElement;
-  if (root.localName !== arrived.kind || root.namespaceURI !== PROTOCOL) throw new Error(`it is no ${arrived.kind}`);
+  if (root.localName !== arrived.kind || root.namespaceURI !== PROTOCOL) throw new Error(`it is not a ${arrived.kind}`);
   const attribute = (name: string): string => root.getAttribute(name) ?? '';
   const notOnOrAfter = attribute('NotOnOrAfter');
   return {
@@ -111,7 +111,7 @@ export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly
 async function signedXml(xml: string, certificates: readonly string[]): Promise<string> {
   const { documentElement: root } = await parseDomFromString(xml);
   const signed = getVerifiedXml(xml, root, [...certificates]);
-  if (signed === null) throw new Error('no certificate of the provider has signed it');
+  if (signed === null) throw new Error('it is not signed with a certificate of the provider');
   return signed;
 }
 
@@ -126,7 +126,7 @@ function assertQuerySigned(
     const isKind = key.asymmetricKeyType === (family === 'rsa' ? 'rsa' : 'ec');
     return isKind && verify(`sha${bits}`, Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }, signature);
   });
-  if (!isSigned) throw new Error('no certificate of the provider has signed it');
+  if (!isSigned) throw new Error('it is not signed with a certificate of the provider');
 }
 
 /** Status codes of both levels: a partial logout is a success with a second code. */

@@ -74,16 +74,17 @@ export class SamlLogout {
       throw first?.status === 'rejected' ? first.reason : new Error('no provider has this entity id');
     const { entityId } = provider.settings as SamlSettings;
     const { logoutUrl } = ourSamlAddresses(this.config);
-    if (message.issuer !== entityId) throw new Error('the Issuer is another one');
-    if (!isSameAddress(message.destination, logoutUrl)) throw new Error('the Destination is not our address');
-    if (message.id === '' || !isOfNow(message)) throw new Error('it is not of now, or has no ID');
+    if (message.issuer !== entityId) throw new Error('the Issuer is a different one');
+    if (!isSameAddress(message.destination, logoutUrl))
+      throw new Error('the Destination is not the address of this service');
+    if (message.id === '' || !isOfNow(message)) throw new Error('it is outdated, or has no ID');
     return { providers, message };
   }
 
   /** Ends the sessions that a logout request names; a request works once. */
   private async end(provider: IdentityProvider, message: LogoutMessage, origin: Origin): Promise<void> {
     if (message.nameId === '') throw new Error('it names nobody');
-    if (!(await this.marks.isFirst(provider.id, message.id))) throw new Error('it was taken already');
+    if (!(await this.marks.isFirst(provider.id, message.id))) throw new Error('it was already used');
     const what = { subject: message.nameId, before: new Date(message.issuedAt + SKEW_MS) };
     if (message.sessions.length === 0) await this.logouts.end(provider, what, origin);
     for (const session of message.sessions) await this.logouts.end(provider, { ...what, session }, origin);
@@ -109,7 +110,7 @@ export class SamlLogout {
   ): Promise<string> {
     let isAnswer = false;
     for (const { id } of providers) isAnswer ||= await this.marks.isAnswer(id, inResponseTo);
-    if (!isAnswer) throw new Error('it answers nothing that was asked');
+    if (!isAnswer) throw new Error('it does not answer a pending request');
     if (isComplete) return '/';
     const problem = new Problem('conflict', 'sso.still-signed-in', 'You are still signed in at other services.');
     return `/#error=${problem.code}`;

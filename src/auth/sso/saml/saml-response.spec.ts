@@ -89,11 +89,11 @@ describe('a response', () => {
     ['without an end', { NotOnOrAfter: '' }],
   ])('is not for us by a confirmation %s', (_, confirmed) => {
     const response = judged(` Destination="${acsUrl}"`, ['a'], acsUrl, entityId, confirmed);
-    expect(response).toThrow('no SubjectConfirmation (cm:bearer) has');
+    expect(response).toThrow('no valid SubjectConfirmation (cm:bearer) has');
   });
 
   it('without a Destination is still for the Recipient alone', () => {
-    expect(judged('', ['a'], elsewhere)).toThrow('our address as Recipient');
+    expect(judged('', ['a'], elsewhere)).toThrow('the address of this service as Recipient');
   });
 });
 
@@ -204,7 +204,7 @@ describe('a signed assertion', () => {
     const understood = await profileWith(known);
     expect(() => assertUnderstood(understood)).not.toThrow();
     const other = await profileWith(unknown);
-    expect(() => assertUnderstood(other)).toThrow('a condition that is not known here: Condition');
+    expect(() => assertUnderstood(other)).toThrow('an unsupported condition: Condition');
   });
 
   it('is for its Audience, also with blanks around it, and for no other', async () => {

@@ -74,7 +74,7 @@ export function assertAddressedTo(
   );
   if (!isOurs)
     throw new Error(
-      'no SubjectConfirmation (cm:bearer) has our address as Recipient, answers our request and is of now',
+      'no valid SubjectConfirmation (cm:bearer) has the address of this service as Recipient and answers its request',
     );
 }
 
@@ -109,7 +109,7 @@ export function sessionEndOf(profile: Profile): Date | undefined {
   const end = earliestOf(times);
   if (end === null) throw new Error('SessionNotOnOrAfter is not a time');
   if (end.getTime() <= Date.now() - SKEW_MS)
-    throw new Error('the session at the provider has ended already (SessionNotOnOrAfter)');
+    throw new Error('the session at the provider has already ended (SessionNotOnOrAfter)');
   return end;
 }
 
@@ -137,7 +137,7 @@ export function assertUnderstood(profile: Profile): void {
   const unknown = listOf(assertion['Conditions'])
     .flatMap((conditions) => Object.keys(conditions))
     .find((name) => !KNOWN_CONDITIONS.has(name));
-  if (unknown !== undefined) throw new Error(`the assertion has a condition that is not known here: ${unknown}`);
+  if (unknown !== undefined) throw new Error(`the assertion has an unsupported condition: ${unknown}`);
 }
 
 /** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty text for a statement without one. */
@@ -211,6 +211,6 @@ function first(value: unknown): Element | undefined {
 
 function unreadable(): Problem {
   const limits = `${MAX_ELEMENTS} elements, ${MAX_DEPTH} levels or ${MAX_DOCUMENT_BYTES / 1024} kB`;
-  const detail = `The answer of the identity provider cannot be read: it is not a plain SAML response, or has more than ${limits}.`;
+  const detail = `The response of the identity provider cannot be read: it is not a plain SAML response, or has more than ${limits}.`;
   return new Problem('unauthenticated', 'sso.refused', detail);
 }

@@ -67,7 +67,7 @@ class OneAttempt extends AbstractStrategy {
     return new Promise((resolve, reject) => {
       this.success = (profile) => resolve({ profile: profile as Profile });
       this.redirect = (url) => resolve({ url });
-      this.fail = () => reject(new Error('there is no profile'));
+      this.fail = () => reject(new Error('the profile is missing'));
       this.error = reject;
       this.pass = () => reject(new Error('this is a message about signing out'));
       this.authenticate({ body, query: {}, headers: {} } as SamlRequest, {});

@@ -146,7 +146,7 @@ export class SamlService {
     const settings = provider.settings as SamlSettings;
     const idpCert = usableCertificates(settings.certificates);
     if (idpCert.length === 0) {
-      const detail = 'This identity provider has no certificate that can be used; an administrator can test it.';
+      const detail = 'This identity provider has no usable certificate. An administrator can test the provider.';
       throw new Problem('unavailable', 'sso.provider-away', detail);
     }
     const us = ourSamlAddresses(this.config);

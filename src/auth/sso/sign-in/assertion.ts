@@ -75,8 +75,8 @@ function isShallow(value: unknown, depth: number): boolean {
 }
 
 function assertStorable(what: string, text: string, longest: number): void {
-  if (text.length > longest) throw refused(`sent an ${what} of ${text.length} characters; ${longest} is the maximum.`);
-  if (!isStorable(text)) throw refused(`sent an ${what} with a control character or half of a surrogate pair.`);
+  if (text.length > longest) throw refused(`sent an ${what} of ${text.length} characters; the maximum is ${longest}.`);
+  if (!isStorable(text)) throw refused(`sent an ${what} with a control character or an unpaired surrogate.`);
 }
 
 function refused(what: string): Problem {

@@ -91,7 +91,11 @@ function problemIn(error: unknown): NonNullable<SignInTrial['problem']> {
 
 /** No rule matches, and there are no default roles. */
 export function noRole(): Problem {
-  return new Problem('forbidden', 'sso.no-role', 'No rule of this identity provider gives you a role here.');
+  return new Problem(
+    'forbidden',
+    'sso.no-role',
+    'No rule of this identity provider gives you a role. Ask an administrator.',
+  );
 }
 
 export function accountDisabled(): Problem {
@@ -100,6 +104,6 @@ export function accountDisabled(): Problem {
 
 /** An e-mail address never identifies a person: an existing account with it is another person's. */
 export function addressTaken(): Problem {
-  const detail = 'There is an account with your e-mail address that does not belong to this identity provider.';
+  const detail = 'An account with your email address exists, but is not linked to this identity provider.';
   return new Problem('forbidden', 'sso.address-taken', detail);
 }

@@ -190,7 +190,7 @@ export class SsoSignInService {
     }
     await insertSealed(tx, ExternalIdentity, { providerId: provider.id, subject, userId: id });
     const user = await findTrusted(tx, User, { id, email: address });
-    if (user === null) throw new Error('the account that was inserted is not the one that is read');
+    if (user === null) throw new Error('the inserted account differs from the account that was read');
     const by = { kind: 'user', id, name: user.email, origin } as const;
     await this.record(tx, by, 'user.created', id, { provider: provider.name, subject });
     return user;
@@ -229,13 +229,13 @@ async function assertSteppedUp(
 ): Promise<void> {
   const session = await findTrusted(tx, Session, { id: row.sessionId ?? '', endedAt: IsNull() });
   if (known === null || session?.userId !== known.id) {
-    throw new Problem('forbidden', 'sso.another-person', 'Somebody else signed in at the identity provider.');
+    throw new Problem('forbidden', 'sso.another-person', 'Another user signed in at the identity provider.');
   }
   if (authenticatedAt === null || authenticatedAt.getTime() < beganAt(row).getTime() - SKEW_MS) {
     throw new Problem(
       'forbidden',
       'sso.not-asked',
-      'The identity provider did not ask who you are, or does not say so.',
+      'The identity provider did not authenticate you again, or does not report it.',
     );
   }
 }

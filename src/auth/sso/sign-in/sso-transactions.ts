@@ -228,7 +228,7 @@ function isSame(browserHash: Buffer, browser: string | undefined): boolean {
 }
 
 function unknown(): Problem {
-  const detail = 'This sign-in was not begun in this browser, took too long, or was finished already; begin again.';
+  const detail = 'This sign-in was not started in this browser, took too long, or was already completed. Start again.';
   return new Problem('unauthenticated', 'sso.unknown', detail);
 }
 
@@ -247,7 +247,7 @@ export function returnPath(wanted: string | undefined, publicUrl: string): strin
   const path = `${target?.pathname}${target?.search}`;
   const isOwn = isPath(path) && new URL(path, publicUrl).origin === new URL(publicUrl).origin;
   if (target === undefined || !isOwn || API_PATH.test(decoded(target.pathname))) {
-    const detail = `returnTo must be the path of a page on this site, such as "/alerts", and not "${wanted}".`;
+    const detail = `returnTo must be the path of a page on this site, such as "/alerts", not "${wanted}".`;
     throw new Problem('malformed', 'sso.return-to', detail);
   }
   return path;
