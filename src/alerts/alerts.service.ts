@@ -62,8 +62,8 @@ export class AlertsService {
     return this.db.transaction(async (tx) => {
       const { ownerId } = change;
       if (typeof ownerId === 'string' && !(await tx.existsBy(User, { id: ownerId, disabled: false }))) {
-        const errors = [{ pointer: '/ownerId', detail: 'is no user who can sign in' }];
-        throw new Problem('refused', 'alert.owner', 'The owner is no user who can sign in.', { errors });
+        const errors = [{ pointer: '/ownerId', detail: 'must be an active user' }];
+        throw new Problem('refused', 'alert.owner', 'The owner must be an active user.', { errors });
       }
       const { affected } = await tx.update(Alert, { id, version }, { ...change, version: version + 1 });
       const alert = await find(tx, id);

@@ -50,7 +50,9 @@ export class ScheduleStarter {
       // Whether the start was committed is not known then: the run is started at the next look, or is under way.
       if (failed === undefined || isDatabaseTrouble(error)) throw error;
       const detail =
-        error instanceof Problem ? error.message : 'It could not be started; the log of the worker says why.';
+        error instanceof Problem
+          ? error.message
+          : 'The run could not be started. The log of the worker contains the reason.';
       await this.db.transaction((tx) => this.runs.end(tx, failed.runId, { ok: false, detail }));
       if (!(error instanceof Problem)) throw error;
     }
@@ -65,7 +67,7 @@ export class ScheduleStarter {
     if (await this.rights.holds(run.madeBy, wanted, tx)) return target.start?.(tx, run);
     if (!run.byHand) await this.pause(tx, run, target.scope);
     const detail = run.byHand
-      ? `Who asked for it may not order it any more: it takes ${target.scope}.`
+      ? `The user who requested the run no longer has the scope ${target.scope}.`
       : pausedFor(target.scope);
     await this.runs.end(tx, run.runId, { ok: false, detail });
   }
@@ -86,14 +88,14 @@ export class ScheduleStarter {
   async endOverdue(): Promise<void> {
     const overdue: { id: string }[] = await this.db.query(`${OVERDUE_RUN} LIMIT 100`);
     for (const { id } of overdue) {
-      const detail = 'It did not end in the time that the schedule gives it.';
+      const detail = 'The run exceeded the time limit of the schedule.';
       await this.db.transaction((tx) => this.runs.end(tx, id, { ok: false, detail }));
     }
   }
 }
 
 function pausedFor(scope: string): string {
-  return `Paused: who made or changed this schedule last may not order it any more. Somebody who holds ${scope} can resume it, and it runs in their name then.`;
+  return `Paused: the last author of this schedule may no longer start it. A user with ${scope} can resume it; it then runs in that user's name.`;
 }
 
 /** Marks the oldest run that is due as started; others look at other runs meanwhile. */

@@ -43,7 +43,7 @@ async function advance(tx: EntityManager, schedule: Schedule, now: Date): Promis
   const { last, earlier } = dueSpan(schedule, nextDueAt, now);
   const wasMissed = now.getTime() - last.getTime() > ON_TIME_MS;
   const trigger = wasMissed || earlier > 0 ? 'missed' : 'time';
-  const skipped = wasMissed && schedule.missed === 'skip' ? 'Nobody was there when it was due.' : undefined;
+  const skipped = wasMissed && schedule.missed === 'skip' ? 'No worker was running at the due time.' : undefined;
   await insertRun(tx, { schedule: id, dueAt: last, trigger, missed: earlier, skipped });
   await tx.query(`UPDATE schedule SET next_due_at = $2 WHERE id = $1`, [id, nextDue(schedule, now)]);
 }

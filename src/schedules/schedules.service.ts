@@ -138,7 +138,7 @@ export class SchedulesService {
   private targetFor(caller: Caller, kind: string): ScheduleTarget {
     const target = this.targets.get(kind);
     if (target === undefined) {
-      const detail = `is none of ${this.targets.kinds.join(', ')}`;
+      const detail = `must be one of ${this.targets.kinds.join(', ')}`;
       const errors = [{ pointer: '/target', detail }];
       throw new Problem('refused', 'schedule.target', `/target: ${detail}.`, { errors });
     }
@@ -147,7 +147,7 @@ export class SchedulesService {
   }
 
   private write(name: string, work: (tx: EntityManager) => Promise<Schedule>): Promise<Schedule> {
-    const taken = () => new Problem('conflict', 'schedule.name', `There is a schedule named "${name}".`);
+    const taken = () => new Problem('conflict', 'schedule.name', `A schedule named "${name}" already exists.`);
     return writeUnique(this.db, work, taken);
   }
 }

@@ -31,7 +31,7 @@ export class SensorSilence {
         silent.map(({ id, name, last, seconds }) => ({
           type: 'sensor.silent',
           subject: { kind: 'sensor', id, name },
-          facts: { why: `It reports every ${seconds} seconds, and was last heard at ${last.toISOString()}.` },
+          facts: { why: `It reports every ${seconds} seconds. The last report was at ${last.toISOString()}.` },
         })),
       );
     });

@@ -121,7 +121,7 @@ export class SensorsService {
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    const taken = () => new Problem('conflict', 'sensor.name', `There is a sensor named "${name}".`);
+    const taken = () => new Problem('conflict', 'sensor.name', `A sensor named "${name}" already exists.`);
     return writeUnique(this.db, work, taken);
   }
 }

@@ -99,7 +99,7 @@ export const CAUSES: Record<string, Cause> = {
     parameters: { days: 20 },
     told: [...OPENED, ...OPENED],
     alerts: [
-      { title: 'A certificate ends soon: soon', ...why(/in 10 days/, { where: '/etc/soon.pem' }) },
+      { title: 'A certificate expires soon: soon', ...why(/in 10 days/, { where: '/etc/soon.pem' }) },
       {
         title: expect.stringMatching(/CN=ending\.corp\.example/),
         ...why(/in (?:9|10) days/, { where: 'signing key ending' }),

@@ -267,7 +267,7 @@ describe('a message', () => {
       const rows = await deliveries(body.id, strict);
       return rows[0]?.log.length > 0 && rows;
     });
-    expect(row.log[0].failure).toContain('may not be called');
+    expect(row.log[0].failure).toContain('forbidden address');
     expect(receiver.connections).toBe(connections);
     await strict.kill();
     service = await stage.start({ settings: ALLOWED });

@@ -89,7 +89,7 @@ describe('an issuer inside the network (CWE-918)', () => {
     });
     const { body } = await test(closed, 'inside');
     expect(body).toMatchObject({ ok: false, findings: [{ check: 'discovery', ok: false }] });
-    expect(body.findings[0].detail).toContain('address that may not be called');
+    expect(body.findings[0].detail).toContain('forbidden address');
     expect(inside.calls).toBe(0);
     await test(open, 'inside');
     expect(inside.calls).toBeGreaterThan(0);

@@ -50,7 +50,9 @@ describe('a database whose commits wait for a standby', () => {
     const url = `${postgres.url}?target_session_attrs=read-write&options=${options}`;
     const ReadOnlyClient = databaseClient(new Config({ SVC_DATABASE_URL: url }));
     for (let attempt = 0; attempt < 5; attempt += 1)
-      await expect(new ReadOnlyClient({ application_name: 'passes-by' }).connect()).rejects.toThrow('takes no writes');
+      await expect(new ReadOnlyClient({ application_name: 'passes-by' }).connect()).rejects.toThrow(
+        'accepts no writes',
+      );
     const open = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'passes-by'`;
     await until('they are closed', 10, async () => (await asAdministrator(open)).length === 0);
   });

@@ -44,7 +44,7 @@ describe('without an allow-list', () => {
   it.each(hosts)('https://%s is refused', async (host) => {
     const url = `https://${host}:${good.port}/`;
     await expect(closed.send({ method: 'POST', url, body: '{}' })).rejects.toThrow(OutboundRefused);
-    expect(await closed.refusalOf(url)).toMatch(/may not be called/);
+    expect(await closed.refusalOf(url)).toMatch(/forbidden address/);
     expect(good.connections).toBe(0);
   });
 
@@ -80,7 +80,7 @@ describe('a name', () => {
   it('that resolves to something else is not', async () => {
     names.says(() => [BAD]);
     await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow(
-      'may not be called (loopback); SVC_OUTBOUND_ALLOW names',
+      'forbidden address (loopback); add internal addresses',
     );
     untouched();
   });
@@ -89,7 +89,7 @@ describe('a name', () => {
     names.says((question) => (question === 0 ? [GOOD] : [BAD]));
     const url = `http://hooks.example:${good.port}/`;
     expect(await client.refusalOf(url)).toBeUndefined();
-    await expect(post(url)).rejects.toThrow('may not be called');
+    await expect(post(url)).rejects.toThrow('forbidden address');
     untouched();
   });
 
@@ -103,9 +103,9 @@ describe('a name', () => {
 
   it('with one address among several that is not allowed is not', async () => {
     names.says(() => [GOOD, BAD]);
-    await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow('may not be called');
+    await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow('forbidden address');
     names.says(() => [BAD, GOOD]);
-    await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow('may not be called');
+    await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow('forbidden address');
     untouched();
   });
 });

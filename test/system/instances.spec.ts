@@ -203,7 +203,7 @@ describe('a schema that is not for this version', () => {
   it('is left alone by a version that is too old for it: the process ends, and one that starts says what to do', async () => {
     await stage.sql('UPDATE schema_epoch SET min_writer = min_writer + 1');
     await until('it has ended', 30, async () => !(await ask(`${service.url}/actuator/health/liveness`)));
-    expect(service.log()).toMatch(/too old for the schema.*takes no work/);
+    expect(service.log()).toMatch(/too old for the schema.*does not work on it/);
     const port = await freePort();
     const starting = stage.start({ settings: { SVC_PORT: String(port) } });
     const waiting = await until('it waits', 30, () => ask(`http://127.0.0.1:${port}/actuator/health`));

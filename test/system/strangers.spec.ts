@@ -94,7 +94,7 @@ describe('the bytes before and in JSON', () => {
     ['{"digest":"x",}', /line 1, column 15: JSON has no comma/],
     ['{\n  "digest": \'x\'\n}', /line 2, column 13: strings are in double quotation marks/],
     ['{"digest"', /ends too early/],
-    ['   ', /nothing but blanks/],
+    ['   ', /only whitespace/],
     ['{"a":1}{"a":1}', /send one value/],
   ])('%j: what is wrong is said, and where', async (body, words) => {
     const answer = await sign(body);

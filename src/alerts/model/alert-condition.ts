@@ -37,13 +37,13 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
     events: ['asset.found', 'asset.risk-changed'],
     counts: 'each',
     headline: 'Assets at high risk',
-    advice: 'Open the assets of this source, worst first; each names the rule that judged it and what to use instead.',
+    advice: 'Open the assets of this source, worst first; each shows the rule that judged it and a replacement.',
   },
   'asset-new': {
     events: ['asset.found'],
     counts: 'each',
     headline: 'New cryptographic assets',
-    advice: 'Look whether they are meant to be there, and who owns them.',
+    advice: 'Check whether they are intended, and who owns them.',
   },
   'risk-changed': {
     events: ['asset.risk-changed'],
@@ -54,58 +54,59 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
   'certificate-expiring': {
     events: ['certificate.ending'], // certificates of the inventory are found by CertificateWatcher
     counts: 'once',
-    headline: 'A certificate ends soon',
-    advice: 'Renew it where it is used and scan again; the alert ends by itself when the old one is gone.',
+    headline: 'A certificate expires soon',
+    advice: 'Renew it where it is used and scan again. The alert resolves when the old certificate is no longer found.',
   },
   'policy-violation': {
     events: ['policy.violated'],
     counts: 'once',
     headline: 'A policy is violated',
     advice:
-      'Evaluate the policy pack: it names assets that violate the requirement. The alert ends with the next check that finds none.',
+      'Evaluate the policy pack to see the assets that violate the requirement. The alert resolves with the next check that finds none.',
   },
   'sensor-silent': {
     events: ['sensor.silent'],
     counts: 'once',
     headline: 'A sensor is silent',
-    advice: 'Look whether its machine runs and reaches this service, and whether its API key still works.',
+    advice: 'Check whether its machine runs and reaches this service, and whether its API key is valid.',
   },
   'scan-failed': {
     events: ['scan.failed'],
     counts: 'each',
     headline: 'A scan failed',
-    advice: 'Open the run: it says where it stopped. Put that right and run it again.',
+    advice: 'Open the run to see where it stopped. Correct the cause and run it again.',
   },
   'rotation-critical': {
     events: ['rotation.critical'],
     counts: 'each',
     headline: 'A key rotation needs a person',
-    advice: 'Open the rotation: it says which hosts hold which key now. Both keys stay valid until you decide.',
+    advice: 'Open the rotation to see which hosts have which key. Both keys stay valid until you decide.',
   },
   'host-key-changed': {
     events: ['host.key-changed'],
     counts: 'once',
     headline: 'A host key changed',
     advice:
-      'Treat it as an attack until the new key is confirmed from a trusted source, then accept or reject it. Nobody is logged in to the host until then.',
+      'Treat it as an attack until the new key is confirmed from a trusted source, then accept or reject it. The service does not log in to the host until then.',
   },
   drift: {
     events: ['ssh-key.drift'],
     counts: 'each',
     headline: 'A key that was removed is back',
-    advice: 'Find out who or what put it there (often configuration management), and remove it at its origin.',
+    advice: 'Find out who or what added it (often configuration management), and remove it at its origin.',
   },
   'approvals-waiting': {
     events: ['approval.waiting'],
     counts: 'once',
     headline: 'An approval is waiting',
-    advice: 'Members of the approver group: look at the request, then approve or reject it.',
+    advice: 'Members of the approver group: review the request, then approve or reject it.',
   },
   'hsm-down': {
     events: ['hsm.down'],
     counts: 'once',
     headline: 'The HSM does not answer',
-    advice: 'Nothing is signed meanwhile; requests wait and are signed later. Look at /actuator/health and at the HSM.',
+    advice:
+      'Nothing is signed until the HSM responds; requests wait and are signed later. Check /actuator/health and the HSM.',
   },
   'database-changed': {
     events: ['row.refused', 'catalogue.changed'],

@@ -101,7 +101,10 @@ function factsOf(alert: NotifiedAlert, rule: AlertRule, reason: NotificationReas
       .map(([name, value]) => ({ name: labelOf(name), value: [value].flat().join(', ') })),
     {
       name: 'What to do',
-      value: reason === 'resolved' ? 'Nothing: it ended by itself.' : ALERT_CONDITION_RULES[rule.condition].advice,
+      value:
+        reason === 'resolved'
+          ? 'No action is needed: the condition has ended.'
+          : ALERT_CONDITION_RULES[rule.condition].advice,
     },
   ];
 }

@@ -96,7 +96,7 @@ export class AlertRulesService {
         subjectKind: 'test',
         subjectId: id,
         subjectName: 'nowhere: this is a test',
-        facts: { why: `${caller.name} asked for a test of the rule "${rule.name}".` },
+        facts: { why: `${caller.name} requested a test of the rule "${rule.name}".` },
         count: 1,
         notifiedCount: 0,
         firstAt: now,
@@ -104,7 +104,8 @@ export class AlertRulesService {
       };
       const sent = await this.channels.put(tx, rule, alertMessage(example, rule, 'asked', this.config.publicUrl));
       if (sent.length === 0) {
-        const detail = 'This rule tells nobody: mails are off or without a recipient, and no webhook listens.';
+        const detail =
+          'This rule notifies nobody: mails are off or have no recipient, and no webhook subscribes to it.';
         throw new Problem('conflict', 'alert-rule.no-channel', detail);
       }
       await this.record(tx, caller, 'alert-rule.tested', id, { channels: sent.map(({ channel }) => channel) });
@@ -113,7 +114,7 @@ export class AlertRulesService {
   }
 
   private write(name: string, work: (tx: EntityManager) => Promise<AlertRule>): Promise<AlertRule> {
-    const taken = () => new Problem('conflict', 'alert-rule.name', `There is an alert rule named "${name}".`);
+    const taken = () => new Problem('conflict', 'alert-rule.name', `An alert rule named "${name}" already exists.`);
     return writeUnique(this.db, work, taken);
   }
 }
@@ -129,7 +130,7 @@ function assertParameters({ condition, parameters }: Pick<AlertRule, 'condition'
   const surplus = Object.keys(parameters).find((name) => name !== wanted);
   if (surplus === undefined && (wanted === undefined || parameters[wanted] !== undefined)) return;
   const pointer = `/parameters/${surplus ?? wanted}`;
-  const detail = surplus === undefined ? `${condition} needs it` : `${condition} does not know it`;
+  const detail = surplus === undefined ? `${condition} needs it` : `is not a parameter of ${condition}`;
   throw new Problem('refused', 'alert-rule.parameters', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
@@ -138,5 +139,5 @@ async function assertWebhooks(tx: EntityManager, ids: readonly string[]): Promis
   const known = new Set(found.map(({ id }) => id));
   const errors = ids.flatMap((id, i) => (known.has(id) ? [] : [{ pointer: `/webhooks/${i}`, detail: 'is not known' }]));
   if (errors.length > 0)
-    throw new Problem('refused', 'alert-rule.webhook', 'A webhook endpoint is not known.', { errors });
+    throw new Problem('refused', 'alert-rule.webhook', 'A webhook endpoint does not exist.', { errors });
 }

@@ -61,7 +61,7 @@ function hitOf(rule: AlertRule, { id, name, notAfter, where }: ExpiringCertifica
   return {
     rule,
     key: `asset:${id}`,
-    title: `A certificate ends soon: ${name}`,
+    title: `A certificate expires soon: ${name}`,
     subject: { kind: 'asset', id, name },
     facts: {
       ...(where === null ? {} : { where }),

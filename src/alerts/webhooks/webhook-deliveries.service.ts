@@ -35,7 +35,7 @@ export class WebhookDeliveriesService {
         at: new Date(),
         data: { requestedBy: caller.name },
         title: 'Sealwright: a test message',
-        facts: [{ name: 'Why', value: `${caller.name} asked for it; there is nothing to do.` }],
+        facts: [{ name: 'Why', value: `${caller.name} requested this test; no action is needed.` }],
       });
       if (id === undefined) throw disabled();
       return tx.findOneByOrFail(WebhookDelivery, { id });
@@ -46,7 +46,7 @@ export class WebhookDeliveriesService {
   async redeliver(caller: Caller, id: string): Promise<WebhookDelivery> {
     return this.db.transaction(async (tx) => {
       const delivery = await tx.findOneBy(WebhookDelivery, { id });
-      if (delivery === null) throw new Problem('missing', 'webhook.no-delivery', 'There is no such delivery.');
+      if (delivery === null) throw new Problem('missing', 'webhook.no-delivery', 'The delivery does not exist.');
       const [, affected]: [unknown, number] = await tx.query(
         `UPDATE webhook_delivery d SET status = 'PENDING', tries = 0, next_try_at = now(), ended_at = NULL FROM webhook_endpoint e
          WHERE d.id = $1 AND d.status <> 'PENDING' AND e.id = d.endpoint_id AND e.enabled`,
@@ -62,9 +62,9 @@ export class WebhookDeliveriesService {
 }
 
 function pending(): Problem {
-  return new Problem('conflict', 'webhook.pending', 'This message is still in line; it will be sent.');
+  return new Problem('conflict', 'webhook.pending', 'This message is still in the queue and will be sent.');
 }
 
 function disabled(): Problem {
-  return new Problem('conflict', 'webhook.disabled', 'This webhook endpoint is disabled or removed; enable it first.');
+  return new Problem('conflict', 'webhook.disabled', 'This webhook endpoint is disabled or deleted. Enable it first.');
 }

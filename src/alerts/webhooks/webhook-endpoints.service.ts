@@ -154,7 +154,7 @@ export class WebhookEndpointsService {
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    const taken = () => new Problem('conflict', 'webhook.name', `There is a webhook endpoint named "${name}".`);
+    const taken = () => new Problem('conflict', 'webhook.name', `A webhook endpoint named "${name}" already exists.`);
     return writeUnique(this.db, work, taken);
   }
 }
@@ -164,7 +164,7 @@ function assertKnownEvents(events: readonly string[]): void {
   const errors = withoutEffect(events).map((name) => {
     const nearest = nearestName(name, WEBHOOK_SUBSCRIPTIONS);
     const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-    return { pointer: `/events/${events.indexOf(name)}`, detail: `There is no event "${name}".${hint}` };
+    return { pointer: `/events/${events.indexOf(name)}`, detail: `The event "${name}" does not exist.${hint}` };
   });
   const [first] = errors;
   if (first === undefined) return;
@@ -197,7 +197,7 @@ async function keepOldSecret(tx: EntityManager, endpointId: string, secret: Buff
   const old = await tx.find(WebhookOldSecret, { where: { endpointId }, order: { until: 'ASC' } });
   const [first] = old;
   if (first !== undefined && old.length >= MAX_OLD_SECRETS) {
-    const detail = `${MAX_OLD_SECRETS} old secrets sign as well, the first of them until ${first.until.toISOString()}; overlapHours 0 ends them all at once.`;
+    const detail = `${MAX_OLD_SECRETS} old secrets still sign, the first of them until ${first.until.toISOString()}. Set overlapHours to 0 to end them all.`;
     throw new Problem('conflict', 'webhook.secrets', detail);
   }
   await tx.insert(WebhookOldSecret, { id: newId(), endpointId, secret, until: new Date(now + hours * HOUR_MS) });

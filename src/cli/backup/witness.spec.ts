@@ -42,7 +42,7 @@ describe('a witness at an address', () => {
   });
 
   it.each(['http://witness.example/x', 'ftp://witness.example/x', 'https://'])('%s is refused', (address) => {
-    expect(witnessAddressFault(address)).toBe(`takes the path of a file or an https:// address, not ${address}`);
+    expect(witnessAddressFault(address)).toBe(`must be the path of a file or an https:// address, not ${address}`);
   });
 
   it.each(['https://witness.example/x', '/mnt/witness.jsonl', 'witness.jsonl'])('%s can be used', (address) => {

@@ -72,18 +72,18 @@ export class HostFiles {
     session: ChangeSession,
     { path, content, expected, as, mark, mode = '600' }: FileReplacement,
   ): Promise<void> {
-    if (!MARK.test(mark) || !/^[0-7]{3,4}$/.test(mode)) throw new Error('the mark or the mode is not one');
+    if (!MARK.test(mark) || !/^[0-7]{3,4}$/.test(mode)) throw new Error('the mark or the mode is invalid');
     const sha256 = createHash('sha256').update(content).digest('hex');
     const args = [path, mark, expected ?? 'none', sha256, mode];
     const result = await session.run(REPLACE_FILE, { args, as, input: content, timeoutMs: 60_000 });
     if (result.code === 76)
-      throw new Problem('conflict', 'host.file-changed', 'The file was changed by somebody else.');
+      throw new Problem('conflict', 'host.file-changed', 'The file was just changed by another program. Try again.');
     assertDone(result, path);
   }
 
   /** Takes away what an attempt with this mark left beside the file when the host itself stopped in the middle of it. */
   async tidy(session: ChangeSession, { path, as, mark }: Pick<FileReplacement, 'path' | 'as' | 'mark'>): Promise<void> {
-    if (!MARK.test(mark)) throw new Error('the mark is not one');
+    if (!MARK.test(mark)) throw new Error('the mark is invalid');
     assertDone(await session.run(TIDY_FILE, { args: [path, mark], as }), path);
   }
 }
@@ -99,12 +99,12 @@ function assertDone({ code, stderr }: ExecResult, path: string): void {
     throw new Problem(
       'refused',
       'host.unsafe-path',
-      `A directory on the way to ${path} may be changed by others than root, so root does not write there.`,
+      `A directory on the path to ${path} can be changed by accounts other than root, so root does not write there.`,
     );
   // The last line of the output is the only hint at the cause; control characters are removed from it.
   const lastLine = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
   const hint = lastLine.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
-  throw new Problem('refused', 'host.file', `The host could not do it to ${path}: ${hint || `exit status ${code}`}.`);
+  throw new Problem('refused', 'host.file', `The host could not change ${path}: ${hint || `exit status ${code}`}.`);
 }
 
 function readState(text: string): FileState {

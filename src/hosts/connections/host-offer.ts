@@ -63,7 +63,7 @@ export class HostOffer {
     const hint = offered.some((name) => LEGACY.test(name))
       ? ' Update the host, or set legacyAlgorithms of its record to allow SHA-1 and CBC for it.'
       : '';
-    return `The host offers only these algorithms for the ${subject}, and this service uses none of them: ${shown(offered)}.${hint}`;
+    return `The host offers only these algorithms for the ${subject}, and this service supports none of them: ${shown(offered)}.${hint}`;
   }
 
   /** A sentence on why a key may be refused although it is the right one; empty for a password. Newer hosts say which keys they accept. */
@@ -73,7 +73,7 @@ export class HostOffer {
     if (type === undefined) return '';
     if (accepted !== undefined && !accepted.some((name) => isBy(type, name)))
       return ` The login key is of the type ${type}, and the host accepts only ${shown(accepted)} (PubkeyAcceptedAlgorithms).`;
-    return ` Either it does not have this key for the user, or it accepts no keys of the type ${type} (PubkeyAcceptedAlgorithms). Its log says which.`;
+    return ` Either it does not have this key for the user, or it does not accept keys of the type ${type} (PubkeyAcceptedAlgorithms). Check its log.`;
   }
 }
 

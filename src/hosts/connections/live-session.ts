@@ -81,7 +81,7 @@ export class LiveSession implements SshSession {
     const runAs = { loginUser: this.user, privilege: this.account.privilege, as };
     const command = scriptCommand(`${printing(parts)}\n${script}`, args, runAs);
     if (command === undefined)
-      throw new Problem('refused', 'host.privilege', `The login at the host may not act as ${as}.`);
+      throw new Problem('refused', 'host.privilege', `The login at the host cannot act as ${as}.`);
     const result = await this.exec(command, { ...options, maxBytes: maxBytes + MAX_NOISE_BYTES });
     const mark = parts.join('');
     if (runAs.privilege === 'sudo' && as !== undefined && as !== this.user) assertSudo(result, mark, as);
@@ -170,7 +170,7 @@ function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecR
   const { code, stdout: whole, truncated } = result;
   const begin = whole.indexOf(`${mark}\n`);
   if (begin === -1 && code === 0) {
-    const detail = 'The host ran another command in place of ours: look for a forced command or a restricted shell.';
+    const detail = 'The host ran another command than requested. Check for a forced command or a restricted shell.';
     throw new Problem('refused', 'host.output', detail);
   }
   const stdout = begin === -1 ? whole : whole.subarray(begin + mark.length + 1);
@@ -185,7 +185,7 @@ function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: stri
   throw new Problem(
     'refused',
     'host.privilege',
-    `sudo at the host does not run commands as ${as} (${hint}). Allow it without a password (NOPASSWD); the service sends none.`,
+    `sudo on the host does not run commands as ${as} (${hint}). Allow it without a password (NOPASSWD); the service sends none.`,
   );
 }
 

@@ -161,12 +161,12 @@ function distrust(state: string, blob: Buffer): Problem {
     return new Problem(
       'conflict',
       'host.key-changed',
-      `The host shows the key ${fingerprint} and not the pinned one. Nobody was logged in.`,
+      `The host presents the key ${fingerprint} instead of the pinned key. No login was made.`,
     );
   return new Problem(
     'conflict',
     'host.key-unknown',
-    `The host shows the key ${fingerprint}, which nobody has confirmed. Compare it with the host's own and accept it.`,
+    `The host presents the key ${fingerprint}, which is not confirmed. Compare it with the host's own key and accept it.`,
   );
 }
 
@@ -207,7 +207,7 @@ export class HostChanges {
     throw new Problem(
       'conflict',
       'host.not-managed',
-      `The host ${host.name} is looked at only. Set its managementMode to managed if the service may change it.`,
+      `The host ${host.name} is only monitored. Set its managementMode to managed if the service may change it.`,
     );
   }
 }

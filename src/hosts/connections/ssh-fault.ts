@@ -16,12 +16,12 @@ export const throttled = (): Problem =>
   new Problem(
     'unavailable',
     'host.throttled',
-    'The host hung up before it said anything: it limits new connections from this address for a while.',
+    'The host closed the connection before it sent anything: it limits new connections from this address for a while.',
     { retryAfter: 60 },
   );
 
 export const notSsh = (cause?: unknown): Problem =>
-  new Problem('unavailable', 'host.not-ssh', 'What answers at the port does not speak SSH as it should.', { cause });
+  new Problem('unavailable', 'host.not-ssh', 'The server at the port does not speak valid SSH.', { cause });
 
 export const timedOut = (what: string): Problem =>
   new Problem('unavailable', 'host.timeout', `The host took too long: ${what}.`);

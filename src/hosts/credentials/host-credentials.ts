@@ -97,7 +97,7 @@ export class HostCredentials {
       return JSON.parse((await this.seals.open(purpose, place, sealed)).toString()) as StoredLogin;
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'hsm.not-authentic') throw error;
-      const detail = 'The credential was entered for another address, port or way to the host; enter it again.';
+      const detail = 'The credential was entered for another address, port or path to the host. Enter it again.';
       throw new Problem('conflict', 'host.credential-elsewhere', detail, { cause: error });
     }
   }

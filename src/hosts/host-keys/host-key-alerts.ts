@@ -49,7 +49,7 @@ export class HostKeyAlerts {
   ): Promise<void> {
     const expected = trusted.map((key) => key.fingerprint);
     const where = `${address} port ${port}`;
-    const why = `The host presented ${fingerprint} (${type}) instead of ${expected.join(', ') || 'its certified key'}. Nobody was logged in.`;
+    const why = `The host presented ${fingerprint} (${type}) instead of ${expected.join(', ') || 'its certified key'}. No login was made.`;
     const subject = { kind: 'host', id, name };
     await this.alertEvents.record(tx, [
       { type: 'host.key-changed', subject, facts: { where, why, presented: fingerprint } },

@@ -46,13 +46,13 @@ interface Place {
 
 /** The addresses or name of a word, or its fault. */
 function hostsOf(word: string, budget: ImportBudget): Place[] | string {
-  if (/^[0-9a-f.:]+\/\d{1,3}$/i.test(word)) return 'is a network: scan it, and what is found becomes hosts';
+  if (/^[0-9a-f.:]+\/\d{1,3}$/i.test(word)) return 'is a network: scan it, and the machines found become hosts';
   const range = addressesOf(word, budget);
   if (range !== undefined) return range;
   const names = expandRanges(word, budget);
   if (!Array.isArray(names)) return names.detail;
   const places = names.map((name) => readHostPlace(name));
-  return places.every((one) => one !== undefined) ? places : 'is no host, or has no port after its colon';
+  return places.every((one) => one !== undefined) ? places : 'is not a host, or has no port after its colon';
 }
 
 /** `192.0.2.1-20` and `192.0.2.1-192.0.2.20`; a fault when it runs backwards, undefined when it is no such range. */

@@ -34,8 +34,8 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
   if ([written, port].some((value) => String(value).includes(VAULTED)))
     return badItem(pointer, name, 'has an address or port that Ansible Vault has encrypted');
   if ([written, port].some((value) => String(value).includes('{{')))
-    return badItem(pointer, name, 'has an address or port that Ansible puts together when it runs');
-  if (place === undefined) return badItem(pointer, name, `has the address ${truncate(written, 60)}, which is none`);
+    return badItem(pointer, name, 'has an address or port that Ansible composes at run time');
+  if (place === undefined) return badItem(pointer, name, `has the invalid address ${truncate(written, 60)}`);
   const labels = Object.fromEntries(
     groups
       .filter((group) => group !== 'all' && group !== 'ungrouped')

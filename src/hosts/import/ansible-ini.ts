@@ -39,7 +39,7 @@ class IniReading {
       this.graph.group(this.section);
     } else if (this.kind === 'vars') this.variable(line, at);
     else if (this.kind === 'children') this.graph.child(this.section, line.split(/\s/, 1)[0] ?? '');
-    else if (isSection(line)) this.graph.refuse(pointer, truncate(line, 60), 'is no section of an inventory');
+    else if (isSection(line)) this.graph.refuse(pointer, truncate(line, 60), 'is not a section of an inventory');
     else this.host(line, at);
   }
 

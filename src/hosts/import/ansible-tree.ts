@@ -18,7 +18,8 @@ export class Tagged {
  * ImportRefusal when it is something else.
  */
 export function readAnsibleTree(document: unknown, budget: ImportBudget, format: string): ImportItem[] {
-  if (!isMap(document)) throw new ImportRefusal('host-import.format', `is no ${format}: it is no mapping of groups`);
+  if (!isMap(document))
+    throw new ImportRefusal('host-import.format', `is not valid ${format}: it is not a mapping of groups`);
   const walk = new TreeWalk(new InventoryGraph(budget));
   for (const [name, group] of Object.entries(document)) {
     const at = { pointer: `/${escaped(name)}`, depth: 1 };

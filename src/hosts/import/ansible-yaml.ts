@@ -45,7 +45,7 @@ function documentOf(text: string): unknown {
   } catch (error) {
     const { reason, mark } = error instanceof YAMLException ? error : { reason: 'it cannot be read', mark: undefined };
     const at = mark === undefined ? '' : `line ${mark.line + 1}, column ${mark.column + 1}: `;
-    throw new ImportRefusal('host-import.format', `is no ansible-yaml: ${at}${reason.slice(0, 200)}`);
+    throw new ImportRefusal('host-import.format', `is not valid ansible-yaml: ${at}${reason.slice(0, 200)}`);
   }
 }
 

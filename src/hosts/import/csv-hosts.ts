@@ -38,13 +38,13 @@ export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   if (!names.includes('name') || !names.includes('address'))
     throw new ImportRefusal(
       'host-import.format',
-      `is no csv: line ${header?.line ?? 1} must have the columns name and address`,
+      `is not valid csv: line ${header?.line ?? 1} must have the columns name and address`,
     );
   const stray = names.findIndex((name) => !COLUMNS.includes(name as never) && !name.startsWith('label.'));
   if (stray !== -1)
     throw new ImportRefusal(
       'host-import.format',
-      `is no csv that is known: column ${stray + 1} of line ${header?.line} is "${truncate(names[stray] ?? '', 60)}"`,
+      `is not a supported csv: column ${stray + 1} of line ${header?.line} is "${truncate(names[stray] ?? '', 60)}"`,
     );
   return rows.map(({ line, cells, isOpen }) => {
     budget.spendHost();

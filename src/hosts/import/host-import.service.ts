@@ -76,11 +76,7 @@ export class HostImport {
       return { stored: true, items: await this.credentials.enter(caller, items, taken, order.credentials) };
     } catch (error) {
       if (isUniqueViolation(error))
-        throw new Problem(
-          'conflict',
-          'host.name-taken',
-          'Somebody added a host of the same name meanwhile; import again.',
-        );
+        throw new Problem('conflict', 'host.name-taken', 'A host with the same name was just added. Import again.');
       if (!(error instanceof NothingStored)) throw error;
       // An id of a row that is not there would only mislead; hosts that were there before keep theirs.
       const planned = taken.map((item) => (item.outcome === 'created' ? { ...item, hostId: undefined } : item));

@@ -25,7 +25,7 @@ export function expandRanges(pattern: string, budget: ImportBudget): string[] | 
     const inner = open === -1 ? '' : pattern.slice(open + 1, close);
     const parts = open === -1 ? [''] : isIPv6(inner.replace(/%.*/, '')) ? [`[${inner}]`] : partsOf(inner, budget);
     if (parts === undefined)
-      return { detail: `[${truncate(inner, 40)}] is no range like [01:20] or [a:f]`, column: open };
+      return { detail: `[${truncate(inner, 40)}] is not a range like [01:20] or [a:f]`, column: open };
     budget.spend(names.length * parts.length);
     names = names.flatMap((name) => parts.map((part) => `${name}${literal}${part}`));
     at = open === -1 ? pattern.length : close + 1;

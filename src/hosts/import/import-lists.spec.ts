@@ -121,14 +121,14 @@ describe('ssh_config', () => {
       '  HostName elsewhere',
     ]);
     expect(shown(items)).toEqual([
-      'line 1: names another file, which is not here: import that one too',
-      'line 12: HostName depends on who connects, and when: write it below Host',
+      'line 1: includes another file, which is not part of the import: import that one as well',
+      'line 12: HostName depends on the user and the time of the connection: write it below Host',
       'line 2: is reached by a ProxyCommand, which is not run here: use ProxyJump',
       'line 4: is reached through itself',
-      'line 6: has the HostName %u.example.com, which is put together when ssh runs',
+      'line 6: has the HostName %u.example.com, which ssh composes at run time',
       'x = x:0',
       'e = e:0',
-      'line 8: goes through e by way of x, which the entry of that host does not say',
+      'line 8: goes through e by way of x, which the entry of that host does not state',
     ]);
   });
 
@@ -160,9 +160,9 @@ it('a list of hosts is taken in each spelling, once each', () => {
     'n1 = n1:22',
     'n2 = n2:22',
     'xn--bcher-kva.example = xn--bcher-kva.example:22',
-    'line 8: column 1: is a network: scan it, and what is found becomes hosts',
+    'line 8: column 1: is a network: scan it, and the machines found become hosts',
     'line 8: column 13: is a range that runs backwards',
-    'line 8: column 24: is no host, or has no port after its colon',
+    'line 8: column 24: is not a host, or has no port after its colon',
   ]);
   expect(refusal('list', '0.0.0.0-255.255.255.255')?.code).toBe('host-import.too-large');
 });
@@ -186,10 +186,10 @@ it('CSV is taken with semicolons, tabs, a byte order mark and any line ends', ()
     });
   }
   expect(refusal('csv', 'sep=;\r\nname;address;colour\r\na;b;c')?.detail).toBe(
-    'is no csv that is known: column 3 of line 2 is "colour"',
+    'is not a supported csv: column 3 of line 2 is "colour"',
   );
   expect(refusal('csv', 'name,address,colour\na,b,c')?.detail).toBe(
-    'is no csv that is known: column 3 of line 1 is "colour"',
+    'is not a supported csv: column 3 of line 1 is "colour"',
   );
   expect(refusal('csv', `name,address\n${'a,b\n'.repeat(5001)}`)?.code).toBe('host-import.too-large');
   expect(read('csv', `name,address\n${'a\n'.repeat(4000)}`)).toHaveLength(4000);

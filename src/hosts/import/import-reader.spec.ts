@@ -78,17 +78,17 @@ describe('an Ansible inventory in INI form', () => {
       'made ansible_host="{{ address }}"',
     ]);
     expect(shown(items)).toEqual([
-      'line 2: column 4 of the name: [05:01] is no range like [01:20] or [a:f]',
-      'line 3: column 4 of the name: [1:x] is no range like [01:20] or [a:f]',
+      'line 2: column 4 of the name: [05:01] is not a range like [01:20] or [a:f]',
+      'line 3: column 4 of the name: [1:x] is not a range like [01:20] or [a:f]',
       'line 4: column 5 of the name: has a range that is never closed',
       'line 5: column 5: two must be NAME=VALUE',
       'line 6: column 19: a quote is never closed',
-      'line 7: is no host, or has no port after its colon',
-      'line 8: is no section of an inventory',
+      'line 7: is not a host, or has no port after its colon',
+      'line 8: is not a section of an inventory',
       'line 10: must be NAME=VALUE: it is below a section of variables',
       'good = good:0',
       'line 12: is reached by local, not by SSH',
-      'line 13: has an address or port that Ansible puts together when it runs',
+      'line 13: has an address or port that Ansible composes at run time',
     ]);
   });
 
@@ -158,9 +158,9 @@ describe('an Ansible inventory in YAML', () => {
 
   it('reports where it is no YAML', () => {
     expect(refusal('ansible-yaml', 'all:\n  hosts:\n    a: [b')?.detail).toMatch(
-      /^is no ansible-yaml: line \d+, column \d+: /,
+      /^is not valid ansible-yaml: line \d+, column \d+: /,
     );
-    expect(refusal('ansible-yaml', '- a')?.detail).toContain('no mapping');
+    expect(refusal('ansible-yaml', '- a')?.detail).toContain('not a mapping');
   });
 });
 

@@ -62,7 +62,11 @@ export class ImportReading {
 }
 
 export function cancelled(): Problem {
-  return new Problem('unavailable', 'host-import.cancelled', 'The import was given up: nobody waited for it any more.');
+  return new Problem(
+    'unavailable',
+    'host-import.cancelled',
+    'The import was cancelled because the client closed the connection.',
+  );
 }
 
 function refused(code: string, detail: string): Problem {

@@ -72,7 +72,10 @@ export class ImportBudget {
   spend(steps = 1): void {
     this.steps += steps;
     if (this.steps > MAX_STEPS)
-      throw new ImportRefusal('host-import.too-large', 'unfolds to more than is read at once: import it in parts');
+      throw new ImportRefusal(
+        'host-import.too-large',
+        'expands to more than one import can contain: import it in parts',
+      );
   }
 
   /** Throws ImportRefusal when the file has more hosts than one import may have. */

@@ -37,7 +37,8 @@ function readLine(pointer: string, line: string): ImportItem {
       `has the marker ${truncate(mark, 40)}: authorities are trusted by the policy ca of a host`,
     );
   const key = readHostKeyLine(rest);
-  if (key === undefined) return badItem(pointer, truncate(names, 100), 'is no line of known_hosts: NAMES TYPE BASE64');
+  if (key === undefined)
+    return badItem(pointer, truncate(names, 100), 'is not a line of known_hosts: NAMES TYPE BASE64');
   const keys = [{ key, ...(mark === '@revoked' ? { state: 'rejected' as const } : {}) }];
   const common = { pointer, keys, faults: [], ignored: [] };
   const hashed = hashIn(names);
@@ -60,7 +61,8 @@ function hashIn(names: string): ImportItem['hashed'] {
 
 function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'faults' | 'ignored'>): ImportItem {
   const { pointer } = common;
-  if (/[*?!|]/.test(names)) return badItem(pointer, truncate(names, 100), 'has a pattern, which names no one host');
+  if (/[*?!|]/.test(names))
+    return badItem(pointer, truncate(names, 100), 'has a pattern, which does not name one host');
   const places = names.split(',').map(placeOf);
   // A name is more telling than an address, and stays when the machine gets another one.
   const place =

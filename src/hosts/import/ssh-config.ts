@@ -97,7 +97,7 @@ class ConfigReading {
         const own = this.items.get(hop.alias)?.jumpHost;
         if (before !== undefined && own !== before)
           return {
-            detail: `goes through ${truncate(hop.alias, 60)} by way of ${before}, which the entry of that host does not say`,
+            detail: `goes through ${truncate(hop.alias, 60)} by way of ${before}, which the entry of that host does not state`,
           };
         before = name;
       }
@@ -172,5 +172,5 @@ function placeOf(alias: string, settings: ReadonlyMap<string, string>): { addres
   const place = readHostPlace(address);
   // What is left behind a percent sign is a token of ssh, or the zone of an IPv6 address.
   const isWhole = place !== undefined && (!address.includes('%') || place.address.includes(':'));
-  return isWhole ? place : `has the HostName ${truncate(address, 60)}, which is put together when ssh runs`;
+  return isWhole ? place : `has the HostName ${truncate(address, 60)}, which ssh composes at run time`;
 }

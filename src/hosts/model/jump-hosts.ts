@@ -23,7 +23,7 @@ export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHost
       : way.some(({ id }) => id === hostId)
         ? 'leads back to the host itself'
         : way.length > MAX_JUMPS
-          ? `is the end of a way through more than ${MAX_JUMPS} hosts`
+          ? `is reached through more than ${MAX_JUMPS} hosts`
           : undefined;
   if (detail === undefined) return;
   const errors = [{ pointer: '/jumpHostId', detail }];

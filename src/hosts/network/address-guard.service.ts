@@ -135,7 +135,7 @@ function hintFor(target: string): string {
   if (target.includes('://')) return ', without a scheme';
   if (target.includes('%')) return ', without a zone';
   if (target.includes('/')) return '; a network is scanned, in a scope';
-  return /[^:]:\d{1,5}$/.test(target) ? '; the port has a member of its own' : '';
+  return /[^:]:\d{1,5}$/.test(target) ? '; the port has its own member' : '';
 }
 
 /** The written text, as far as an answer may repeat it. */

@@ -40,7 +40,7 @@ export interface SealedCredential {
 export type HostPlaceChange = Pick<Host, 'id' | 'address' | 'port' | 'jumpHostId'>;
 
 export function wayChanged(): Problem {
-  const detail = 'A host on the way to this one was changed just now; repeat the call.';
+  const detail = 'A host on the path to this host was just changed. Repeat the call.';
   return new Problem('conflict', 'host.way-changed', detail);
 }
 
@@ -116,7 +116,7 @@ export class HostMoves {
          version = version + 1, updated_at = now() WHERE id = ANY($1::uuid[])`,
       [ids],
     );
-    const detail = { because: 'a host on the way to it moved', jumpHostId: host.id };
+    const detail = { because: 'a host on the path to it was changed', jumpHostId: host.id };
     for (const id of ids)
       await this.audit.appendBy(tx, caller, {
         action: 'host.credential-dropped',
@@ -129,7 +129,7 @@ export class HostMoves {
 
 function credentialsBehindProblem(count: number): Problem {
   const detail =
-    `${count} hosts with a stored credential are reached through this one, and their credentials would be dropped: ` +
+    `${count} hosts with a stored credential are reached through this one, and their credentials would be removed: ` +
     'repeat the call with dropCredentialsBehind, then enter them again.';
   const errors = [
     { pointer: '/dropCredentialsBehind', detail: 'must be true to drop the credentials of hosts behind' },

@@ -120,7 +120,7 @@ export class HostsService {
     name: string | undefined,
     write: (tx: EntityManager) => Promise<Result>,
   ): Promise<Result> {
-    const detail = `There is a host named "${name}" already.`;
+    const detail = `A host named "${name}" already exists.`;
     const errors = [{ pointer: '/name', detail: 'is taken' }];
     return writeUnique(this.db, write, () => new Problem('conflict', 'host.name-taken', detail, { errors }));
   }

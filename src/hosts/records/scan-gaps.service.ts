@@ -31,6 +31,6 @@ function sentenceOf({ name, gap }: HostWithGap): string {
   const shown = paths.slice(0, MAX_PATHS).join(', ');
   const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more files` : '';
   const unread = paths.length > 0 ? `could not read ${shown}${more}` : '';
-  const unasked = lowConfidence ? 'could not ask sshd which files it reads' : '';
+  const unasked = lowConfidence ? 'sshd could not be queried for the files that it reads' : '';
   return `Host ${name}: the last scan ${[unread, unasked].filter((part) => part !== '').join(', and ')}.`;
 }

@@ -97,7 +97,7 @@ export class KeyDirectory {
   private missing(): KeyProcessFault {
     return this.created
       ? new KeyProcessFault('unseen', 'a key was not seen by the process that created another')
-      : new KeyProcessFault('key-missing', 'the token holds no such key');
+      : new KeyProcessFault('key-missing', 'the token does not contain the key');
   }
 
   /** Objects of a class that have this CKA_ID and one of these labels. */
@@ -175,5 +175,5 @@ export function labelsOf({ purpose, owner }: KeyIdentity): readonly [string, ...
 }
 
 function malformed(): KeyProcessFault {
-  return new KeyProcessFault('refused', 'the order does not say whose key it means');
+  return new KeyProcessFault('refused', 'the order does not name the owner of the key');
 }

@@ -32,7 +32,7 @@ export class TokenDestroyer {
       directory.forget({ ckaId, labels });
     }
     if (this.find(ckaId).flat().length > 0)
-      throw new KeyProcessFault('refused', 'the token still holds the key that it said it has destroyed');
+      throw new KeyProcessFault('refused', 'the token still contains the key that it reported as destroyed');
     return { destroyed: privateKeys.length };
   }
 

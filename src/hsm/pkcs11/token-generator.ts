@@ -69,7 +69,7 @@ export class TokenGenerator {
       if (!local || !sensitive || extractable || !alwaysSensitive || !neverExtractable) {
         throw new KeyProcessFault(
           'refused',
-          'the token does not vouch that the private key was made in it and cannot leave',
+          'the token does not confirm that the private key was generated in it and cannot leave it',
         );
       }
       const scheme: SignatureScheme = order.type.startsWith('rsa-') ? 'rsa-pkcs1v15' : 'ecdsa-raw';
@@ -111,6 +111,6 @@ export class TokenGenerator {
 
 function flagOf(directory: KeyDirectory, object: Handle, attribute: number): boolean {
   const value = directory.attribute(object, attribute);
-  if (value.length !== 1) throw new KeyProcessFault('refused', 'the token gave a flag that is not one byte');
+  if (value.length !== 1) throw new KeyProcessFault('refused', 'the token returned a flag that is not one byte');
   return value[0] !== 0;
 }

@@ -55,7 +55,7 @@ export class TokenLog {
       assertOrigin(origin);
       const there = this.newest(origin);
       if (there !== undefined && there.anchor.size > 0)
-        throw new KeyProcessFault('refused', `the token knows a log ${origin} of ${there.anchor.size} leaves`);
+        throw new KeyProcessFault('refused', `the token has a log ${origin} of ${there.anchor.size} leaves`);
       const key = keyOf(ckaId);
       const empty = { origin, size: 0, root: EMPTY_ROOT };
       const made = await this.generator.generate({ ...key, type: TYPE, trial: noteHash(empty) });
@@ -78,7 +78,7 @@ export class TokenLog {
       const { origin, size } = order;
       const root = Buffer.from(order.root);
       if (!Number.isSafeInteger(size) || size < 0 || root.length !== HASH_BYTES)
-        throw new KeyProcessFault('refused', 'the order is no checkpoint');
+        throw new KeyProcessFault('refused', 'the order is not a checkpoint');
       const key = keyOf(order.ckaId);
       const start = this.newest(origin)?.anchor ?? this.started(order, key);
       if (start === undefined) return { kind: 'held', why: 'no-anchor' };
@@ -184,7 +184,7 @@ function keyOf(ckaId: Uint8Array): TokenKey {
 /** One line of the note (C2SP tlog-checkpoint). */
 function assertOrigin(origin: string): void {
   if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s+]/u.test(origin))
-    throw new KeyProcessFault('refused', 'a log has a name of one line without spaces');
+    throw new KeyProcessFault('refused', 'the name of a log is one line without spaces');
 }
 
 /** The anchor as CKA_VALUE of its data object: lines of text. */

@@ -145,7 +145,7 @@ export class KeyProcessSupervisor {
     try {
       this.read(message);
     } catch (error) {
-      this.lose('fatal', `it sent what cannot be read: ${error instanceof Error ? error.message : 'unknown'}`);
+      this.lose('fatal', `it sent an unreadable message: ${error instanceof Error ? error.message : 'unknown'}`);
     }
   }
 
@@ -193,7 +193,7 @@ export class KeyProcessSupervisor {
     if (!silent()) return;
     // When this process was the one that stood still, the messages are waiting: one iteration of the event loop reads them.
     const { child } = this;
-    setImmediate(() => silent() && this.lose('stuck', `it was silent for ${limit} ms`, child));
+    setImmediate(() => silent() && this.lose('stuck', `it did not respond for ${limit} ms`, child));
   }
 
   /** Ends the key process, if it has not ended by itself, and arranges for the next. */
@@ -217,11 +217,11 @@ export class KeyProcessSupervisor {
   private halt(pin: string, detail: string): void {
     this.state = 'halted';
     this.refusable = undefined;
-    this.detail = `${detail}; no further attempt is made with this PIN: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin when the PIN of the token was changed to it`;
+    this.detail = `${detail}; no further attempt is made with this PIN: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin if the PIN of the token was changed to it`;
     this.log.error(`The key process cannot log in: ${this.detail}`);
     void this.pinWatch.begin(pin, () => {
       if (this.state !== 'halted') return;
-      this.log.log('There is another PIN: one further attempt is made');
+      this.log.log('The PIN has changed: one further attempt is made');
       this.spawn();
     });
   }

@@ -144,7 +144,7 @@ class KeyProcess {
 
   /** Orders that others have begun are not lost because this process cannot see one key. */
   private leaveWhenDone(): void {
-    if (this.leaving && this.underWay === 0) this.end('fatal', this.unseen?.message ?? 'it was told to leave');
+    if (this.leaving && this.underWay === 0) this.end('fatal', this.unseen?.message ?? 'it was told to stop');
   }
 
   /** A token that was taken away looks like one without the key, or one that opens nothing; a probe of the canary key distinguishes them. */

@@ -20,21 +20,22 @@ const RETRY_AFTER = 1;
 const MAX_ID_BYTES = 255;
 
 const FAILURES: Record<Failure, { readonly kind: ProblemKind; readonly text: (detail: string) => string }> = {
-  unavailable: { kind: 'unavailable', text: () => 'The HSM did not answer. Try again.' },
-  deadline: { kind: 'unavailable', text: () => 'The HSM took too long and was started anew. Try again.' },
+  unavailable: { kind: 'unavailable', text: () => 'The HSM did not respond. Try again.' },
+  deadline: { kind: 'unavailable', text: () => 'The HSM took too long and was restarted. Try again.' },
   'wrong-signature': {
     kind: 'unavailable',
-    text: () => 'The signature that the HSM made did not verify with the public key and was dropped. Try again.',
+    text: () => 'The signature of the HSM did not verify with the public key and was discarded. Try again.',
   },
-  busy: { kind: 'overloaded', text: () => 'More is waiting for the HSM than it can work off. Try again.' },
+  busy: { kind: 'overloaded', text: () => 'The queue of the HSM is full. Try again.' },
   'key-missing': { kind: 'conflict', text: () => 'The HSM does not hold the private key.' },
   'other-key': {
     kind: 'conflict',
-    text: (detail) => `The key in the HSM is not the one that is meant: ${detail}.`,
+    text: (detail) => `The key in the HSM is not the expected key: ${detail}.`,
   },
   'not-authentic': {
     kind: 'conflict',
-    text: () => 'The HSM does not open a stored secret: it was changed, or sealed for another place or by another HSM.',
+    text: () =>
+      'The HSM cannot decrypt a stored secret: it was changed, or encrypted for another record or by another HSM.',
   },
   refused: { kind: 'conflict', text: (detail) => `The HSM refuses this operation: ${detail}.` },
 };

@@ -82,7 +82,7 @@ describe('the digest of what a body says', () => {
 
 it.each([
   ['{"bomFormat": "CycloneDX",\n "version": NaN}', /line 2, column 13: a value belongs here/],
-  ['{"bomFormat": "CycloneDX",\n "components": [],\n}', /line 3, column 1: JSON has no comma/],
+  ['{"bomFormat": "CycloneDX",\n "components": [],\n}', /line 3, column 1: JSON does not allow a comma/],
   ['{"runs": []}\n\n}', /line 3, column 1: the value ended before this/],
   ['{"runs": []}\u0000', /line 1, column 13: the value ended before this/],
 ])('what is no JSON is told where: %j', (text, words) => {

@@ -74,15 +74,16 @@ export class CatalogueCheck {
     if (text === this.last) return found;
     this.last = text;
     if (found.length === 0) return found;
-    this.logger.error(`objects in the database that the migrations did not make: ${named(found)}`);
+    this.logger.error(`objects in the database that the migrations did not create: ${named(found)}`);
     this.events.emit('catalogue.changed', { objects: found });
     return found;
   }
 
   private async read(): Promise<Indication> {
     const found = await this.reported(this.db.manager);
-    if (found.length === 0) return { status: 'UP', detail: 'the database has only what the migrations made' };
-    return { status: 'DOWN', detail: `not made by the migrations: ${named(found)}; see docs/runbook.md` };
+    if (found.length === 0)
+      return { status: 'UP', detail: 'the database has only objects that the migrations created' };
+    return { status: 'DOWN', detail: `not created by the migrations: ${named(found)}; see docs/runbook.md` };
   }
 }
 

@@ -292,14 +292,14 @@ export class Config extends SettingReader {
     const name = this.headerName('SVC_CLIENT_CERT_HEADER');
     if (name === undefined) return undefined;
     if (this.trustProxy.length === 0)
-      this.faults.push('SVC_CLIENT_CERT_HEADER needs SVC_TRUST_PROXY: nobody else is believed about certificates');
+      this.faults.push('SVC_CLIENT_CERT_HEADER requires SVC_TRUST_PROXY: only trusted proxies can pass certificates');
     return name;
   }
 
   private chainHeader(): string | undefined {
     const name = this.headerName('SVC_CLIENT_CERT_CHAIN_HEADER');
     if (name !== undefined && this.clientCertHeader === undefined)
-      this.faults.push('SVC_CLIENT_CERT_CHAIN_HEADER needs SVC_CLIENT_CERT_HEADER: it comes beside a certificate');
+      this.faults.push('SVC_CLIENT_CERT_CHAIN_HEADER requires SVC_CLIENT_CERT_HEADER');
     if (name !== undefined && name === this.clientCertHeader)
       this.faults.push('SVC_CLIENT_CERT_CHAIN_HEADER must be another header than SVC_CLIENT_CERT_HEADER');
     return name;
@@ -328,7 +328,7 @@ export class Config extends SettingReader {
       this.faults.push('SVC_ADMIN_PASSWORD must have at least 12 characters');
     }
     if (this.isProd && present === DEVELOPMENT_JWT_SECRET) {
-      this.faults.push('SVC_JWT_SECRET is the development default; make one with: openssl rand -base64 48');
+      this.faults.push('SVC_JWT_SECRET is the development default; generate one with: openssl rand -base64 48');
     }
   }
 

@@ -32,7 +32,7 @@ describe('a setting in a file', () => {
     const missing = join(directory, 'none');
     expect(() => new Config({ SVC_REDIS_URL_FILE: missing })).toThrow(/SVC_REDIS_URL_FILE cannot be read.*ENOENT/);
     const twice = { SVC_SMTP_PASSWORD: 'one', SVC_SMTP_PASSWORD_FILE: file('two', 'two') };
-    expect(() => new Config(twice)).toThrow('SVC_SMTP_PASSWORD and SVC_SMTP_PASSWORD_FILE are both given');
+    expect(() => new Config(twice)).toThrow('SVC_SMTP_PASSWORD and SVC_SMTP_PASSWORD_FILE are both set');
   });
 
   it('is refused when it is empty and a default would take its place: a secret that did not arrive', () => {

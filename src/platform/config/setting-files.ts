@@ -52,14 +52,16 @@ export class SettingFiles {
     // An empty variable is as good as none, as with settings themselves.
     if (!variable.endsWith(SUFFIX) || isSetting(variable) || !isSetting(name) || path === '') return;
     if (this.given[name] !== undefined && this.given[name] !== '')
-      this.faults.push(`${name} and ${variable} are both given; leave one out`);
+      this.faults.push(`${name} and ${variable} are both set; remove one`);
     try {
       this.paths.set(name, path);
       const content = contentOf(path);
       this.contents.set(name, content);
       // The default would take its place without a word: a database or a secret that nobody chose.
       if (content === '' && SETTINGS[name].default !== '')
-        this.faults.push(`${variable} is empty: ${path}; write the value into it, or leave it out for the default`);
+        this.faults.push(
+          `${variable} is empty: ${path}; write the value into it, or remove the setting for the default`,
+        );
     } catch (error) {
       this.faults.push(`${variable} cannot be read: ${path} (${(error as NodeJS.ErrnoException).code})`);
     }

@@ -29,7 +29,7 @@ describe('the copy of the settings in a backup', () => {
   it.each([...SECRET_SETTINGS])('has no value of %s, the earlier ones of a rotation included', (name) => {
     const text = copyOf({ [name]: SECRET });
     expect(text).not.toContain(SECRET);
-    expect(text).toContain(`# ${name} was given in the environment`);
+    expect(text).toContain(`# ${name} was set in the environment`);
   });
 
   it('names the file of a secret, and not what is in it', () => {

@@ -13,7 +13,7 @@ const ONE_ADDRESS: ReadonlySet<SettingName> = new Set(['SVC_DATABASE_URL', 'SVC_
 export function settingsCopy(files: SettingFiles): string {
   const lines = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => lineOf(name, files));
   return [
-    '# Settings of the service when the backup was made. Secrets are not in it: they are with your secret store.',
+    '# Settings of the service when the backup was made, without secrets, which are in your secret store.',
     ...lines,
     '',
   ].join('\n');
@@ -24,7 +24,7 @@ function lineOf(name: SettingName, files: SettingFiles): string[] {
   if (path !== undefined) return [`${name}_FILE=${quoted(path)}`];
   const value = files.read(name) ?? '';
   if (value === '' || value === SETTINGS[name].default) return [];
-  if (SECRET_SETTINGS.has(name)) return [`# ${name} was given in the environment`];
+  if (SECRET_SETTINGS.has(name)) return [`# ${name} was set in the environment`];
   const parts = ONE_ADDRESS.has(name) ? [value] : value.split(',');
   return [`${name}=${quoted(parts.map(withoutPassword).join(','))}`];
 }

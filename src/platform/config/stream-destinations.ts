@@ -88,7 +88,7 @@ function readLine(line: string): StreamDestination {
   const format = oneOf(options, 'format', kind === 'syslog' ? ['json', 'cef'] : ['ocsf', 'json']);
   if ((options.cert === undefined) !== (options.key === undefined)) throw new Fault('must have cert and key together');
   if (kind === 'syslog' && options.authorization !== undefined)
-    throw new Fault('has authorization, which syslog does not know');
+    throw new Fault('has authorization, which syslog does not support');
   const { ca, cert, key, authorization } = options;
   const files = Object.entries({ ca, cert, key, authorization }).filter(([, path]) => path !== undefined);
   return {
@@ -111,7 +111,7 @@ function readUrl(text: string): URL {
   if (!['syslog+tls:', 'https:', 'http:'].includes(url.protocol))
     throw new Fault('must have a URL of syslog+tls:// or https://');
   if (url.username !== '' || url.password !== '')
-    throw new Fault('holds a user or a password: put it into the file of authorization=');
+    throw new Fault('contains a user or a password: put it into the file of authorization=');
   if (url.protocol !== 'syslog+tls:') return url;
   if (url.hostname === '' || url.pathname.length > 1 || url.search !== '')
     throw new Fault('must have a URL like syslog+tls://siem.example.com:6514');
@@ -123,7 +123,7 @@ function readOptions(words: readonly string[]): Options {
   const options: Options = {};
   for (const word of words) {
     const [, name = '', value = ''] = /^([a-z-]+)=(.+)$/.exec(word) ?? [];
-    if (!isOption(name)) throw new Fault(`has "${word.split('=', 1)[0]}", which is none of ${OPTIONS.join(', ')}`);
+    if (!isOption(name)) throw new Fault(`has "${word.split('=', 1)[0]}", which is not one of ${OPTIONS.join(', ')}`);
     if (options[name] !== undefined) throw new Fault(`has ${name} twice`);
     options[name] = value;
   }

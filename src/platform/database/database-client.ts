@@ -91,7 +91,7 @@ function newDatabaseClient(config: Config, address: () => DatabaseAddress): Data
       const { rows } = await this.query<{ closed: boolean }>(
         `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS closed`,
       );
-      if (rows[0]?.closed === true) throw new Error('connection error: the server takes no writes');
+      if (rows[0]?.closed === true) throw new Error('connection error: the server accepts no writes');
     }
 
     /** After a fail-over the server of an open connection may have become a standby: the pool is to open another one. */

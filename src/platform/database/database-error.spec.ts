@@ -62,7 +62,7 @@ describe('an error of the database', () => {
   ])('%s names the setting of the authorities', (code) => {
     const error = Object.assign(new Error('as Node.js puts it'), { code });
     expect(operatorsWords(error)).toMatch(
-      /^its TLS certificate was not accepted\. Name the authority .* SVC_DATABASE_CA_FILE.*as Node.js puts it$/,
+      /^its TLS certificate was not accepted\. Set SVC_DATABASE_CA_FILE to the authority .*as Node.js puts it$/,
     );
   });
 

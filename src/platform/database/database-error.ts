@@ -74,13 +74,13 @@ export async function writeUnique<Result>(
 
 /** SQLSTATEs whose message says what happened and not what it means here. */
 const MEANING: Readonly<Record<string, string>> = {
-  '25006': 'it is read-only: a standby, or a database that its operator has stopped for writing (is its disk full?)',
+  '25006': 'it is read-only: a standby, or a database whose operator has stopped writes (is its disk full?)',
   '53100': 'its disk is full',
   '53200': 'it is out of memory',
-  '53300': 'it has no connection left (max_connections)',
+  '53300': 'it has no free connection (max_connections)',
   '57014': 'a statement took too long',
-  '55P03': 'a row stayed locked by somebody else',
-  '3D000': 'there is no database of that name (SVC_DATABASE_URL)',
+  '55P03': 'a row remained locked by another transaction',
+  '3D000': 'there is no database with that name (SVC_DATABASE_URL)',
   [UNDEFINED_TABLE]: 'a table is missing: was the schema migrated? Run: sealwright-admin migrate',
 };
 
@@ -97,7 +97,7 @@ export function operatorsWords(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
   const state = sqlState(error) ?? '';
   if (isCertificateFault(error))
-    return `its TLS certificate was not accepted. Name the authority that issued it by SVC_DATABASE_CA_FILE, and check the host name in SVC_DATABASE_URL; ${said}`;
+    return `its TLS certificate was not accepted. Set SVC_DATABASE_CA_FILE to the authority that issued it, and check the host name in SVC_DATABASE_URL; ${said}`;
   const meaning = state.startsWith('28') ? 'it refuses the user or the password (SVC_DATABASE_URL)' : MEANING[state];
   return meaning === undefined ? said : `${meaning}; it says: ${said}`;
 }

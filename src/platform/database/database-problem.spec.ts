@@ -31,8 +31,8 @@ describe('what a caller hears of an error of the database', () => {
   it('is that nobody knows whether it was done when the answer did not come', () => {
     const lost = databaseProblem(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
     expect(lost).toMatchObject({ code: 'database.unavailable', retryAfter: 2 });
-    expect(lost?.message).toContain('not known');
-    expect(databaseProblem(says('57P01'))?.message).toContain('not known');
+    expect(lost?.message).toContain('is unknown whether');
+    expect(databaseProblem(says('57P01'))?.message).toContain('is unknown whether');
   });
 
   it.each([says('23505'), says('42601'), says('42703'), new TypeError('x is not a function')])(

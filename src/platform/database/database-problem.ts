@@ -21,16 +21,16 @@ function ofState(state: string): Problem | undefined {
     return new Problem(
       'unavailable',
       'query.too-slow',
-      'The database needed longer than 10 seconds and was stopped; nothing was changed. Ask for less: narrow the filters or the time span.',
+      'The query took longer than 10 seconds and was cancelled; nothing was changed. Narrow the filters or the time range.',
     );
   }
   if (state === '55P03') {
     const detail =
-      'Somebody else is changing the same thing and did not finish in time; nothing was changed. Repeat it.';
+      'Another call is changing the same resource and did not finish in time; nothing was changed. Repeat the call.';
     return new Problem('unavailable', 'row.busy', detail, { retryAfter: SOON });
   }
   if (state === '25006') {
-    const detail = 'The database takes no changes now (it is read-only); nothing was changed.';
+    const detail = 'The database is read-only at present; nothing was changed.';
     return new Problem('unavailable', 'database.read-only', detail, { retryAfter: LATER });
   }
   if (state === '53100') {
@@ -46,13 +46,13 @@ function ofState(state: string): Problem | undefined {
 function ofSignIn(state: string): string | undefined {
   if (state === '53300') return 'The database has no connection left for the service; nothing was changed.';
   if (state.startsWith('28')) return 'The database refuses the sign-in of the service; nothing was changed.';
-  if (state === '3D000') return 'The database of the service is not there; nothing was changed.';
-  if (state === '42501') return 'The database refuses the service a right that it needs; nothing was changed.';
+  if (state === '3D000') return 'The database of the service does not exist; nothing was changed.';
+  if (state === '42501') return 'The database denies the service a required privilege; nothing was changed.';
   return undefined;
 }
 
 function unanswered(): Problem {
   const detail =
-    'The database does not answer; whether the change was made is not known. Repeat the call with the same Idempotency-Key.';
+    'The database does not respond, so it is unknown whether the change was made. Repeat the call with the same Idempotency-Key.';
   return new Problem('unavailable', 'database.unavailable', detail, { retryAfter: SOON });
 }

@@ -38,7 +38,7 @@ export class DatabaseSessions implements OnModuleInit {
 }
 
 const FAULT =
-  'SVC_DATABASE_URL leads to a connection pooler that does not keep sessions (pgbouncer with pool_mode=transaction or statement): time-outs, locks and temporary tables would be those of others; set pool_mode=session for this database, or connect directly';
+  'SVC_DATABASE_URL leads to a connection pooler that does not keep sessions (pgbouncer with pool_mode=transaction or statement), so time-outs, locks and temporary tables would be shared with other clients. Set pool_mode=session for this database, or connect directly';
 
 async function lookAt(client: Client): Promise<{ pid: number; timeout: number }> {
   const { rows } = await client.query<{ pid: number; timeout: number }>(

@@ -73,7 +73,7 @@ async function lock(keeper: QueryRunner, says: (line: string) => void): Promise<
     }[];
     if (row?.mine === true) return;
     await keeper.rollbackTransaction();
-    if (tries === 1) says('another process migrates; waiting for it');
+    if (tries === 1) says('another process is migrating; waiting for it');
     await sleep(PAUSE_MS);
   }
 }

@@ -45,7 +45,7 @@ const SEARCH_INDEXES: readonly SearchIndex[] = [
 ];
 
 const MISSING = [
-  'Searches by parts of names and places have no index: they read the inventory in parts, which is slow when it is large. Have an administrator',
+  'Searches by parts of names and locations have no index, which makes them slow on a large inventory. Have an administrator',
   'of the database run "CREATE EXTENSION pg_trgm" in it (Debian has it in the package postgresql), then migrate again. PostgreSQL says:',
 ].join(' ');
 
@@ -84,7 +84,7 @@ async function makeNeeded(
   // As a rule this is faster by a third than with what a server has set.
   await runner.query(`SET maintenance_work_mem = '256MB'`);
   for (const { name, table, columns } of needed) {
-    says(`making the index ${name}; the service may run meanwhile`);
+    says(`creating the index ${name}; the service can run at the same time`);
     await createIndexConcurrently(runner, name, table, columns(schema));
   }
   await runner.query('RESET maintenance_work_mem');
@@ -104,7 +104,7 @@ async function trigramSchema(runner: QueryRunner): Promise<string> {
   const [row] = (await runner.query(
     `SELECT nspname AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'pg_trgm'`,
   )) as { schema: string }[];
-  if (row === undefined) throw new NoTrigrams('the extension is not there');
+  if (row === undefined) throw new NoTrigrams('the extension is not installed');
   return row.schema;
 }
 

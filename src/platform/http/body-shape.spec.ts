@@ -58,7 +58,7 @@ describe('a body', () => {
     ['with null in its place', { must: null }, '/must', 'must be either object or array'],
     ['with a list in its place', { must: [must] }, '/must', 'must be an object'],
     ['with an empty list in its place', { must: [] }, '/must', 'must be an object'],
-    ['with null for a list', { must, many: null }, '/many', 'must not be null; leave it out'],
+    ['with null for a list', { must, many: null }, '/many', 'must not be null; omit it'],
     ['with a list of lists', { must, many: [[]] }, '/many/0', 'must be an object'],
     ['with null deeper down', { must, many: [{ size: 1, weight: null }] }, '/many/0/weight', 'must not be null'],
   ])('%s is refused', async (_, body, pointer, detail) => {

@@ -42,7 +42,7 @@ function errorsOf(member: Member, value: unknown): ValidationError[] {
 }
 
 function faultOfNothing({ isOptional, isNullable, isConditional, nested }: Member, value: unknown): string | undefined {
-  if (value === null && isOptional && !isNullable) return 'must not be null; leave it out';
+  if (value === null && isOptional && !isNullable) return 'must not be null; omit it';
   return value === undefined && nested !== undefined && !isConditional ? MISSING : undefined;
 }
 

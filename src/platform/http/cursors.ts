@@ -43,7 +43,11 @@ export class Cursors {
       ? (JSON.parse(base64UrlBytes(body).toString()) as string[])
       : [];
     if (name !== list)
-      throw new Problem('malformed', 'request.cursor', 'The cursor is not one of this list; start again without it.');
+      throw new Problem(
+        'malformed',
+        'request.cursor',
+        'The cursor does not belong to this list. Start again without it.',
+      );
     return position;
   }
 

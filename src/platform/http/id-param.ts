@@ -13,5 +13,5 @@ export class IdParam {
 
 export function assertId(value: unknown): string {
   if (typeof value === 'string' && isId(value)) return value.toLowerCase();
-  throw new Problem('missing', 'resource.missing', 'There is nothing with this id.');
+  throw new Problem('missing', 'resource.missing', 'The resource does not exist.');
 }

@@ -45,7 +45,7 @@ function expectedVersion(header: string | undefined): number {
   throw new Problem(
     'malformed',
     'request.if-match',
-    'If-Match must be one ETag as the resource gave it, for example "3".',
+    'If-Match must contain one ETag of the resource, for example "3".',
   );
 }
 
@@ -62,7 +62,9 @@ export function isKnown(header: string | undefined, tag: string): boolean {
 
 /** Answer to a change that was meant for another version; `instance` is the path of the resource. */
 export function staleProblem(instance: string): Problem {
-  return new Problem('stale', 'request.stale', 'It was changed since you read it; read it again.', { instance });
+  return new Problem('stale', 'request.stale', 'The resource was changed since you read it. Read it again.', {
+    instance,
+  });
 }
 
 /** Answers the member `revision`, or `version` where there is none, as ETag too. For controllers whose resources people edit. */

@@ -150,7 +150,7 @@ export class IdempotencyKeys {
     const earlier = await this.earlier(tx, use);
     if (earlier === undefined) return;
     const detail =
-      'This call was made before, and what is secret in its answer is shown only once. Renew the secret of what it made, or remove that and call with another key.';
+      'This call was made before, and the secrets in its response are returned only once. Renew the secret of the created resource, or delete the resource and call with another key.';
     throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: place(earlier) });
   }
 
@@ -164,7 +164,7 @@ export class IdempotencyKeys {
       throw new Problem(
         'refused',
         'idempotency.other-body',
-        'This Idempotency-Key was used with another body; take a new key.',
+        'This Idempotency-Key was used with a different body. Use a new key.',
       );
     }
   }

@@ -147,8 +147,8 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     const first = await this.once();
     const fault = first === undefined ? undefined : await this.once();
     if (fault !== this.fault && !this.beats.isStopping) {
-      if (fault === undefined) this.logger.log('the database takes writes');
-      else this.logger.warn(`the database takes no writes: ${fault}`);
+      if (fault === undefined) this.logger.log('the database accepts writes');
+      else this.logger.warn(`the database accepts no writes: ${fault}`);
     }
     this.fault = fault;
     this.metrics.databaseWritable.set(fault === undefined ? 1 : 0);
@@ -176,7 +176,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
       began = performance.now();
       return { look, known: await this.instances.write(tx, this.row, jobs) };
     });
-    if (beat === undefined) return 'it is a standby (in recovery), which takes no writes';
+    if (beat === undefined) return 'it is a standby (in recovery), which accepts no writes';
     this.committedAt = performance.now();
     if (jobs !== undefined) this.jobsWrittenAt = this.committedAt;
     this.confirmed = beat.look.now;

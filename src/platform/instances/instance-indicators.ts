@@ -44,7 +44,7 @@ export function workersAmong(seen: readonly Seen[]): Indication {
     return { status: 'UP', detail: `${working.length} ${working.length === 1 ? 'works' : 'work'}${tail}` };
   return {
     status: 'DOWN',
-    detail: `no process works in the background (SVC_ROLE worker or all): what is asynchronous or scheduled waits${tail}`,
+    detail: `no process works in the background (SVC_ROLE worker or all): asynchronous and scheduled work is waiting${tail}`,
   };
 }
 

@@ -49,7 +49,7 @@ export interface Epoch {
 
 const NO_SCHEMA = [
   'The database has no schema yet. For a new installation run: sealwright-admin migrate.',
-  'If this database replaces one that was lost, restore the backup first: sealwright-admin restore run DIRECTORY (docs/restore.md)',
+  'If this database replaces a lost one, restore the backup first: sealwright-admin restore run DIRECTORY (docs/restore.md)',
 ].join(' ');
 
 /** Answers why this version cannot work on a schema, and what to do; undefined when it can. A schema that knows more than this version is right. */
@@ -76,5 +76,5 @@ export function epochFault(epoch: Epoch | undefined): string | undefined {
   if (epoch === undefined) return undefined;
   const least = Math.max(epoch.minReader, epoch.minWriter);
   if (SCHEMA_EPOCH >= least) return undefined;
-  return `This version is too old for the schema of the database (epoch ${SCHEMA_EPOCH}, at least ${least} is required). Deploy the version that the schema was migrated by; this one takes no work.`;
+  return `This version is too old for the schema of the database (epoch ${SCHEMA_EPOCH}, at least ${least} is required). Deploy the version that migrated the schema; this version does not work on it.`;
 }

@@ -34,8 +34,8 @@ describe('the fault of a text that is no JSON', () => {
   });
 
   it.each([
-    ['{"a":1,}', 1, 8, /no comma behind the last/],
-    ['[1,2,\n]', 2, 1, /no comma behind the last/],
+    ['{"a":1,}', 1, 8, /does not allow a comma after the last/],
+    ['[1,2,\n]', 2, 1, /does not allow a comma after the last/],
     ["{'a':1}", 1, 2, /double quotation marks/],
     ['{"a":\'b\'}', 1, 6, /double quotation marks/],
     ['{a:1}', 1, 2, /double quotation marks/],
@@ -51,7 +51,7 @@ describe('the fault of a text that is no JSON', () => {
     ['{"p":"C:\\Users"}', 1, 9, /a backslash/],
     ['// note\n{}', 1, 1, /no comments/],
     ['{"a":"x\ty"}', 1, 8, /control character/],
-    ['  ', 1, 1, /nothing but blanks/],
+    ['  ', 1, 1, /only whitespace/],
   ])('%j is reported with its place', (text, line, column, detail) => {
     expect(jsonFault(text)).toEqual({ line, column, detail: expect.stringMatching(detail) });
   });

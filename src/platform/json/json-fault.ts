@@ -42,7 +42,7 @@ class Reader {
 
   read(): void {
     this.skipBlanks();
-    if (this.at === this.text.length) throw new Fault(0, 'there is nothing but blanks; send a JSON value');
+    if (this.at === this.text.length) throw new Fault(0, 'the body contains only whitespace; send a JSON value');
     this.value();
     while (this.around.length > 0) this.next();
     this.skipBlanks();
@@ -70,7 +70,8 @@ class Reader {
     if (this.text[this.at] !== ',') throw this.fault(`a comma or ${closing} belongs here`);
     this.at += 1;
     this.skipBlanks();
-    if (this.text[this.at] === closing) throw this.fault('JSON has no comma behind the last member; take it away');
+    if (this.text[this.at] === closing)
+      throw this.fault('JSON does not allow a comma after the last member; remove it');
   }
 
   /** A whole value, or the bracket that begins a list or an object. */
@@ -102,7 +103,7 @@ class Reader {
     for (this.at += 1; this.text[this.at] !== '"';) {
       const character = this.text[this.at];
       if (character === undefined) throw this.fault('the text ends within a string');
-      if (character < ' ') throw this.fault('a control character in a string is written as an escape, such as \\n');
+      if (character < ' ') throw this.fault('write a control character in a string as an escape, such as \\n');
       if (character !== '\\') this.at += 1;
       else if (!this.take(ESCAPE)) throw this.fault('a backslash in a string is written twice, or begins an escape');
     }
@@ -110,11 +111,11 @@ class Reader {
   }
 
   private number(): void {
-    if (!this.take(NUMBER)) throw this.fault('this is no number of JSON');
+    if (!this.take(NUMBER)) throw this.fault('this is not a JSON number');
     const after = this.text[this.at];
     if (after !== undefined && /[\w.+]/.test(after))
       throw this.fault(
-        'this is no number of JSON: no leading zeros, no hexadecimal, digits on both sides of the point',
+        'this is not a JSON number: no leading zeros, no hexadecimal, digits on both sides of the decimal point',
       );
   }
 

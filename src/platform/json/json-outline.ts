@@ -71,7 +71,7 @@ export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
     const end = endOfValue(text, start);
     yield { start, end };
     if (text[end] === CLOSE_LIST) return;
-    if (text[end] !== COMMA) throw new SyntaxError('a list does not end');
+    if (text[end] !== COMMA) throw new SyntaxError('a list is not closed');
     start = skipSpace(text, end + 1);
   }
 }

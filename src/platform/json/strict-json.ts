@@ -167,7 +167,7 @@ function twice(around: readonly Around[], name: string): Ambiguity {
 }
 
 function rounded(around: readonly Around[], number: string): Ambiguity {
-  const detail = `the number ${truncate(number, MAX_QUOTED_LENGTH)} has more digits than readers of JSON keep`;
+  const detail = `the number ${truncate(number, MAX_QUOTED_LENGTH)} has more digits than JSON readers preserve`;
   return { pointer: pointerOf(around), detail };
 }
 

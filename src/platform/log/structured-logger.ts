@@ -75,7 +75,7 @@ export class StructuredLogger extends ConsoleLogger {
       return super.warn(message, ...rest);
     const folded = this.repeated.take(`${context} ${message}`);
     if (folded === undefined) return;
-    super.warn(folded === 0 ? message : `${message} (and ${folded} times more meanwhile)`, context);
+    super.warn(folded === 0 ? message : `${message} (repeated ${folded} times)`, context);
   }
 
   /** For people, line by line: what others wrote (a mail server, an identity provider) must not look like a line of ours. */

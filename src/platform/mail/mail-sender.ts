@@ -108,7 +108,7 @@ export class MailSender implements BeforeApplicationShutdown {
 
   /** Another try would end in the same way (RFC 5321 section 4.2.1), and would look as if the server were away. */
   private async giveUp(mail: Claimed, failure: string): Promise<void> {
-    this.logger.warn(`mail ${mail.id} is given up, its recipient is unknown: ${failure}`);
+    this.logger.warn(`mail ${mail.id} is discarded because its recipient is unknown: ${failure}`);
     await this.queue.write(mail, 'failure = $3, given_up_at = now(), body = NULL, html = NULL', [failure]);
   }
 }

@@ -24,7 +24,7 @@ export class Metrics {
 
   readonly settled = new Counter({
     name: 'sealwright_signing_requests_total',
-    help: 'Signing requests that this process ended, by outcome and way',
+    help: 'Signing requests that this process completed, by outcome and mode',
     labelNames: ['outcome', 'way'],
     registers: [this.registry],
   });
@@ -58,7 +58,7 @@ export class Metrics {
 
   readonly replicationFault = new Gauge({
     name: 'sealwright_db_replication_fault',
-    help: '1 while a fail-over of the database may lose what was acknowledged, although SVC_DATABASE_REPLICATION asks for more',
+    help: '1 while a failover of the database can lose acknowledged writes, although SVC_DATABASE_REPLICATION requires more',
     registers: [this.registry],
   });
 

@@ -34,7 +34,7 @@ export interface OutboundAnswer {
 }
 
 /** How the operator allows an address. */
-const REMEDY = 'SVC_OUTBOUND_ALLOW names the addresses inside that may be called';
+const REMEDY = 'add internal addresses that may be called to SVC_OUTBOUND_ALLOW';
 
 /** The target may not be called. The message says why, and never what else the name resolves to. */
 export class OutboundRefused extends Error {}
@@ -105,8 +105,7 @@ export class OutboundClient {
 
   private judge(address: string, { protocol }: URL): void {
     const kind = this.guard.refusal(address);
-    if (kind !== undefined)
-      throw new OutboundRefused(`the target has an address that may not be called (${kind}); ${REMEDY}`);
+    if (kind !== undefined) throw new OutboundRefused(`the target has a forbidden address (${kind}); ${REMEDY}`);
     if (protocol === 'http:' && !this.guard.isNamed(address)) throw new OutboundRefused('the target is not https');
   }
 

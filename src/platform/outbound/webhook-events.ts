@@ -7,15 +7,15 @@ export const WEBHOOK_EVENTS = {
   'alert.again': 'An open alert has new occurrences.',
   'alert.reopened': 'A resolved alert was reopened.',
   'alert.resolved': 'The condition of an alert has ended.',
-  'alert.asked': 'Somebody requested another notification of an alert, or a test of its rule.',
+  'alert.asked': 'A user requested another notification of an alert, or a test of its rule.',
   'approval.requested': 'An approval is requested, or its next stage has begun.',
   'approval.reminder': 'Half of the time of a pending approval has passed.',
   'approval.approved': 'An approval was granted.',
   'approval.rejected': 'An approval was rejected.',
   'approval.expired': 'An approval expired without a decision.',
   'approval.withdrawn': 'An approval was withdrawn by its requester.',
-  'approval.superseded': 'An approval was replaced by another one because the policies changed.',
-  'hosts.key-changed': 'A host presented another host key than the trusted one. Nobody was logged in.',
+  'approval.superseded': 'An approval was replaced because the policies changed.',
+  'hosts.key-changed': 'A host presented a host key other than the trusted one. No login was made.',
 } as const;
 
 /** A type of webhook message. Test messages need no subscription. */

@@ -43,7 +43,7 @@ export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDes
       .process(this.atOnce, ({ data }: Job<Signal>) => this.answer(data))
       .catch((error: unknown) => {
         // Without signals, what is due is found by looking for it.
-        if (this.finished === undefined) this.logger.error(`no signals are received any more: ${String(error)}`);
+        if (this.finished === undefined) this.logger.error(`signals are no longer received: ${String(error)}`);
       });
   }
 

@@ -19,7 +19,7 @@ export class QueueHealth implements OnApplicationShutdown {
   private readonly logger = new Logger(QueueHealth.name);
   private readonly redis: Redis;
   private readonly timer: NodeJS.Timeout;
-  private readonly looks = new SingleFlight((error) => this.logger.warn(`Redis was not asked: ${String(error)}`));
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`Redis was not checked: ${String(error)}`));
   private readonly key: string;
   /** What is wrong; an empty text while nothing is, undefined before the first look. */
   private fault: string | undefined;
@@ -60,7 +60,7 @@ export class QueueHealth implements OnApplicationShutdown {
 
   /** One line for the operator. */
   get detail(): string {
-    if (!this.reachable) return `${this.fault ?? 'Redis was not asked yet'}; workers poll PostgreSQL meanwhile`;
+    if (!this.reachable) return `${this.fault ?? 'Redis was not checked yet'}; workers poll PostgreSQL until it works`;
     return this.policy === 'noeviction' ? 'ok' : `maxmemory-policy is ${this.policy}; set it to noeviction`;
   }
 
@@ -76,7 +76,7 @@ export class QueueHealth implements OnApplicationShutdown {
     );
     if (fault !== this.fault) {
       if (fault === '') this.logger.log('Redis answers');
-      else this.logger.warn(`${fault}: background work goes on by polling PostgreSQL`);
+      else this.logger.warn(`${fault}: background work continues by polling PostgreSQL`);
     }
     this.fault = fault;
     this.metrics.queueReachable.set(fault === '' ? 1 : 0);
@@ -97,6 +97,6 @@ function faultOf(error: unknown, refusal: unknown): string {
   if (/^(?:WRONGPASS|NOAUTH|NOPERM)/.test(said))
     return `Redis refuses the user or the password of SVC_REDIS_URL (${said})`;
   if (!(cause instanceof ReplyError) && cause instanceof Error) return `Redis does not answer (${cause.message})`;
-  if (said.startsWith('OOM')) return `Redis is full and takes no writes (${said})`;
-  return said === '' ? 'Redis does not answer' : `Redis takes no writes (${said})`;
+  if (said.startsWith('OOM')) return `Redis is full and accepts no writes (${said})`;
+  return said === '' ? 'Redis does not answer' : `Redis accepts no writes (${said})`;
 }

@@ -13,7 +13,7 @@ describe('replication', () => {
   it('may lose what was acknowledged when no commit waits for a standby, however many follow', () => {
     const fault = asynchronousFault({ ...SYNCHRONOUS, names: '' });
     expect(fault).toContain('synchronous_standby_names is empty, 2 standbys follow');
-    expect(fault).toContain('a fail-over may lose what was acknowledged');
+    expect(fault).toContain('a failover can lose the last acknowledged writes');
   });
 
   it.each(['off', 'local', 'remote_write'])('may lose it with synchronous_commit=%s', (commit) => {

@@ -15,16 +15,16 @@ const CONFIRMED = ['on', 'remote_apply'];
 export function asynchronousFault({ names, commit, standbys }: Replication): string | undefined {
   const followers = standbys === 1 ? '1 standby follows' : `${standbys} standbys follow`;
   if (names === '')
-    return `no commit waits for a standby (synchronous_standby_names is empty, ${followers}): a fail-over may lose what was acknowledged in the moments before it`;
+    return `commits do not wait for a standby (synchronous_standby_names is empty, ${followers}): a failover can lose the last acknowledged writes`;
   if (!CONFIRMED.includes(commit))
-    return `a commit does not wait until a standby has it on disk (synchronous_commit=${commit}): a fail-over may lose what was acknowledged in the moments before it`;
+    return `commits do not wait until a standby has flushed them (synchronous_commit=${commit}): a failover can lose the last acknowledged writes`;
   return undefined;
 }
 
 /** One line for the operator about replication that is as it should be. */
 export function synchronousDetail({ names, standbys }: Replication): string {
   if (standbys === 0) return `commits wait for ${names}, and no standby follows: nothing can be committed`;
-  return `each commit is on disk at a standby (${names}) before it is acknowledged`;
+  return `a standby (${names}) has flushed each commit before it is acknowledged`;
 }
 
 /** Rows of `pg_stat_replication` are seen by every role, what they say only by pg_read_all_stats: they are only counted. */

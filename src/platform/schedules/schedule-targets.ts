@@ -61,7 +61,7 @@ export class ScheduleTargets {
 export function assertNoSettings(settings: Record<string, unknown>): void {
   const [name] = Object.keys(settings);
   if (name === undefined) return;
-  const errors = [{ pointer: `/settings/${name}`, detail: 'is not known: this target has no settings' }];
+  const errors = [{ pointer: `/settings/${name}`, detail: 'must be absent: this target has no settings' }];
   throw new Problem('refused', 'schedule.settings', 'This target has no settings.', { errors });
 }
 

@@ -25,7 +25,7 @@ export class RowSealHealth {
     if (refused.size === 0) {
       const detail = this.seals.isStrict
         ? 'no credential or right was changed outside the service'
-        : 'rows of the earlier version are accepted without a seal until the upgrade is over';
+        : 'rows of the previous version are accepted without a seal until the upgrade is complete';
       return { status: 'UP', detail };
     }
     return {

@@ -27,7 +27,7 @@ describe('what is sealed', () => {
     expect(named(OLD, NEW).prefix).not.toEqual(named(NEW, OLD).prefix);
   });
 
-  it('does not open without its secret, and the fault names the setting', () => {
+  it('cannot be decrypted without its secret, and the fault names the setting', () => {
     const sealed = named(OLD).close('purpose', 'place', plain);
     expect(() => named(NEW).open('purpose', 'place', sealed)).toThrow(
       expect.objectContaining({
@@ -39,10 +39,10 @@ describe('what is sealed', () => {
 
   it('opens for its purpose and place alone', () => {
     const sealed = named(OLD).close('purpose', 'place', plain);
-    expect(() => named(OLD).open('other', 'place', sealed)).toThrow(/does not open/);
-    expect(() => named(OLD).open('purpose', 'other', sealed)).toThrow(/does not open/);
+    expect(() => named(OLD).open('other', 'place', sealed)).toThrow(/cannot be decrypted/);
+    expect(() => named(OLD).open('purpose', 'other', sealed)).toThrow(/cannot be decrypted/);
     for (const cut of [0, 7, 16, 27, sealed.length - 1])
-      expect(() => named(OLD).open('purpose', 'place', sealed.subarray(0, cut))).toThrow(/does not open/);
+      expect(() => named(OLD).open('purpose', 'place', sealed.subarray(0, cut))).toThrow(/cannot be decrypted/);
   });
 
   it('by a version before opens under every known secret', () => {

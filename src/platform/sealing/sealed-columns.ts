@@ -128,8 +128,9 @@ export class SealedColumnsHealth {
 
   private async read(): Promise<Indication> {
     const { looked, notOpenable, reason } = await this.columns.sample();
-    if (notOpenable === 0) return { status: 'UP', detail: `the newest stored secrets open (${looked} were tried)` };
-    const what = `${notOpenable} of the ${looked} newest stored secrets do not open (${reason})`;
+    if (notOpenable === 0)
+      return { status: 'UP', detail: `the newest stored secrets can be decrypted (${looked} were tried)` };
+    const what = `${notOpenable} of the ${looked} newest stored secrets cannot be decrypted (${reason})`;
     return {
       status: 'DOWN',
       detail: `${what}: add the earlier secret to SVC_JWT_SECRET_PREVIOUS; see docs/operations.md`,

@@ -118,7 +118,7 @@ export function trustedRows<Row extends SealedEntity>(
 
 /** The refusal to go on after the database left a row out, such as by a trigger that returns NULL. */
 export function notWritten(table: string): Problem {
-  const detail = `The database did not write a row of ${table}: a trigger, a rule or a view leaves it out. An operator runs sealwright-admin doctor and removes it.`;
+  const detail = `The database did not write a row of ${table}: a trigger, a rule or a view prevents it. An operator runs sealwright-admin doctor and removes it.`;
   return new Problem('unavailable', 'row.not-written', detail);
 }
 

@@ -46,7 +46,8 @@ export function readLines(file: Buffer): AuthorizedKeysLine[] {
  */
 export function writeLines(lines: readonly Pick<AuthorizedKeysLine, 'text' | 'end'>[]): Buffer {
   for (const { text } of lines)
-    if (NO_LINE.test(text)) throw new Error('a line of authorized_keys holds a line feed, or what is no byte');
+    if (NO_LINE.test(text))
+      throw new Error('a line of authorized_keys contains a line feed or a character that is not a byte');
   return Buffer.from(lines.map(({ text, end }) => text + end).join(''), BYTES);
 }
 
@@ -122,6 +123,6 @@ function keyFileText(...parts: readonly string[]): string {
   throw new Problem(
     'refused',
     'ssh-key.unwritable',
-    'A comment or name has a control character and cannot be part of a line. Enter it again without that character.',
+    'A comment or name contains a control character and cannot be part of a line. Enter it again without that character.',
   );
 }

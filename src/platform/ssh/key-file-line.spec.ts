@@ -90,7 +90,7 @@ describe('one line of a key file', () => {
   });
 
   it('is not written when its text holds what would be a line feed as a byte', () => {
-    expect(() => writeLines([{ text: 'a\u010ab', end: '\n' }])).toThrow('no byte');
+    expect(() => writeLines([{ text: 'a\u010ab', end: '\n' }])).toThrow('not a byte');
     expect(() => writeLines([{ text: 'a\nb', end: '\n' }])).toThrow('a line feed');
   });
 });

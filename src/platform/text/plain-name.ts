@@ -29,7 +29,8 @@ const LATIN_LOOK = /^[аеорсухіјѕһԁԛԝӏкАВЕКМНОРСТУХІ
 export function nameFault(text: string): string | undefined {
   const name = text.normalize('NFC');
   if (INVISIBLE.test(name)) return 'must not contain invisible characters';
-  if (ODD_BLANKS.test(name)) return 'must not begin or end with a blank, nor contain other blanks than single spaces';
+  if (ODD_BLANKS.test(name))
+    return 'must not begin or end with a blank, and must not contain blanks other than single spaces';
   const words = name.match(WORD) ?? [];
   return words.some(isMisleading) ? 'must not contain words that can be mistaken for others' : undefined;
 }

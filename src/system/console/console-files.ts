@@ -33,7 +33,7 @@ export class ConsoleFiles {
     // dist/system/console beside dist/ui.
     const folder = join(import.meta.dirname, '../../ui');
     if (existsSync(join(folder, 'index.html'))) this.read(folder);
-    else new Logger(ConsoleFiles.name).warn('The console was not built; `npm run build` makes it.');
+    else new Logger(ConsoleFiles.name).warn('The console is not built. Run: npm run build');
   }
 
   /** A file by its path below the root, such as `static/index-1a2b.js`. */

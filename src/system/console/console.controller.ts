@@ -100,7 +100,12 @@ export class ConsoleController {
   async file(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const path = request.url.split('?')[0]?.slice(1) ?? '';
     const file = this.files.find(path);
-    if (file === undefined) throw new Problem('missing', 'route.missing', 'There is nothing at this address.');
+    if (file === undefined)
+      throw new Problem(
+        'missing',
+        'route.missing',
+        'This address does not exist. See /swagger-ui/index.html for all operations.',
+      );
     await send(request, reply, file, path.startsWith('static/') ? FOR_A_YEAR : 'public, max-age=86400');
   }
 }

@@ -100,13 +100,23 @@ export class ExplorerService {
   /** One of the files that the pages load; anything else is not there. */
   async file(name: string): Promise<{ bytes: Buffer; type: string }> {
     const folder = OWN.includes(name) ? this.own : LIBRARY.includes(name) ? this.library : undefined;
-    if (folder === undefined) throw new Problem('missing', 'route.missing', 'There is nothing at this address.');
+    if (folder === undefined)
+      throw new Problem(
+        'missing',
+        'route.missing',
+        'This address does not exist. See /swagger-ui/index.html for all operations.',
+      );
     return { bytes: await readFile(join(folder, name)), type: TYPES[extname(name)] ?? 'application/octet-stream' };
   }
 
   /** Raw descriptions without a credential are for development. */
   assertDevelopment(): void {
-    if (this.config.isProd) throw new Problem('missing', 'route.missing', 'There is nothing at this address.');
+    if (this.config.isProd)
+      throw new Problem(
+        'missing',
+        'route.missing',
+        'This address does not exist. See /swagger-ui/index.html for all operations.',
+      );
   }
 
   refusal(): Problem {

@@ -56,14 +56,19 @@ export class OperationsMetrics {
     this.add('build_info', 'Version and commit of this process', ['version', 'commit', 'schema'], () => [
       [1, PRODUCT_VERSION, PRODUCT_COMMIT, NEWEST_MIGRATION],
     ]);
-    this.add('db_pool', 'Connections of this process to the database, and calls that wait for one', ['state'], () => {
-      const { used, idle, waiting } = pool.use();
-      return [
-        [used, 'used'],
-        [idle, 'idle'],
-        [waiting, 'waiting'],
-      ];
-    });
+    this.add(
+      'db_pool',
+      'Connections of this process to the database, and calls that wait for a connection',
+      ['state'],
+      () => {
+        const { used, idle, waiting } = pool.use();
+        return [
+          [used, 'used'],
+          [idle, 'idle'],
+          [waiting, 'waiting'],
+        ];
+      },
+    );
     this.add('hsm_up', '1 while the key process of this process signs its canary', [], () => [
       [vault.health().up ? 1 : 0],
     ]);
@@ -117,7 +122,7 @@ export class OperationsMetrics {
     );
     this.fromState(
       'certificate_expiry_days_min',
-      'Days until the first certificate of an active signing key ends',
+      'Days until the first certificate of an active signing key expires',
       ['of'],
       ({ certificateDays }) => certificateDays.map(({ name, value }) => [value, name]),
     );

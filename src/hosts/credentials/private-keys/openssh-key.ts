@@ -50,7 +50,7 @@ export interface ReadKey {
 /** Throws PrivateKeyFault, or RangeError when the bytes end too early. */
 export function readOpenSshKey(body: Buffer, passphrase: string | undefined): ReadKey {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
-    throw unreadable('is damaged: it does not begin as openssh-key-v1');
+    throw unreadable('is damaged: it does not begin with openssh-key-v1');
   const reader = new WireReader(body.subarray(MAGIC.length));
   const [cipherName, kdf, options] = [reader.text(), reader.text(), reader.string()];
   if (reader.uint32() !== 1) throw unreadable('has several keys in one block');
@@ -73,7 +73,7 @@ export function assertUsable(type: string): void {
   if (type === 'ssh-dss') throw unsupported(DSA);
   if (type.startsWith('sk-'))
     throw unsupported(
-      'is a handle to a security key (FIDO), which signs only where the device is plugged in: use another key',
+      'is a handle to a security key (FIDO), which signs only on the machine with the device: use another key',
     );
   if (!/^(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(?:256|384|521))$/.test(type))
     throw unsupported(
@@ -85,7 +85,7 @@ function derive(passphrase: string, options: Buffer, length: number): Buffer {
   const reader = new WireReader(options);
   const [salt, rounds] = [reader.string(), reader.uint32()];
   if (rounds > MAX_ROUNDS)
-    throw tooCostly(`takes ${rounds} rounds of bcrypt to open; ${MAX_ROUNDS} are the most (ssh-keygen -p -a 100)`);
+    throw tooCostly(`needs ${rounds} rounds of bcrypt; the maximum is ${MAX_ROUNDS} (ssh-keygen -p -a 100)`);
   const secret = Buffer.from(passphrase);
   const key = Buffer.alloc(length);
   if (bcrypt.pbkdf(secret, secret.length, salt, salt.length, key, key.length, rounds) !== 0)

@@ -49,7 +49,7 @@ function assertCipher(info: string): void {
   const [name = ''] = info.split(',');
   if (!/^(?:AES-(?:128|192|256)-CBC|DES-EDE3-CBC)$/.test(name))
     throw unsupported(
-      `is encrypted with ${truncate(name, 40)}, which is not read: convert it with openssl pkcs8 -topk8`,
+      `is encrypted with the unsupported cipher ${truncate(name, 40)}: convert it with openssl pkcs8 -topk8`,
     );
 }
 
@@ -59,29 +59,28 @@ function assertAffordable(der: Buffer): void {
   const [scheme, parameters] = membersOf(algorithm);
   if (OLDER.some((one) => isOid(scheme, one))) return assertIterations(membersOf(parameters)[1]);
   if (!isOid(scheme, PBES2))
-    throw unsupported('is encrypted by a scheme that is not read: convert it with openssl pkcs8 -topk8');
+    throw unsupported('is encrypted with an unsupported scheme: convert it with openssl pkcs8 -topk8');
   const [derivation] = membersOf(parameters);
   const [kdf, about] = membersOf(derivation);
   const values = membersOf(about);
   if (isOid(kdf, PBKDF2)) return assertIterations(values[1]);
   if (!isOid(kdf, SCRYPT)) throw unsupported('is encrypted by a derivation that is neither PBKDF2 nor scrypt');
   const cost = values.slice(1, 4).reduce((product, value) => product * numberOf(value), 1);
-  if (cost > MAX_SCRYPT) throw tooCostly('takes more scrypt to open than is done here: write it anew with less');
+  if (cost > MAX_SCRYPT) throw tooCostly('needs too much scrypt: encrypt it again with lower parameters');
 }
 
 function membersOf(element: DerElement | undefined): DerElement[] {
-  if (element === undefined) throw unreadable('is damaged: parameters of its encryption are not there');
+  if (element === undefined) throw unreadable('is damaged: parameters of its encryption are missing');
   return elementsOfSequence(element.raw);
 }
 
 function assertIterations(element: DerElement | undefined): void {
   const iterations = numberOf(element);
-  if (iterations > MAX_ITERATIONS)
-    throw tooCostly(`takes ${iterations} iterations to open; ${MAX_ITERATIONS} are the most`);
+  if (iterations > MAX_ITERATIONS) throw tooCostly(`needs ${iterations} iterations; the maximum is ${MAX_ITERATIONS}`);
 }
 
 function numberOf(element: DerElement | undefined): number {
-  if (element === undefined) throw unreadable('is damaged: parameters of its encryption are not there');
+  if (element === undefined) throw unreadable('is damaged: parameters of its encryption are missing');
   const digits = unsignedOf(element);
   return digits.length > 6 ? Infinity : digits.readUIntBE(0, digits.length);
 }

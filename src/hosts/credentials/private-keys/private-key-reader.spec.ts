@@ -243,7 +243,7 @@ it.each([
   ],
   ['SSH PRIVATE KEY FILE FORMAT 1.1\n', 'unsupported', /protocol 1/],
   ['not a key', 'unreadable', /OpenSSH, PEM/],
-  ['PuTTY-User-Key-File-1: ssh-rsa\nEncryption: none', 'unsupported', /another version/],
+  ['PuTTY-User-Key-File-1: ssh-rsa\nEncryption: none', 'unsupported', /version other than/],
 ] as const)('%s is refused with the reason', async (text, reason, words) => {
   const fault = await readLoginKey(text).catch((error: unknown) => error as PrivateKeyFault);
   expect(fault).toMatchObject({ reason });

@@ -57,7 +57,7 @@ function fileOf(text: string): PuttyFile {
   const version = Number(first.replace('PuTTY-User-Key-File-', ''));
   const [publicBlob, privateBytes] = [blocks.get('Public-Lines'), blocks.get('Private-Lines')];
   if (version !== 2 && version !== 3)
-    throw unsupported('is a PuTTY key of another version than 2 or 3: open and save it with a newer puttygen');
+    throw unsupported('is a PuTTY key of a version other than 2 or 3: open and save it with a newer puttygen');
   if (publicBlob === undefined || privateBytes === undefined || !headers.has('Private-MAC'))
     throw unreadable('is damaged: a PuTTY key has Public-Lines, Private-Lines and Private-MAC');
   return { version, type: type.trim(), headers, publicBlob, privateBytes };
@@ -120,7 +120,7 @@ async function argon2Secrets({ headers }: PuttyFile, secret: Buffer): Promise<Se
     throw unreadable('is damaged: its Argon2 parameters cannot be read');
   if (memoryCost > MAX_MEMORY || memoryCost * timeCost > MAX_WORK || parallelism > MAX_PARALLELISM)
     throw tooCostly(
-      `takes Argon2 with ${memoryCost} KiB and ${timeCost} passes to open, more than is done here: save it with fewer`,
+      `needs Argon2 with ${memoryCost} KiB and ${timeCost} passes, which exceeds the limit: save it with lower parameters`,
     );
   const outputLen = KEY_BYTES + IV_BYTES + KEY_BYTES;
   const derived = await hashRaw(secret, { algorithm, memoryCost, timeCost, parallelism, salt, outputLen });

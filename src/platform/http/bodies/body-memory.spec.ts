@@ -37,7 +37,7 @@ describe('the memory for bodies', () => {
   it('takes one body of any size, and no second one from the same caller that leaves none for others', () => {
     const memory = new BodyMemory();
     const [large] = [memory.take(MAX_REQUEST_BODY_BYTES, 'a')];
-    expect(() => memory.take(LARGE_BODY_MEMORY_BYTES / 2, 'a')).toThrow(/send it again/);
+    expect(() => memory.take(LARGE_BODY_MEMORY_BYTES / 2, 'a')).toThrow(/Retry after/);
     large?.release();
     expect(() => memory.take(MAX_REQUEST_BODY_BYTES, 'b')).not.toThrow();
   });

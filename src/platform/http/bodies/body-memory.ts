@@ -94,7 +94,7 @@ export class BodyMemory {
   private refusal(before: number): Problem {
     const seconds = (before / this.pace / 1000) * (0.5 + Math.random());
     const retryAfter = Math.min(MAX_WAIT_SECONDS, Math.max(1, Math.ceil(seconds)));
-    const detail = `More is sent than can be worked off; send it again in ${retryAfter} seconds.`;
+    const detail = `The service is overloaded. Retry after ${retryAfter} seconds.`;
     return new Problem('overloaded', 'request.busy', detail, { retryAfter });
   }
 }

@@ -77,7 +77,7 @@ function inspect(root: unknown, mostValues: number): void {
 /** Other readers of JSON keep no larger numbers (RFC 7493 section 2.2), and what people approve must be what was sent. 1e400 would be null. */
 function assertKept(value: number, pointer: string): void {
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
-    throw refusal(pointer, 'is a number beyond ±9007199254740991 (2^53−1): send it as text');
+    throw refusal(pointer, 'is a number beyond ±9007199254740991 (2^53−1): send it as a string');
 }
 
 function assertName(name: string, pointer: string): void {
@@ -109,7 +109,7 @@ export function assertNoWideEncoding(body: Buffer): void {
   const head = body.toString('hex', 0, 4);
   const name = UTF_32.test(head) ? 'UTF-32' : UTF_16.test(head) ? 'UTF-16' : undefined;
   if (name === undefined) return;
-  const detail = `The body is not UTF-8: this is ${name}. Send it as UTF-8 (RFC 8259 section 8.1).`;
+  const detail = `The body is not UTF-8: it is ${name}. Send it as UTF-8 (RFC 8259 section 8.1).`;
   throw new Problem('malformed', 'request.malformed', detail);
 }
 

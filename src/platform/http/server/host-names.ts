@@ -69,6 +69,6 @@ function localAddressOf({ raw }: FastifyRequest): string {
 }
 
 function foreign(host = 'no name'): Problem {
-  const detail = `This service is not called "${host}". If it should be, set SVC_PUBLIC_URL, or add the name to SVC_ALLOWED_HOSTS.`;
+  const detail = `This service does not have the name "${host}". If it should, set SVC_PUBLIC_URL, or add the name to SVC_ALLOWED_HOSTS.`;
   return new Problem('misdirected', 'request.host', detail);
 }

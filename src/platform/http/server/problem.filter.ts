@@ -31,13 +31,17 @@ const STATUS: Record<ProblemKind, { status: number; title: string }> = {
 /** Refusals of the HTTP layer itself, by status: they never reach a service. */
 const OF_HTTP = {
   400: { code: 'request.malformed', title: 'Bad Request', detail: 'The request cannot be read.' },
-  404: { code: 'route.missing', title: 'Not Found', detail: 'There is nothing at this address.' },
+  404: {
+    code: 'route.missing',
+    title: 'Not Found',
+    detail: 'This address does not exist. See /swagger-ui/index.html for all operations.',
+  },
   405: { code: 'route.method', title: 'Method Not Allowed', detail: 'This address does not answer to this method.' },
   408: { code: 'request.timeout', title: 'Request Timeout', detail: 'The request took too long to arrive.' },
   413: {
     code: 'request.too-large',
     title: 'Content Too Large',
-    detail: 'The body is larger than this operation takes.',
+    detail: 'The body is larger than this operation accepts.',
   },
   414: { code: 'request.address', title: 'URI Too Long', detail: 'A part of the address is too long.' },
   415: {
@@ -74,7 +78,7 @@ export class ProblemFilter implements ExceptionFilter {
         cause: String(cause),
       });
       answer = ofProblem(
-        new Problem('unavailable', 'audit.unavailable', 'The audit log cannot be written; try again.', {
+        new Problem('unavailable', 'audit.unavailable', 'The audit log cannot be written. Try again.', {
           retryAfter: 2,
         }),
       );
@@ -95,7 +99,7 @@ export class ProblemFilter implements ExceptionFilter {
       return ofProblem(ofDatabase);
     }
     this.logger.error(messageOf(error), error instanceof Error ? error.stack : undefined, { requestId: request.id });
-    const detail = 'Something went wrong on our side. The log names the cause under this requestId.';
+    const detail = 'An internal error occurred. The log contains the cause under this requestId.';
     return { status: 500, title: 'Internal Server Error', problem: new Problem('unavailable', 'internal', detail) };
   }
 }
@@ -121,8 +125,8 @@ function moreOf(status: HttpRefusal, request: FastifyRequest): string | undefine
 /** Names what the route takes. */
 function wrongMediaType(request: FastifyRequest): string {
   const { 'content-encoding': coding, 'content-type': given } = request.headers;
-  if (coding !== undefined && coding !== 'identity') return 'Send the body as it is, without a Content-Encoding.';
-  const came = given === undefined ? 'this one names none' : `this one is "${given.slice(0, 100)}"`;
+  if (coding !== undefined && coding !== 'identity') return 'Send the body without a Content-Encoding.';
+  const came = given === undefined ? 'this one has none' : `this one is "${given.slice(0, 100)}"`;
   return `Send the body with the Content-Type ${mediaTypesOf(request).join(' or ')}; ${came}.`;
 }
 

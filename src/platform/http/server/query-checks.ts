@@ -14,7 +14,7 @@ export class UnknownQueryGuard implements CanActivate {
     const names = Object.keys(query as object);
     if (names.length === 0 || takesQuery(context)) return true;
     const errors = names.map((name) => ({ pointer: truncate(name, 64), detail: 'unknown query parameter' }));
-    throw new Problem('malformed', 'request.invalid', 'This operation takes no query parameters.', { errors });
+    throw new Problem('malformed', 'request.invalid', 'This operation has no query parameters.', { errors });
   }
 }
 
