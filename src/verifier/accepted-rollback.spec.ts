@@ -61,7 +61,7 @@ describe('an older checkpoint', () => {
 
   it('may be several restores behind', () => {
     const two = [...one, rollback('a/log/2', 'a/log/3', 90, 70)];
-    expect(coveringRollback(two, older(100), 'a/log/3', false)).toContain('goes on as a/log/3');
+    expect(coveringRollback(two, older(100), 'a/log/3', false)).toContain('continues as a/log/3');
     const apart = [...one, rollback('a/log/9', 'a/log/3', 90, 70)];
     expect(coveringRollback(apart, older(100), 'a/log/3', false)).toBeUndefined();
   });

@@ -24,10 +24,10 @@ export class EntryOrder {
     this.remember(id);
     if (isRepeated) return `${id} is in the log twice`;
     if (Math.abs(Date.parse(at) - time) > MAX_APART_MS)
-      return `${id} is dated ${at}, and was made on ${new Date(time).toISOString()}`;
+      return `${id} is dated ${at}, but was created on ${new Date(time).toISOString()}`;
     // Entries with a wrong time were reported above and are not used for comparison.
     if (time < this.newest - MAX_LATE_MS)
-      return `${id} was made on ${new Date(time).toISOString()}, long before the entries that precede it`;
+      return `${id} was created on ${new Date(time).toISOString()}, long before the entries that precede it`;
     this.newest = Math.max(this.newest, time);
     return undefined;
   }

@@ -68,7 +68,7 @@ describe('an approval by two people', () => {
 
   it('is invalid when the log has it as rejected before', () => {
     const faults = faultsOfApproval(evidenceWith({ voters: ['ben', 'cleo'], ended: 'REJECTED' }));
-    expect(faults).toEqual(['the log has the approval as REJECTED']);
+    expect(faults).toEqual(['according to the log, the approval ended as REJECTED']);
   });
 
   it.each<[string, Case]>([
@@ -103,7 +103,7 @@ describe('a vote that names the sign-in of its session', () => {
   });
 
   it('is invalid without it, and with the sign-in of another person or session', () => {
-    expect(faultsOfApproval(evidence([]))).toEqual(['the sign-in of cleo who approved is left out']);
+    expect(faultsOfApproval(evidence([]))).toEqual(['the sign-in of the approver cleo is missing']);
     const others = [
       fact('auth.signed-in', 'entry', 'ben', 'ben', { session: 'session' }),
       fact('auth.signed-in', 'entry', 'cleo', 'cleo', { session: 'another' }),
@@ -111,6 +111,6 @@ describe('a vote that names the sign-in of its session', () => {
     for (const other of others)
       expect(faultsOfApproval(evidence([other]))).toEqual(['cleo approved in a session of another sign-in']);
     const refused = fact('auth.refused', 'entry', 'cleo', 'cleo', { session: 'session' });
-    expect(faultsOfApproval(evidence([refused]))).toEqual(['the sign-in of cleo who approved is left out']);
+    expect(faultsOfApproval(evidence([refused]))).toEqual(['the sign-in of the approver cleo is missing']);
   });
 });

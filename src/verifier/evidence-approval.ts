@@ -13,16 +13,15 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
   // The log decides whether it had to be approved, whatever the file says.
   const logged = approvalIn(all.filter(({ target }) => target.id === requestId));
   if (logged !== approvalId)
-    return logged === undefined ? ['the log knows of no approval of this request'] : ['its approval is left out'];
-  if (logged === undefined)
-    return evidence.approval === undefined ? [] : ['the log knows of no approval of this request'];
+    return logged === undefined ? ['the log has no approval of this request'] : ['its approval is left out'];
+  if (logged === undefined) return evidence.approval === undefined ? [] : ['the log has no approval of this request'];
   const facts = all.filter(({ target }) => target.id === logged);
   const asked = facts.find(({ action }) => action === 'approval.requested');
   const decided = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] === 'APPROVED');
   if (asked === undefined || decided === undefined || !isAbout(evidence, asked))
     return ['the log has no approval of this request'];
   const ended = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED');
-  if (ended !== undefined) return [`the log has the approval as ${String(ended.detail['to'])}`];
+  if (ended !== undefined) return [`according to the log, the approval ended as ${String(ended.detail['to'])}`];
   return [...faultsOfShown(evidence), ...faultsOfVotes(evidence, asked, facts), ...faultsOfSignIns(evidence, facts)];
 }
 
@@ -85,7 +84,7 @@ function faultsOfSignIns(evidence: EvidenceFile, facts: readonly LoggedFact[]): 
   const votes = facts.filter(({ action, detail }) => action === 'approval.approved' && detail['signIn'] !== undefined);
   return votes.flatMap(({ actor, detail }) => {
     const signIn = signIns.find(({ id, action }) => id === detail['signIn'] && action === 'auth.signed-in');
-    if (signIn === undefined) return [`the sign-in of ${actor.id} who approved is left out`];
+    if (signIn === undefined) return [`the sign-in of the approver ${actor.id} is missing`];
     const isSame = signIn.target.id === actor.id && signIn.detail['session'] === detail['session'];
     return isSame ? [] : [`${actor.id} approved in a session of another sign-in`];
   });

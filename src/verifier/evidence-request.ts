@@ -64,10 +64,10 @@ function faultsOfTime(name: string, time: string | undefined, entry: LoggedFact 
 function faultsOfChain(chain: readonly string[], publicKey: string): string[] {
   const [first, ...issuers] = chain.map((der) => new X509Certificate(base64Bytes(der)));
   if (first === undefined) return [];
-  if (!first.publicKey.equals(createPublicKey(publicKey))) return ['the certificate is one for another key'];
+  if (!first.publicKey.equals(createPublicKey(publicKey))) return ['the certificate is for another key'];
   const signed = [first, ...issuers];
   const isSigned = issuers.every((issuer, at) => signed[at]?.verify(issuer.publicKey) === true);
-  return isSigned ? [] : ['a certificate of the chain was not signed by the next one'];
+  return isSigned ? [] : ['a certificate of the chain is not signed by the next one'];
 }
 
 const CURVE_TYPES: Readonly<Record<string, string>> = {

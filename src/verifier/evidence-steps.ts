@@ -13,8 +13,8 @@ export function faultsOfSteps({ request: { requestId } }: EvidenceFile, facts: r
   const signed = own.filter(({ action }) => action === 'signing.signed');
   const [first] = accepted;
   const [end] = signed;
-  if (first === undefined || accepted.length > 1) return [`it has ${accepted.length} entries of being accepted, not 1`];
-  if (end === undefined || signed.length > 1) return [`it has ${signed.length} entries of being signed, not 1`];
+  if (first === undefined || accepted.length > 1) return [`it has ${accepted.length} acceptance entries instead of 1`];
+  if (end === undefined || signed.length > 1) return [`it has ${signed.length} signature entries instead of 1`];
   return [...faultsOfAttempts(own, first, end), ...faultsOfRelease(own, first)];
 }
 
@@ -26,7 +26,7 @@ function faultsOfAttempts(own: readonly LoggedFact[], accepted: LoggedFact, sign
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const isBegun = has(['signing.claimed'], attempt) || (attempt === 1 && accepted.detail['to'] === 'PROCESSING');
     if (!isBegun) faults.push(`the beginning of attempt ${attempt} is left out`);
-    if (attempt < attempts && !has(INTERRUPTED, attempt)) faults.push(`the end of attempt ${attempt} is left out`);
+    if (attempt < attempts && !has(INTERRUPTED, attempt)) faults.push(`the end of attempt ${attempt} is missing`);
     if (faults.length > 0) break;
   }
   return faults;

@@ -45,7 +45,7 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
     const stated = examineRequest(evidence, { logged, accepted, signed });
     const { origin = checkpoint.origin } = evidence.log;
     const faults = [
-      ...(origin === checkpoint.origin ? [] : ['the checkpoint is one of another log']),
+      ...(origin === checkpoint.origin ? [] : ['the checkpoint belongs to another log']),
       ...[...evidence.log.leaves, ...(evidence.log.signIns ?? [])].flatMap((leaf) =>
         isUnder(checkpoint, leaf) ? [] : [`leaf ${leaf.index} is not in the log`],
       ),
@@ -115,7 +115,7 @@ export const KEY_FACTS = ['publicKeySha256', 'attributesSha256'] as const;
 
 const MEANINGS: Record<(typeof KEY_FACTS)[number], string> = {
   publicKeySha256: 'which public key was used',
-  attributesSha256: 'what the token says of the private key',
+  attributesSha256: 'the attributes of the private key',
 };
 
 /** The key in the file against what the log says of it. */

@@ -101,7 +101,7 @@ describe('the identity of a workload in an evidence file', () => {
     expect(faultsOfWorkload(...file({ ...workload, token, key }))).toEqual(
       expect.arrayContaining([
         'the log speaks of another token of the workload',
-        'the token has other claims than those that are shown',
+        'the claims of the token differ from those in the file',
       ]),
     );
   });

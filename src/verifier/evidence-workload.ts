@@ -30,7 +30,7 @@ export function faultsOfWorkload(
   if (createHash('sha256').update(decoded.signingInput).digest('base64') !== identity.tokenSha256)
     faults.push('the log speaks of another token of the workload');
   if (canonicalJson(decoded.payload) !== canonicalJson(identity.claims))
-    faults.push('the token has other claims than those that are shown');
+    faults.push('the claims of the token differ from those in the file');
   if (!isSignedByJwk(decoded, key)) faults.push('the token is not signed by the key of the issuer');
   return faults;
 }
@@ -38,5 +38,7 @@ export function faultsOfWorkload(
 /** What the file cannot show yet: it was written while the token was still valid. */
 export function unsaidOfWorkload({ workload }: EvidenceFile): string[] {
   if (workload === undefined || workload.token !== undefined) return [];
-  return [`that the issuer signed the token of the workload; evidence fetched after ${workload.tokenFrom} shows it`];
+  return [
+    `that the issuer signed the token of the workload; evidence fetched after ${workload.tokenFrom} contains the token`,
+  ];
 }

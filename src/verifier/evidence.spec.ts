@@ -140,7 +140,7 @@ describe('evidence is verified against the log', () => {
     const old = evidenceOf([accepted(), signed()]);
     const unsaid = [
       'the log does not say which public key was used',
-      'the log does not say what the token says of the private key',
+      'the log does not say the attributes of the private key',
     ];
     expect(examined(old)).toEqual({ faults: [], unsaid });
   });
@@ -154,22 +154,16 @@ describe('evidence is verified against the log', () => {
     ]);
     expect(examined(held).faults).toEqual(['its approval is left out']);
     const shown = { ...whole, request: { ...whole.request, approvalId: 'approval' } };
-    expect(examined(shown).faults).toEqual(['the log knows of no approval of this request']);
-    expect(examined({ ...whole, approval: { shown: {} } }).faults).toEqual([
-      'the log knows of no approval of this request',
-    ]);
+    expect(examined(shown).faults).toEqual(['the log has no approval of this request']);
+    expect(examined({ ...whole, approval: { shown: {} } }).faults).toEqual(['the log has no approval of this request']);
   });
 
   it.each([
-    ['the acceptance', [signed()], 'it has 0 entries of being accepted, not 1'],
-    ['the signature', [accepted(HASHES)], 'it has 0 entries of being signed, not 1'],
-    [
-      'a second acceptance',
-      [accepted(HASHES), accepted(HASHES), signed()],
-      'it has 2 entries of being accepted, not 1',
-    ],
+    ['the acceptance', [signed()], 'it has 0 acceptance entries instead of 1'],
+    ['the signature', [accepted(HASHES)], 'it has 0 signature entries instead of 1'],
+    ['a second acceptance', [accepted(HASHES), accepted(HASHES), signed()], 'it has 2 acceptance entries instead of 1'],
     ['a claim', [accepted({ ...HASHES, to: 'QUEUED' }), signed()], 'the beginning of attempt 1 is left out'],
-    ['the end of an attempt', [accepted(HASHES), claimed(2), signed(2)], 'the end of attempt 1 is left out'],
+    ['the end of an attempt', [accepted(HASHES), claimed(2), signed(2)], 'the end of attempt 1 is missing'],
     ['a later claim', [accepted(HASHES), released(1), signed(2)], 'the beginning of attempt 2 is left out'],
     [
       'the release',

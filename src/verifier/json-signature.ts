@@ -99,7 +99,7 @@ export class SignedText {
  */
 export function faultsOfJsonSignature(document: JsonObjectText, key: KeyObject): string[] {
   const signature = document.members['signature'];
-  if (!isSignature(signature)) return ['there is no signature of one signer in the document'];
+  if (!isSignature(signature)) return ['the document does not have exactly one signature of one signer'];
   const known = Object.hasOwn(JSF_ALGORITHMS, signature.algorithm) ? JSF_ALGORITHMS[signature.algorithm] : undefined;
   if (known === undefined) return [`signatures by ${signature.algorithm} are not read`];
   if (!fits(key, known)) return [`the key cannot sign by ${signature.algorithm}`];

@@ -125,11 +125,11 @@ export class LogVerifier {
   }
 
   private check({ index, entryId, hash, data }: Line, place: number): void {
-    if (index - place !== this.shift && index !== place) this.found(`leaf ${index} stands in its place`, place);
+    if (index - place !== this.shift && index !== place) this.found(`leaf ${index} is in its place`, place);
     this.shift = index - place;
     if (data === null) this.found(`its entry ${entryId} is gone`, place);
     else if (leafHash(canonicalJson(data)).toString('base64') !== hash)
-      this.found(`its entry ${entryId} is not what was numbered`, place);
+      this.found(`its entry ${entryId} differs from the numbered one`, place);
     else if ('foreign' in data) this.found(`its entry ${entryId} was not written by the service`, place);
     else if (acceptedRollbackIn(data) !== undefined) this.rollbacks.push(acceptedRollbackIn(data) as AcceptedRollback);
     else if ('missing' in data) this.found(`its entry ${entryId} was removed before it was numbered`, place);
@@ -145,8 +145,8 @@ export class LogVerifier {
   }
 
   private compareWith({ size, root }: Checkpoint): void {
-    if (this.tree.size !== size) this.found(`the checkpoint is over ${size} leaves, ${this.tree.size} are there`);
-    else if (!this.tree.root().equals(root)) this.found('the leaves do not make up the root of the checkpoint');
+    if (this.tree.size !== size) this.found(`the checkpoint covers ${size} leaves, and ${this.tree.size} exist`);
+    else if (!this.tree.root().equals(root)) this.found('the leaves do not have the root of the checkpoint');
   }
 
   private compareWithOlder(): void {
@@ -160,9 +160,9 @@ export class LogVerifier {
     if (accepted !== undefined) return [accepted];
     if (now !== undefined && older.origin !== now)
       this.found(`the older checkpoint is of another log, ${older.origin}`);
-    if (this.divergesFromOlder) this.found(`the first ${older.size} leaves are not those of the older checkpoint`);
+    if (this.divergesFromOlder) this.found(`the first ${older.size} leaves differ from those of the older checkpoint`);
     if (older.size > this.tree.size)
-      this.found(`an older checkpoint is over ${older.size} leaves: the log was rolled back`);
+      this.found(`an older checkpoint covers ${older.size} leaves: the log was rolled back`);
     return [];
   }
 

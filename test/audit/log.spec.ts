@@ -184,7 +184,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
       [id],
     );
     await stage.sql(`UPDATE audit_entry SET actor_name = 'somebody else' WHERE id = $1`, [id]);
-    const findings = [{ index: 300, detail: `its entry ${id} is not what was numbered` }];
+    const findings = [{ index: 300, detail: `its entry ${id} differs from the numbered one` }];
     expect(await verified()).toMatchObject({ code: 1, valid: false, firstWrong: 300, findings });
     const { out } = await sealwright(['log', 'verify', service.url, '--key', at('log.pem')], {
       env: { SEALWRIGHT_TOKEN: apiKey },
@@ -210,7 +210,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
       `UPDATE log_tile SET hashes = set_byte(hashes, 99, 255 - get_byte(hashes, 99)) WHERE level = 0 AND index = 1`,
     );
     const { findings } = await verified();
-    expect(findings.map(({ detail }) => detail)).toContain('the leaves do not make up the root of the checkpoint');
+    expect(findings.map(({ detail }) => detail)).toContain('the leaves do not have the root of the checkpoint');
     expect(findings[0]?.index).toBe(256 + 3);
     expect(await verified('--state', at('state'))).toMatchObject({ code: 1 });
   });
@@ -227,7 +227,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     await rollBackTo(Number(early?.size));
     expect(await verified()).toMatchObject({ code: 0 });
     const { findings } = await verified('--state', at('state'));
-    expect(findings).toEqual([{ detail: `an older checkpoint is over ${kept} leaves: the log was rolled back` }]);
+    expect(findings).toEqual([{ detail: `an older checkpoint covers ${kept} leaves: the log was rolled back` }]);
     const quick = await verified('--state', at('state'), '--quick');
     expect(quick).toMatchObject({ code: 1, findings: [{ detail: expect.stringContaining('rolled back') }] });
   });
@@ -239,7 +239,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     await settled();
     expect(await verified()).toMatchObject({ code: 0 });
     const { code, findings } = await verified('--state', at('state'));
-    expect([code, findings[0]?.detail]).toEqual([1, expect.stringMatching(/^the first \d+ leaves are not those/)]);
+    expect([code, findings[0]?.detail]).toEqual([1, expect.stringMatching(/^the first \d+ leaves differ from those/)]);
     const quick = await verified('--state', at('state'), '--quick');
     expect(quick).toMatchObject({ code: 1, findings: [{ detail: expect.stringContaining('it was forked') }] });
   });

@@ -181,7 +181,7 @@ it('a verdict that is not that of the rules is found and judged again', async ()
   expect(await families()).not.toEqual(right);
   await stage.sql(`UPDATE job_lease SET last_success_at = NULL WHERE name = 'reconcile-verdicts'`);
   await until('the verdict is right again', 30, async () => JSON.stringify(await families()) === JSON.stringify(right));
-  await until('the log says so', 10, () => Promise.resolve(service.log().includes('verdicts, of')));
+  await until('the log says so', 10, () => Promise.resolve(service.log().includes('verdicts of')));
   await reconcile();
   expect((await reconcile()).said).toContain('All counts are right.');
 });

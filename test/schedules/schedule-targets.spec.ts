@@ -103,7 +103,7 @@ describe('a schedule', () => {
 
   it('makes sure that the last day is kept', async () => {
     const { status, detail } = await ended('snapshot');
-    const [, day] = /^(\d{4}-\d\d-\d\d) (?:is kept|was kept already)$/.exec(detail) ?? [];
+    const [, day] = /^(\d{4}-\d\d-\d\d) (?:is kept|was already stored)$/.exec(detail) ?? [];
     expect([status, day]).toEqual(['SUCCEEDED', expect.any(String)]);
     expect((await service.call('GET', `/api/analytics/snapshots/${day}`, { key })).status).toBe(200);
   });

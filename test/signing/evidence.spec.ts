@@ -193,7 +193,7 @@ describe('the evidence of a signature verifies with the key of the log alone', (
       expect([name, verifyEvidence(copy, { logKey })]).not.toEqual([name, []]);
     }
     expect(verifyEvidence({ ...evidence, log: { ...evidence.log, origin: 'another/log' } }, { logKey })).toEqual([
-      'the checkpoint is one of another log',
+      'the checkpoint belongs to another log',
     ]);
   });
 });

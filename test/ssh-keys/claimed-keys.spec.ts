@@ -85,7 +85,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
         severity: 'critical',
         facts: {
           where: expect.stringContaining('/home/eve/.ssh/id_work2 of eve'),
-          why: expect.stringContaining('Nobody has proven it'),
+          why: expect.stringContaining('This is not proven'),
         },
       });
       const policy = await field.ask('GET', `/v1/rotation-policies/${id}`);

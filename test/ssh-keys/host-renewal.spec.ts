@@ -154,7 +154,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     const env = { SEALWRIGHT_URL: service.url };
     expect(await sealwright(['ssh', 'renew', hostKey], { env })).toMatchObject({
       code: 4,
-      err: expect.stringMatching(/renewal.*Ask for a new one|Ask for a new one/),
+      err: expect.stringMatching(/renewal.*Request a new one|Request a new one/),
     });
   });
 

@@ -64,7 +64,7 @@ describe.runIf(canRunSshd())('an account that is named as the holder of a key', 
     [
       'has another key',
       (_key, name) => void put('eve', name, newClientKey(field.directory, name).privateKey),
-      /not signed with that key/,
+      /not made with that key/,
     ],
     [
       'has another key, and the public half of this one beside it',
@@ -110,7 +110,7 @@ describe.runIf(canRunSshd())('an account that is named as the holder of a key', 
     [
       'has a FIFO there',
       (_key, name) => void build.sshd.inside('runuser', '-u', 'eve', '--', 'mkfifo', `/home/eve/.ssh/${name}`),
-      /no regular file/,
+      /not a regular file/,
     ],
     [
       'has a file without end there',

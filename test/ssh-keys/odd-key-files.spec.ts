@@ -101,7 +101,7 @@ describe.runIf(canRunSshd())('an authorized_keys file as its account left it', (
         at.sshd.inside('runuser', '-u', 'deploy', '--', 'mkfifo', '/home/deploy/.ssh/authorized_keys');
       },
       'rotation.no-file',
-      /no regular file/,
+      /not a regular file/,
     ],
     [
       'has no end in sight',

@@ -140,7 +140,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
 
   it.concurrent.each([
     ['full', 'size=1m', /with \d+ KiB free, and replacing it takes 65 KiB/],
-    ['read-only', 'size=8m,ro', /in a directory that takes no new file/],
+    ['read-only', 'size=8m,ro', /in a directory that accepts no new file/],
   ])('a file system that is %s: refused, and the old key works on', async (_name, options, reason) => {
     const host = await field.addHost();
     const key = await field.newKey();

@@ -111,7 +111,11 @@ describe('what is signed is DER, whatever came in', () => {
       /wrong format/,
     ],
     ['nothing at all', Buffer.alloc(0), /wrong format/],
-    ['Authenticode before RFC 3161', Buffer.from(`${queryOf(imprint(NULL)).toString('base64')}\r\n`), /wrong format/],
+    [
+      'Authenticode timestamp protocol that preceded RFC 3161',
+      Buffer.from(`${queryOf(imprint(NULL)).toString('base64')}\r\n`),
+      /wrong format/,
+    ],
   ])('%s is refused in the words of the protocol', async (_, body, words) => {
     const before = await stage.sql(`SELECT id FROM "timestamp"`);
     const { status, reply } = await stamp(body);

@@ -44,7 +44,7 @@ export class ScanPlanner {
   }
 
   private async onNetwork(order: ScanOrder): Promise<PlannedScan> {
-    refuseMembers(order, ['hosts', 'label'], 'goes with ssh-deep only');
+    refuseMembers(order, ['hosts', 'label'], 'is only for ssh-deep');
     if (order.scopeId === undefined) throw badMember('/scopeId', 'must be there');
     const scope = await this.db.manager.findOneBy(ScanScope, { id: order.scopeId });
     if (scope === null) throw missing('scan-scope');
@@ -61,7 +61,7 @@ export class ScanPlanner {
     for (const [index, text] of given.entries()) {
       targets.push(...(await this.guard.targets(scope, text, port, `/targets/${index}`)));
       if (targets.length > MAX_TARGETS)
-        throw badMember(`/targets/${index}`, `is beyond the ${MAX_TARGETS} targets that one scan may have`);
+        throw badMember(`/targets/${index}`, `is beyond the ${MAX_TARGETS} targets that one scan can have`);
     }
     return [...new Set(targets)];
   }

@@ -163,8 +163,8 @@ export class ScanRepository {
     const { found = 0, others = 0 } = counts ?? {};
     const detail =
       status === 'DONE'
-        ? `Scan ${id}: ${found} found, ${others} without an answer that says what they are.`
-        : `Scan ${id} took down every worker that ran it.`;
+        ? `Scan ${id}: ${found} found, ${others} without a usable response.`
+        : `Scan ${id} failed: every worker that claimed it was lost.`;
     await this.runs.end(tx, runId, { ok: status === 'DONE', detail });
   }
 
@@ -177,9 +177,8 @@ export class ScanRepository {
         [id, scanStatusesBefore('CANCELLED')],
       );
       if (scan === undefined && !(await tx.existsBy(Scan, { id }))) throw missing('scan');
-      if (scan === undefined) throw new Problem('conflict', 'scan.over', 'The scan has ended already.');
-      if (scan.runId !== null)
-        await this.runs.end(tx, scan.runId, { ok: false, detail: 'Somebody cancelled the scan.' });
+      if (scan === undefined) throw new Problem('conflict', 'scan.over', 'The scan has already ended.');
+      if (scan.runId !== null) await this.runs.end(tx, scan.runId, { ok: false, detail: 'A user cancelled the scan.' });
       await this.audit.appendBy(tx, caller, { action: 'scan.cancelled', target: { kind: 'scan', id } });
     });
   }

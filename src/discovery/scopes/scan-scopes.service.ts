@@ -42,7 +42,7 @@ export class ScanScopesService {
       return await tx.findOneByOrFail(ScanScope, { id });
     };
     const errors = [{ pointer: '/name', detail: 'is taken' }];
-    const detail = `There is a scope named "${order.name}" already.`;
+    const detail = `A scope named "${order.name}" already exists.`;
     return writeUnique(this.db, insert, () => new Problem('conflict', 'scan-scope.name-taken', detail, { errors }));
   }
 
@@ -72,7 +72,7 @@ export class ScanScopesService {
 }
 
 function tooMany(count: number): Problem {
-  const detail = `are ${count} networks when ranges are written as such; ${MAX_NETWORKS} are the most`;
+  const detail = `are ${count} networks when ranges are written as such; the maximum is ${MAX_NETWORKS}`;
   const errors = [{ pointer: '/networks', detail }];
   return new Problem('malformed', 'request.invalid', `/networks: ${detail}.`, { errors });
 }

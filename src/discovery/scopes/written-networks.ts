@@ -25,13 +25,13 @@ export function readNetworks(written: string): Network[] | string | undefined {
   const text = written.startsWith('[') && written.endsWith(']') ? written.slice(1, -1) : written;
   const network = parseNetwork(text);
   if (network !== undefined) return [network];
-  if (text.includes('%')) return 'has a zone, which names an interface of one machine: leave it out';
+  if (text.includes('%')) return 'has a zone, which names an interface of one machine: omit it';
   if (text.includes('/')) return hostBits(text);
   const [from = '', to = '', ...rest] = text.split('-');
   const first = parseAddress(from);
   if (first === undefined || to === '' || rest.length > 0) return undefined;
   const last = parseAddress(/^\d{1,3}$/.test(to) ? `${from.slice(0, from.lastIndexOf('.') + 1)}${to}` : to);
-  if (last === undefined) return 'is no range of addresses like 192.0.2.1-20 or 192.0.2.1-192.0.2.20';
+  if (last === undefined) return 'is not a range of addresses like 192.0.2.1-20 or 192.0.2.1-192.0.2.20';
   const networks = networksBetween(first, last);
   return networks.length > 0 ? networks : 'is a range that runs backwards';
 }

@@ -109,7 +109,7 @@ interface Opening {
 async function exchange(stream: BoundedStream, opening: Opening): Promise<ProbedHostKey> {
   const { kex, asked, version, theirs, algorithms } = opening;
   const agreement = KEY_AGREEMENTS[kex]?.();
-  if (agreement === undefined) throw new Error('a key exchange that is not known');
+  if (agreement === undefined) throw new Error('an unknown key exchange');
   const ours = writeKexInit({ ...algorithms, kex: [kex], hostKey: [asked], languagesIn: [], languagesOut: [] });
   writePacket(stream, ours);
   writePacket(stream, Buffer.concat([Buffer.from([MSG.kexStart]), agreement.sent]));

@@ -45,7 +45,7 @@ export class AttestationsService {
     const latest = new Date(at.getTime() + pack.reviewEveryDays * DAY_MS);
     const expiresAt = order.expiresAt ?? latest;
     if (expiresAt <= at || expiresAt > latest)
-      throw new Problem('refused', 'attestation.expiry', `It may be good for ${pack.reviewEveryDays} days at most.`);
+      throw new Problem('refused', 'attestation.expiry', `It can be valid for at most ${pack.reviewEveryDays} days.`);
     const id = use?.resource ?? newId();
     const { scope = null, statement, evidence } = order;
     const reviewer = order.reviewer ?? caller.name;

@@ -65,7 +65,7 @@ function mapped({ identifier, score, rationale, violations }: RequirementResult)
     requirement: requirementRef(identifier),
     [violations > 0 ? 'counterClaims' : 'claims']: [claimRef(identifier)],
     conformance: { score: score ?? 0, rationale },
-    confidence: { score: 1, rationale: 'Counted over the inventory, or judged by the reviewer.' },
+    confidence: { score: 1, rationale: 'Counted over the inventory, or assessed by the reviewer.' },
   };
 }
 

@@ -29,7 +29,7 @@ export function endedAlertEvents(
   identifiers: readonly string[],
   scopes: readonly (string | null)[],
 ): AlertEvent[] {
-  const facts = { why: 'The policy does not ask for it any more.' };
+  const facts = { why: 'The policy no longer requires it.' };
   return scopes.flatMap((scope) =>
     identifiers.map((identifier) => ({ ...about(pack, identifier, scope, facts), over: true })),
   );

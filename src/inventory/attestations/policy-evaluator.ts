@@ -65,7 +65,7 @@ export class PolicyEvaluator {
     if (check.kind === 'review') {
       const review = order.reviews.find((one) => one.identifier === identifier);
       const score = review?.score ?? null;
-      const rationale = review?.rationale ?? 'A person has yet to judge it.';
+      const rationale = review?.rationale ?? 'It has not been assessed.';
       return { identifier, assets: 0, violations: 0, examples: [], score, rationale };
     }
     const found =

@@ -56,7 +56,7 @@ export class PolicyPacksService {
         throw new Problem(
           'conflict',
           'policy-pack.limit',
-          `There are ${MAX_PACKS} policy packs already; remove one first.`,
+          `There are ${MAX_PACKS} policy packs, which is the limit. Delete one first.`,
         );
       await tx.insert(PolicyPackRow, { id: pack.id, name: pack.name, pack, createdBy: caller.id });
       await this.record(tx, caller, 'inventory.policy-pack-created', pack.id, { pack });
@@ -99,7 +99,7 @@ export class PolicyPacksService {
   private async write<T>({ name, requirements }: PolicyPackOrder, work: (tx: EntityManager) => Promise<T>): Promise<T> {
     const queries = requirements.flatMap(({ check }) => (check.kind === 'query' ? [check.q, check.among] : []));
     for (const q of queries) if (q !== undefined) conditionsOf({ q }, 'a', this.clock.now());
-    const taken = () => new Problem('conflict', 'policy-pack.name', 'There is a policy pack of this name.');
+    const taken = () => new Problem('conflict', 'policy-pack.name', 'A policy pack with this name already exists.');
     if (PACKS.some((pack) => pack.name === name)) throw taken();
     return writeUnique(this.db, work, taken);
   }
@@ -127,12 +127,12 @@ export function isCustomPack(id: string): boolean {
 
 function assertOwn(id: string): void {
   if (isCustomPack(id)) return;
-  const detail = 'This policy pack comes with the product and stays as it is; add one of your own.';
+  const detail = 'This policy pack belongs to the product and cannot be changed. Create your own.';
   throw new Problem('conflict', 'policy-pack.product', detail);
 }
 
 function sameVersion(version: string): Problem {
-  const errors = [{ pointer: '/version', detail: 'is that of what stands' }];
-  const detail = `Attestations name version ${version} of this policy pack as it stands: give the change another.`;
+  const errors = [{ pointer: '/version', detail: 'is that of the current pack' }];
+  const detail = `Attestations refer to version ${version} of this policy pack. Give the change another version.`;
   return new Problem('conflict', 'policy-pack.version', detail, { errors });
 }

@@ -42,13 +42,13 @@ describe('BKS', () => {
     const changed = Buffer.from(STORE);
     changed[60] = (changed[60] ?? 0) ^ 1;
     expect(() => read(STORE, 'another')).toThrow(/not opened by this password/);
-    expect(() => read(changed, PASSWORD)).toThrow(/not opened|not read, or damaged/);
+    expect(() => read(changed, PASSWORD)).toThrow(/not opened|not supported, or damaged/);
   });
 
   it('that is cut short, of type UBER, or asks for too many rounds is refused', () => {
     const uber = Buffer.concat([STORE.subarray(0, 32), Buffer.alloc(200, 0xc5)]);
     for (const bytes of [STORE.subarray(0, 400), uber])
-      expect(() => read(bytes)).toThrow(/type UBER, which is not read, or damaged/);
+      expect(() => read(bytes)).toThrow(/type UBER, which is not supported, or damaged/);
     const costly = Buffer.from(STORE);
     costly.writeUInt32BE(2 ** 31, 28);
     expect(() => read(costly, PASSWORD)).toThrow(/more than 3,000,000 rounds/);

@@ -84,7 +84,7 @@ function isKnownFile(bytes: Buffer): boolean {
 /** U+FFFD in UTF-8: what a program leaves of octets that it took for text. */
 const REPLACEMENT = Buffer.from('\uFFFD');
 const MANGLED =
-  'was binary and went through a program that took it for text (filtering of resources by Maven, a terminal, FTP in text mode), which replaced its octets: take the original';
+  'was binary and went through a program that treated it as text (Maven resource filtering, a terminal, FTP in text mode), which replaced its octets: use the original';
 
 /** Whether octets that are no text were replaced by U+FFFD. Binary files do not have four of them by chance. */
 function isMangled(bytes: Buffer): boolean {
@@ -96,12 +96,12 @@ function isMangled(bytes: Buffer): boolean {
 /** What happened to a file that began as one that is read here; undefined when it is none. */
 function damageOf(bytes: Buffer): string | undefined {
   if (isJavaKeyStore(bytes))
-    return 'begins as a Java key store, and ends too early or was changed (FTP in text mode, git with autocrlf): take the original';
+    return 'begins as a Java key store, and ends too early or was changed (FTP in text mode, git with autocrlf): use the original';
   if (bytes.lastIndexOf('-----BEGIN ') > bytes.lastIndexOf('-----END '))
-    return 'begins as PEM, and ends before its END line: take the original';
+    return 'begins as PEM, and ends before its END line: use the original';
   const length = bytes[0] === 0x30 ? lengthStated(bytes) : undefined;
   if (length === undefined || length <= bytes.length) return undefined;
-  return `begins as DER, a key store or a certificate, and ends too early: it says that it has ${length} octets, and ${bytes.length} have come`;
+  return `begins as DER, a key store or a certificate, and ends too early: it announces ${length} octets, and has ${bytes.length}`;
 }
 
 /** Of an element of less than 128 octets. */

@@ -152,8 +152,8 @@ export function closedByPassword(password: string): Problem {
 
 /** A store that cannot be read without more rounds of key derivation than one document may cost. */
 export function tooManyRounds(): Problem {
-  const detail = `asks for more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing in all`;
-  return new Problem('refused', 'document.too-costly', `The key store ${detail}; write it anew with fewer.`, {
+  const detail = `needs more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing`;
+  return new Problem('refused', 'document.too-costly', `The key store ${detail}; write it again with fewer.`, {
     errors: [{ pointer: '', detail }],
   });
 }

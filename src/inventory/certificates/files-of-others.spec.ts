@@ -80,9 +80,9 @@ describe('PEM as other programs left it', () => {
   });
 
   it.each([
-    ['PKCS #7 SIGNED DATA', ['is no PKCS #7 with signed data'], []],
+    ['PKCS #7 SIGNED DATA', ['is not a PKCS #7 with signed data'], []],
     ['X9.42 DH PARAMETERS', [], ['pem.passed-over']],
-    ['RSA PRIVATE KEY', ['is a private key that does not tell which one it is'], []],
+    ['RSA PRIVATE KEY', ['is a private key that does not contain its public key'], []],
   ])('is known by the label %s, and reported when there is nothing in it', (label, faults, notes) => {
     const { names, warnings, rejected } = read(`-----BEGIN ${label}-----\n-----END ${label}-----\n${CERTIFICATE}`);
     expect(names).toContain('certificate files.example');
@@ -267,17 +267,13 @@ describe('a file that was damaged on its way is told so, and what to do', () => 
 
   it.each<[string, Buffer, RegExp]>([
     ['a Java key store cut short', store.subarray(0, 300), /Java key store, and ends too early/],
-    [
-      'a certificate cut short',
-      der.subarray(0, 200),
-      /ends too early: it says that it has 395 octets, and 200 have come/,
-    ],
-    ['a Java key store that Maven filtered', asText(store), /took it for text/],
-    ['a certificate from a terminal', asText(der), /took it for text/],
+    ['a certificate cut short', der.subarray(0, 200), /ends too early: it announces 395 octets, and has 200/],
+    ['a Java key store that Maven filtered', asText(store), /treated it as text/],
+    ['a certificate from a terminal', asText(der), /treated it as text/],
     [
       'PKCS #12 from a terminal',
       asText(Buffer.concat([Buffer.from('308209f0020103', 'hex'), randomBytes(200)])),
-      /took it for text/,
+      /treated it as text/,
     ],
     ['a Java key store with the line ends of Windows', withWindowsEnds(store), /was changed/],
   ])('%s', (_, file, words) => {

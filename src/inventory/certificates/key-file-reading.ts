@@ -14,7 +14,7 @@ import { notRead, scannerOf } from '../model/scanner-results.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { fromBrokenBase64, writePem } from '../../formats/encoding/base64.js';
 
-const NO_KEY = 'is a private key that does not tell which one it is';
+const NO_KEY = 'is a private key that does not contain its public key';
 /** Labels of blocks that often stand beside certificates and keys. */
 const BESIDE = /^(?:(?:EC|DSA|DH|X9\.42 DH) PARAMETERS|X509 CRL|(?:NEW )?CERTIFICATE REQUEST)$/;
 /** Its end is the beginning of its signature (RFC 9580 section 7). */
@@ -32,7 +32,7 @@ export function readDerInto(reading: CredentialReading, bytes: Buffer, password:
     else if (first?.tag === DER.integer || (second?.tag === DER.octetString && more.length === 0))
       reading.item(() => reading.found.privateKey(readDerPrivateKey(raw, password, reading.budget), at), NO_KEY);
     else if (second?.tag === DER.bitString && more.length === 0)
-      reading.item(() => publicKey(reading, 'PUBLIC KEY', raw, '', at), 'is no public key');
+      reading.item(() => publicKey(reading, 'PUBLIC KEY', raw, '', at), 'is not a public key');
     else if (isBeside(inside(first)))
       requestOrCrl(reading, raw, at, () =>
         reading.passOver('der.passed-over', 'a certificate request or a CRL is not listed'),
@@ -148,16 +148,16 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
   const { label, text } = block;
   const bytes = bytesOf(block);
   if (block.isCut && label !== SIGNED_TEXT)
-    reading.reject(`is ${truncate(label, 60)} from line ${block.line} without an end: it was cut`);
+    reading.reject(`is ${truncate(label, 60)} from line ${block.line} without an end: it was truncated`);
   else if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) reading.certificate(bytes, at);
   else if (/^(?:PKCS7|PKCS #7 SIGNED DATA|CMS)$/.test(label)) signedInto(reading, bytes, at);
   else if (/^PGP (?:PUBLIC|PRIVATE) KEY BLOCK$/.test(label)) readKeyringInto(reading, dearmored(text), block.line);
   else if (label.endsWith('PRIVATE KEY'))
     reading.item(() => reading.found.privateKey(readPrivateKeyFacts(block, password, reading.budget), at), NO_KEY);
   else if (label.endsWith('PUBLIC KEY'))
-    reading.item(() => publicKey(reading, label, bytes, text, at), 'is no public key');
+    reading.item(() => publicKey(reading, label, bytes, text, at), 'is not a public key');
   else if (BESIDE.test(label)) beside(reading, block, bytes, at);
-  else reading.reject(`is a PEM block of a kind that is not taken: ${truncate(label, 60)}`);
+  else reading.reject(`is a PEM block of an unsupported type: ${truncate(label, 60)}`);
 }
 
 /** The key of a certificate request is listed, with a note that the request itself is not; parameters and CRLs are passed over. */
@@ -179,7 +179,7 @@ function requestOrCrl(reading: CredentialReading, der: Buffer, at: DraftOccurren
 
 function signedInto(reading: CredentialReading, bytes: Buffer, at: DraftOccurrence[]): void {
   const certificates = signedCertificates(withDefiniteLengths(bytes));
-  if (certificates === undefined) reading.reject('is no PKCS #7 with signed data');
+  if (certificates === undefined) reading.reject('is not a PKCS #7 with signed data');
   else for (const der of certificates) reading.certificate(der, at);
 }
 

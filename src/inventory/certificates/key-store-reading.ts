@@ -61,7 +61,7 @@ function openBks(bytes: Buffer, password: string, budget: DerivationBudget): Bks
     if (error instanceof WrongPassword) throw closedByPassword(password);
     if (error instanceof DerivationTooCostly) throw tooManyRounds();
     const detail =
-      'is of type UBER, which is not read, or damaged; keytool -importkeystore -deststoretype PKCS12 converts it';
+      'is of type UBER, which is not supported, or damaged; convert it with keytool -importkeystore -deststoretype PKCS12';
     throw new Problem('refused', 'key-store.cipher', `The key store ${detail}.`);
   }
 }
@@ -132,7 +132,7 @@ function lonelyKey(reading: CredentialReading, { name, der, password, at }: Lone
     const key = readDerPrivateKey(der, password, reading.budget);
     const title = truncate(clean(name ?? ''), MAX_NAME) || key.name;
     reading.found.privateKey({ ...key, name: title }, at);
-  }, 'holds a private key that does not tell which one it is');
+  }, 'contains a private key that does not contain its public key');
 }
 
 /** Secret keys of one store. Each is identified by store and alias: a hash of a short key would reveal it. */
@@ -154,7 +154,7 @@ class SecretKeys {
     const { algorithm, bits } = facts ?? {};
     this.reading.item(
       () => this.reading.found.secretKey({ name, id, algorithm, bits, securedBy }, at),
-      'is no secret key',
+      'is not a secret key',
     );
   }
 
@@ -162,7 +162,7 @@ class SecretKeys {
     if (this.closed > 0)
       this.reading.warn(
         'key-store.secret-keys',
-        `${this.closed} secret keys do not tell their algorithm: the store needs its password (X-Key-Store-Password), they have another, or they are protected in a way that is not read`,
+        `the algorithms of ${this.closed} secret keys are unknown: the store needs its password (X-Key-Store-Password), they have another one, or their protection is not supported`,
       );
   }
 }

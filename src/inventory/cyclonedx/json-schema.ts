@@ -216,7 +216,7 @@ function choice(checks: readonly SchemaCheck[], exactlyOne: boolean): SchemaChec
       } else if (nearest === undefined || branch.deepest > nearest.deepest) nearest = branch;
     }
     if (fits === 1) return true;
-    if (fits > 1) return found.add('fits more than one of the forms that exclude each other');
+    if (fits > 1) return found.add('matches more than one of the mutually exclusive forms');
     if (nearest !== undefined) found.take(nearest);
     return false;
   };

@@ -126,7 +126,7 @@ function repairAt(place: Place, { pointer, detail }: Fault): Repair | undefined 
   const value = place.holder[place.member];
   if ((value === null || value === '') && !Array.isArray(place.holder)) {
     const said = value === null ? 'was null' : 'was an empty text';
-    return { ...place, value: undefined, code: 'empty.removed', detail: `${said} and is read as if it were not there` };
+    return { ...place, value: undefined, code: 'empty.removed', detail: `${said} and is ignored` };
   }
   const other = repairedValue(value, detail, place.member, pointer.includes(CRYPTO));
   if (other !== undefined) return wasChanged(place) ? undefined : { ...place, ...other };

@@ -47,7 +47,7 @@ function ofType(value: unknown, type: string, member: string): RepairedValue | u
     return isPlain ? { value: String(value), ...said } : undefined;
   }
   if (typeof value !== 'string') return undefined;
-  if (type === 'array') return { value: [value], code: said.code, detail: 'was one text and is read as a list of it' };
+  if (type === 'array') return { value: [value], code: said.code, detail: 'was a string and is read as a list of it' };
   if (!NUMBER.test(value)) return undefined;
   const number = Number(value);
   return type === 'number' || Number.isInteger(number) ? { value: number, ...said } : undefined;
@@ -98,6 +98,6 @@ export function repairedLicense(item: unknown, within: string): RepairedValue | 
   if (within !== 'license/id' || !isMembers(license)) return undefined;
   const { id, name = id, ...rest } = license;
   if (typeof id !== 'string' || id === '') return undefined;
-  const detail = 'its id is none of SPDX that is known here, and is read as its name';
+  const detail = 'its ID is not a known SPDX ID, and is read as its name';
   return { value: { ...item, license: { ...rest, name } }, code: 'license.named', detail };
 }

@@ -53,6 +53,6 @@ describe('the hash of an export line by line', () => {
     expect(() => hash.list('dependencies')).toThrow('components');
     hash.list('components');
     hash.lines(Buffer.from(',{"a":1'));
-    expect(() => hash.digest()).toThrow('does not end');
+    expect(() => hash.digest()).toThrow('is incomplete');
   });
 });

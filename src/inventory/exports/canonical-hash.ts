@@ -58,7 +58,7 @@ export class CanonicalHash {
   }
 
   private closeList(): void {
-    if (this.begun.length > 0) throw new Error('the last line of a list does not end');
+    if (this.begun.length > 0) throw new Error('the last line of a list is incomplete');
     if (this.isListOpen) this.hash.update(']');
     if (this.isListOpen) this.before = ',';
     this.isListOpen = false;
@@ -67,7 +67,7 @@ export class CanonicalHash {
   /** The members before this one, or all. */
   private hashMembers(until?: string): void {
     for (let name = this.names.at(-1); name !== undefined && name !== until; name = this.names.at(-1)) {
-      if (!Object.hasOwn(this.members, name)) throw new Error(`the list ${name} did not come`);
+      if (!Object.hasOwn(this.members, name)) throw new Error(`the list ${name} is missing`);
       this.hash.update(`${this.before}${JSON.stringify(name)}:${canonicalJson(this.members[name])}`);
       this.before = ',';
       this.names.pop();

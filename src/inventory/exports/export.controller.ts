@@ -122,7 +122,7 @@ function wantsGzip(encodings: string): boolean {
 /** The body for as long as the caller is authorized; it is closed when the connection is, or the right is lost. */
 function sentTo(request: AuthorizedRequest, body: Readable): Readable {
   const parts = Readable.from(whileAuthorized(request, body as AsyncIterable<Buffer>), { objectMode: false });
-  const stop = watchRight(request, () => parts.destroy(new Error('the caller may not read any more')));
+  const stop = watchRight(request, () => parts.destroy(new Error('the caller can no longer read')));
   parts.once('close', () => {
     stop();
     body.destroy();

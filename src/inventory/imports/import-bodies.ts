@@ -33,7 +33,7 @@ export class ImportBodies {
         id,
         number,
       ])) as { sealed: Buffer }[];
-      if (row === undefined) throw new Error('a part of the body is not there');
+      if (row === undefined) throw new Error('a part of the body is missing');
       const part = await expanded(this.seal.open(PURPOSE, `${id}/${number}`, row.sealed));
       at += part.copy(body, at);
     }

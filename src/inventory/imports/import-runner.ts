@@ -161,7 +161,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
 }
 
 function rightsEnded({ name }: ImportCaller): Problem {
-  const detail = `${name} may not report any more, so the document was not taken in. Send it again with another key.`;
+  const detail = `${name} can no longer report, so the document was not imported. Send it again with another key.`;
   return new Problem('forbidden', 'import.rights-ended', detail);
 }
 

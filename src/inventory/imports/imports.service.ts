@@ -47,7 +47,7 @@ export class ImportsService implements BeforeApplicationShutdown {
   /** @throws Problem 422 `import.password`, 429 `ingest.busy`. */
   async accept(caller: Caller, body: RawBody, options: IngestOptions): Promise<InventoryImport> {
     if (options.password !== undefined)
-      throw new Problem('refused', 'import.password', 'A password is kept nowhere: send this key store without async.');
+      throw new Problem('refused', 'import.password', 'A password is not stored: send this key store without async.');
     const { id: callerId, ownerId, origin } = caller;
     const { mode = 'repair', source, idempotencyKey } = options;
     const id = newId();

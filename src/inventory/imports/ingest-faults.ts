@@ -8,7 +8,7 @@ const TOO_SLOW = '57014';
 
 /** tooCostly refuses a document for good: a retry would cost as much again. @param verdict what the document did, as a predicate */
 export function tooCostly(verdict: string): Problem {
-  const detail = `${verdict}; send it in parts, or without what is large in it`;
+  const detail = `${verdict}; send it in parts, or without its large members`;
   return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
     errors: [{ pointer: '', detail }],
   });
@@ -24,7 +24,7 @@ export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failu
     return { problem: { kind: 'malformed', code: 'request.malformed', message: 'The body is nested too deep.' } };
   }
   if (sqlState(error) === TOO_SLOW) {
-    return { problem: plain(tooCostly('kept the database busy for longer than five minutes')) };
+    return { problem: plain(tooCostly('occupied the database for longer than five minutes')) };
   }
   const ofDatabase = databaseProblem(error);
   if (ofDatabase !== undefined) return { problem: plain(ofDatabase) };

@@ -205,7 +205,7 @@ class IngestThread {
       this.settle(reply);
     });
     worker.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.verdict ??= 'took more memory than one document may';
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.verdict ??= 'needed more memory than one document may use';
       this.logger.error(`an ingest thread ended: ${error.name}`);
     });
     worker.on('exit', () => this.exited(worker));
@@ -223,7 +223,7 @@ class IngestThread {
 
   /** Ends the thread in the middle of its document, since others wait. */
   private endThread(): void {
-    this.verdict ??= 'kept its reader busy for too long';
+    this.verdict ??= 'occupied its reader for too long';
     this.logger.warn(`a document ${this.verdict} and is refused`);
     void this.worker?.terminate();
   }

@@ -26,7 +26,7 @@ export interface Arrival {
 export const FUTURE: Remark = {
   pointer: '/metadata/timestamp',
   code: 'document.future',
-  detail: 'the time of the document is in the future: the time at which it came counts instead',
+  detail: 'the time of the document is in the future: the time of its arrival is used instead',
 };
 
 /** The name of a source is indexed, and the parameter `source` takes as many characters. */
@@ -36,7 +36,7 @@ const DIGEST_LENGTH = 16;
 export const SHORTENED: Remark = {
   pointer: '',
   code: 'source.shortened',
-  detail: `the name of the source is longer than ${MAX_SOURCE_LENGTH} characters: it is cut, and ends in a part of its SHA-256`,
+  detail: `the name of the source is longer than ${MAX_SOURCE_LENGTH} characters: it is truncated, and ends in a part of its SHA-256`,
 };
 
 /** Two long names that begin alike stay two. */

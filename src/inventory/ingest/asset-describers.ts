@@ -94,6 +94,6 @@ export async function countForeign(tx: EntityManager, describer: Describer): Pro
 /** The warning about assets whose description stays as another owner reports it; none for 0. */
 export function foreignRemarks(count: number): Remark[] {
   if (count === 0) return [];
-  const detail = `${count} assets are described differently by another owner and keep that description; only a worse verdict or an earlier end is taken over. Use a key with the scope inventory:write to describe them.`;
+  const detail = `${count} assets are described differently by another owner and keep that description; only a worse verdict or an earlier expiry is adopted. Use a key with the scope inventory:write to describe them.`;
   return [{ pointer: '', code: 'asset.described-by-another', detail }];
 }

@@ -175,7 +175,7 @@ export class DocumentAssets {
     if (this.contradictions === MAX_CONTRADICTIONS) return;
     this.contradictions += 1;
     const names = [first, second].map(({ name }) => JSON.stringify(truncate(name, 100))).join(' and ');
-    const detail = `${names} have one fingerprint, and different subjects, issuers or validity periods; they are one certificate here, as the first says it`;
+    const detail = `${names} have one fingerprint, but different subjects, issuers or validity periods; they are treated as one certificate, described as by the first`;
     this.draft.warnings.push({ pointer: '', code: 'certificate.contradictory', detail });
   }
 

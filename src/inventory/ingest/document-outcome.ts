@@ -6,7 +6,7 @@ import { type KnownSource, TAKEN_OVER } from './source-owner.js';
 export const SUPERSEDED: Remark = {
   pointer: '/metadata/timestamp',
   code: 'document.superseded',
-  detail: 'a newer document of this source is known; this one is kept on record and changes nothing',
+  detail: 'a newer document of this source is known; this one is recorded and changes nothing',
 };
 
 /** Remarks about algorithms that are named one way and numbered another: both are judged. */
@@ -85,7 +85,7 @@ const OF_ONE_ARRIVAL = new Set([FUTURE.code, SHORTENED.code, TAKEN_OVER.code]);
 /** The documents of one body as one outcome, which names the first source and document. */
 export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {
   const [first, ...others] = outcomes;
-  if (first === undefined) throw new RangeError('a body holds at least one document');
+  if (first === undefined) throw new RangeError('a body contains at least one document');
   return others.reduce(
     (all, one) => ({
       ...all,
@@ -99,7 +99,7 @@ export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {
       warnings: [
         ...all.warnings,
         ...one.warnings,
-        { pointer: '', code: 'source.another', detail: `a part was taken in as ${one.source}` },
+        { pointer: '', code: 'source.another', detail: `a part was imported as ${one.source}` },
       ],
     }),
     first,

@@ -26,6 +26,6 @@ export async function assertRoom(
   )) as { total: number }[];
   const total = (row?.total ?? 0) + received;
   if (total <= maxAssets) return;
-  const detail = `With this document your sources show ${total} assets; ${maxAssets} is the maximum for one reporter. Report fewer, remove sources, use a key with the scope inventory:write, or have the operator raise SVC_REPORTER_MAX_ASSETS.`;
+  const detail = `With this document your sources show ${total} assets; the maximum for one reporter is ${maxAssets}. Report fewer, delete sources, use a key with the scope inventory:write, or have the operator raise SVC_REPORTER_MAX_ASSETS.`;
   throw new Problem('refused', 'reporter.too-many-assets', detail);
 }

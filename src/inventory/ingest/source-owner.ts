@@ -80,11 +80,11 @@ async function storedSource(tx: EntityManager, id: string): Promise<StoredSource
 }
 
 const OWNED =
-  'This source is reported by somebody else. Report under a name of your own (?source=), or use a key with the scope inventory:write; a revoked key and a removed sensor own nothing.';
+  'Another reporter owns this source. Report under another name (?source=), or use a key with the scope inventory:write; a revoked key and a deleted sensor own nothing.';
 export const TAKEN_OVER: Remark = {
   pointer: '',
   code: 'source.taken-over',
-  detail: 'who reported this source before is gone; it belongs to you from now on',
+  detail: 'the previous owner of this source no longer exists; you own it from now on',
 };
 
 /** The identity of a reporter: for the keys of a sensor, the sensor. */

@@ -124,7 +124,7 @@ function assertText(text: unknown, pointer: string): void {
 /** Readers of JSON do not keep larger numbers (RFC 7493 section 2.2). */
 function assertNumber(value: unknown, pointer: string): void {
   if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
-  throw unstorable(pointer, 'is beyond ±9007199254740991 (2^53−1): send it as text', 'a number');
+  throw unstorable(pointer, 'is beyond ±9007199254740991 (2^53−1): send it as a string', 'a number');
 }
 
 function unstorable(pointer: string, detail: string, what = 'a text'): Problem {

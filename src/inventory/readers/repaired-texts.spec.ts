@@ -251,7 +251,7 @@ describe('a value of another type, or in other letters', () => {
 
   it('is not guessed from a number that a double has changed', () => {
     expect(() => readWith({}, algorithm({ parameterSetIdentifier: 2 ** 60 }))).toThrow(
-      'a number is beyond ±9007199254740991 (2^53−1): send it as text',
+      'a number is beyond ±9007199254740991 (2^53−1): send it as a string',
     );
   });
 });

@@ -117,7 +117,7 @@ function itemFault(item: JsonMembers, at: string, found: Found): Fault {
   if (unknown !== undefined) return { pointer: `/${truncate(unknown, 64)}`, detail: 'unknown field' };
   const credential = credentialIn(item);
   if (credential !== undefined && item['component'] !== undefined)
-    return { pointer: '/component', detail: `is given beside ${credential}` };
+    return { pointer: '/component', detail: `cannot be combined with ${credential}` };
   for (const kind of EDGES) {
     const targets = item[kind] ?? [];
     if (!Array.isArray(targets) || targets.some((to) => typeof to !== 'string'))

@@ -84,11 +84,11 @@ export class OwnNamesService {
 }
 
 function changed(names: readonly OwnName[], { before, after }: NameChange): OwnName[] {
-  if (before === null && after === null) throw new Problem('missing', 'name.missing', 'Nobody taught this name.');
+  if (before === null && after === null) throw new Problem('missing', 'name.missing', 'This name is not defined.');
   const others = names.filter((one) => one !== before);
   if (after === null) return others;
   if (before === null && names.length >= MAX_NAMES)
-    throw new Problem('conflict', 'name.limit', `There are ${MAX_NAMES} names already; take one out first.`);
+    throw new Problem('conflict', 'name.limit', `There are ${MAX_NAMES} names, which is the limit. Delete one first.`);
   return [...others, after].sort((a, b) => (taughtKey(a.name) < taughtKey(b.name) ? -1 : 1));
 }
 
@@ -96,6 +96,6 @@ function changed(names: readonly OwnName[], { before, after }: NameChange): OwnN
 function assertRead(means: string): void {
   const { uses, reading } = readAlgorithm(means);
   if (uses.length > 0 && reading.unread.length === 0 && !reading.mayBePublicKey) return;
-  const detail = 'must be the name of an algorithm that is known, such as AES-256-GCM or ECDSA-P-256';
+  const detail = 'must be the name of a known algorithm, such as AES-256-GCM or ECDSA-P-256';
   throw new Problem('malformed', 'name.meaning', `/means: ${detail}.`, { errors: [{ pointer: '/means', detail }] });
 }

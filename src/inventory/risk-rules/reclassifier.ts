@@ -72,7 +72,7 @@ export class Reclassifier {
    */
   async judgeAnew(): Promise<JudgedAnew | undefined> {
     this.assertRunning();
-    return this.alone((tx) => this.judgeEach(tx, 'Everything was judged anew.'));
+    return this.alone((tx) => this.judgeEach(tx, 'All assets were judged again.'));
   }
 
   /** Judges everything again if the rules were changed. */
@@ -91,9 +91,7 @@ export class Reclassifier {
     const found = await this.alone((tx) => this.judgeEach(tx, 'A verdict was not that of the rules.', 'this edition'));
     if (found === undefined || found.repaired === 0) return;
     const { repaired, changedAssets } = found;
-    this.logger.error(
-      `${repaired} verdicts, of ${changedAssets} assets, were not those of the rules, and are repaired`,
-    );
+    this.logger.error(`repaired ${repaired} verdicts of ${changedAssets} assets, which differed from the rules`);
   }
 
   /** Judges everything again, once after a start, if the rules of this release differ from the rules of the previous release. */

@@ -43,7 +43,11 @@ export class RuleChangesService {
     checkedMatch(change.put.match, CONDITIONS);
     const known = rules.some(({ id }) => id === change.put.id);
     if (!known && rules.length >= MAX_RULES)
-      throw new Problem('conflict', 'rule.limit', `There are ${MAX_RULES} rules already; take one out first.`);
+      throw new Problem(
+        'conflict',
+        'rule.limit',
+        `There are ${MAX_RULES} rules, which is the limit. Delete one first.`,
+      );
     const next = known ? rules.map((rule) => (rule.id === change.put.id ? change.put : rule)) : [...rules, change.put];
     return { ...ruleSet, rules: next };
   }
@@ -76,7 +80,7 @@ export class RuleChangesService {
   /** @throws Problem 404 `rules.version`. */
   async progress(version: number): Promise<RiskRuleSet> {
     const row = await this.db.manager.findOneBy(RiskRuleSet, { version });
-    if (row === null) throw new Problem('missing', 'rules.version', 'There is no such version of the rules.');
+    if (row === null) throw new Problem('missing', 'rules.version', 'This version of the rules does not exist.');
     return row;
   }
 

@@ -31,7 +31,7 @@ const MAX_VALUES = 200;
  * @throws Problem 400 `request.invalid` with a pointer.
  */
 export function checkedMatch(match: unknown, known: ReadonlySet<string>): RuleMatch {
-  if (!isMembers(match) || Object.keys(match).length === 0) throw fault('', 'must ask for something');
+  if (!isMembers(match) || Object.keys(match).length === 0) throw fault('', 'must contain a condition');
   for (const [name, value] of Object.entries(match)) {
     const detail = faultOf(name, value, known);
     if (detail !== undefined) throw fault(`/${truncate(name, 64)}`, detail);
@@ -61,7 +61,7 @@ const KINDS: readonly Kind[] = [
 function faultOf(name: string, value: unknown, known: ReadonlySet<string>): string | undefined {
   const kind = KINDS.find(({ names }) => names.includes(name));
   if (kind !== undefined) return kind.fits(value) ? undefined : kind.detail;
-  if (!NAMES.includes(name)) return 'is nothing that a rule can ask for';
+  if (!NAMES.includes(name)) return 'is not a condition of a rule';
   return known.has(`${name} ${String(value)}`) ? undefined : 'must be one that a rule of the product has';
 }
 

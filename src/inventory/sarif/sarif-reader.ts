@@ -84,7 +84,7 @@ function readRun(run: JsonMembers, pointer: string, place: Place, lacksResults: 
   if (results !== undefined && !lacksResults && !hasFailed(run)) {
     place.replaces.add(context);
     place.replacesFormer.add(former);
-  } else warn(place, pointer, 'sarif.incomplete', 'this run has no results or failed: what it found before stays');
+  } else warn(place, pointer, 'sarif.incomplete', 'this run has no results or failed: earlier findings remain');
 }
 
 interface RunReading {

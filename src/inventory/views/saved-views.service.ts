@@ -79,7 +79,11 @@ export class SavedViewsService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       if ((await tx.count(SavedView)) >= MAX_VIEWS)
-        throw new Problem('conflict', 'view.limit', `There are ${MAX_VIEWS} views already; remove one first.`);
+        throw new Problem(
+          'conflict',
+          'view.limit',
+          `There are ${MAX_VIEWS} views, which is the limit. Delete one first.`,
+        );
       await tx.insert(SavedView, { id, name: order.name, query: { ...order.query }, createdBy: caller.id });
       await this.record(tx, caller, 'inventory.view-created', id, { ...order });
       return id;
@@ -113,6 +117,10 @@ export class SavedViewsService {
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    return writeUnique(this.db, work, () => new Problem('conflict', 'view.name', `There is a view named "${name}".`));
+    return writeUnique(
+      this.db,
+      work,
+      () => new Problem('conflict', 'view.name', `A view named "${name}" already exists.`),
+    );
   }
 }

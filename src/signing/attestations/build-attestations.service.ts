@@ -36,7 +36,7 @@ export class BuildAttestationsService {
   /** Problems as of `SigningService.submit`, and `attestation.no-identity`. */
   async attest(caller: Caller, { subjects, ...order }: AttestationOrder): Promise<ShownAttestation> {
     if (caller.identity === undefined) {
-      const detail = 'A provenance says what an issuer proved: ask with the token of a workload.';
+      const detail = 'A provenance attests what an issuer proved. Call with the token of a workload.';
       throw new Problem('forbidden', 'attestation.no-identity', detail);
     }
     const statement = Buffer.from(canonicalJson(provenanceStatement(subjects, caller.identity)));

@@ -14,9 +14,9 @@ const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 export function readCertificateChain(pem: string): X509Certificate[] {
   const blocks = pem.match(PEM) ?? [];
   if (blocks.length === 0)
-    throw refusedCertificate('certificate.unreadable', 'it holds no PEM block of the type CERTIFICATE');
+    throw refusedCertificate('certificate.unreadable', 'it contains no PEM block of the type CERTIFICATE');
   if (blocks.length > MAX_CHAIN_CERTIFICATES)
-    throw refusedCertificate('certificate.unreadable', `it holds more than ${MAX_CHAIN_CERTIFICATES}`);
+    throw refusedCertificate('certificate.unreadable', `it contains more than ${MAX_CHAIN_CERTIFICATES}`);
   return blocks.map((block, index) => {
     try {
       return wholeCertificate(block);
@@ -85,11 +85,11 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
 function assertAuthority(issuer: X509Certificate, authoritiesBelow: number): void {
   const { isAuthority, keyUsage, pathLength } = certificateFactsOf(issuer);
   if (!isAuthority || keyUsage?.signsCertificates === false)
-    throw refusedCertificate('certificate.path', `it may not issue certificates: ${subjectNameOf(issuer.subject)}`);
+    throw refusedCertificate('certificate.path', `it cannot issue certificates: ${subjectNameOf(issuer.subject)}`);
   if (pathLength !== undefined && authoritiesBelow > pathLength)
     throw refusedCertificate(
       'certificate.path',
-      `more authorities stand below it than it allows: ${subjectNameOf(issuer.subject)}`,
+      `it does not allow this many subordinate authorities: ${subjectNameOf(issuer.subject)}`,
     );
 }
 
@@ -126,7 +126,7 @@ function signatures(usages?: readonly string[]): Check {
   return ({ keyUsage, purposes }) => {
     if (keyUsage?.signs === false) return 'its key usage does not include digitalSignature';
     if (usages !== undefined && purposes.length > 0 && !purposes.some((purpose) => usages.includes(purpose)))
-      return `its extended key usage allows ${purposes.join(', ')}, none of ${usages.join(', ')}`;
+      return `its extended key usage allows ${purposes.join(', ')}, but not ${usages.join(', ')}`;
     return undefined;
   };
 }
@@ -142,7 +142,7 @@ const FAULTS: Record<KeyPurpose, Check> = {
   /** RFC 3161 section 2.3: one purpose, critical; verifiers refuse a key that may do anything but sign. */
   timestamping({ keyUsage, purposes, purposesCritical, isAuthority }) {
     if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
-      return 'its extended key usage must be timeStamping, alone and critical';
+      return 'its extended key usage must be only timeStamping, and critical';
     if (isAuthority || keyUsage?.signs === false || keyUsage?.other === true)
       return 'its key usage must be digitalSignature or nonRepudiation and nothing else';
     return undefined;

@@ -74,7 +74,7 @@ export class CertificatesService {
       const leaf = certificates.find((one) => publicKey?.equals(one.publicKey.export({ type: 'spki', format: 'der' })));
       if (leaf !== undefined) return { leaf, key: await this.keys.version(keyId, version) };
     }
-    throw refusedCertificate('certificate.other-key', 'none of the certificates is of a version of this key');
+    throw refusedCertificate('certificate.other-key', 'none of the certificates is for a version of this key');
   }
 
   private async store(

@@ -98,14 +98,14 @@ export class SelfSignedCertificatesService {
       background: false,
     });
     if (request.keyVersion === key.version) return request;
-    throw refused(`The key "${key.name}" was rotated meanwhile: repeat the call.`);
+    throw refused(`The key "${key.name}" was just rotated. Repeat the call.`);
   }
 }
 
 function compose(key: ActiveKey, { subject, notAfter }: SelfSignedOrder, now: Date): Composed {
   const { name, type, purpose, publicKey, constraints, madeAt } = key;
   if (REQUEST_PURPOSES[purpose] === undefined || isMlDsa(type))
-    throw refused(`The key "${name}" (${type}, for ${purpose}) makes no certificate of its own.`);
+    throw refused(`The key "${name}" (${type}, for ${purpose}) cannot have a self-signed certificate.`);
   const end = notAfter ?? key.notAfter ?? NO_END;
   if (end <= now || end <= madeAt) {
     const errors = [{ pointer: '/notAfter', detail: 'must be in the future' }];

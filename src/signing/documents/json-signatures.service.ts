@@ -75,5 +75,5 @@ function signerOf({ name, type, publicKey }: ActiveKey): JsfSigner {
 }
 
 function rotated({ name }: ActiveKey): Problem {
-  return new Problem('conflict', 'signing-key.version', `The key "${name}" was rotated meanwhile; repeat the call.`);
+  return new Problem('conflict', 'signing-key.version', `The key "${name}" was just rotated. Repeat the call.`);
 }

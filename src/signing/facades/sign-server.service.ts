@@ -49,7 +49,7 @@ export class SignServerService {
     const certificate = certificateId === null ? undefined : await this.certificates.get(certificateId);
     const own = certificate?.chain[0];
     if (certificate === undefined || own === undefined) {
-      const detail = `The key "${keyName}" has no certificate yet, and clients of SignServer cannot do without. Import one first.`;
+      const detail = `The key "${keyName}" has no certificate, which clients of SignServer require. Import one first.`;
       throw new Problem('conflict', 'certificate.none', detail);
     }
     if (this.clock.now() < certificate.notAfter) return own;

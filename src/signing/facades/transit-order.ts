@@ -53,7 +53,7 @@ export function transitDigest(item: WeakValues, { algorithm, prehashed }: Transi
   assertContext(item);
   const input = item.text('input');
   if (input === undefined)
-    throw refusal('input', 'missing input: send the base64 of what is to be signed, or of its hash');
+    throw refusal('input', 'missing input: send the base64 of the data to be signed, or of its hash');
   if (input.length > MAX_INPUT)
     throw refusal('input', `input has more than ${MAX_INPUT} characters; send a hash value, with prehashed`);
   const bytes = fromBase64(input);
@@ -65,7 +65,7 @@ export function transitDigest(item: WeakValues, { algorithm, prehashed }: Transi
   if (!prehashed) return createHash(algorithm).update(bytes).digest();
   const wanted = DIGEST_BYTES[algorithm];
   if (bytes.length === wanted) return bytes;
-  throw refusal('input', `input is no ${algorithm} digest: it has ${bytes.length} bytes, not ${wanted}`);
+  throw refusal('input', `input is not a ${algorithm} digest: it has ${bytes.length} bytes, not ${wanted}`);
 }
 
 export interface TransitSignature {
@@ -100,7 +100,7 @@ export function assertSaltLength({ saltLength, algorithm }: TransitOptions, sche
   if (scheme !== 'rsa-pss' || saltLength === undefined || saltLength === DIGEST_BYTES[algorithm]) return;
   throw refusal(
     'salt_length',
-    `salt length ${saltLength} is not offered: take auto, hash, or ${DIGEST_BYTES[algorithm]}`,
+    `salt length ${saltLength} is not supported: use auto, hash, or ${DIGEST_BYTES[algorithm]}`,
   );
 }
 

@@ -191,17 +191,14 @@ const NOT_OFFERED = ['exportable', 'allow_plaintext_backup', 'derived', 'converg
 function assertOffered(order: WeakValues): void {
   const asked = NOT_OFFERED.find((name) => order.flag(name) === true);
   if (asked !== undefined)
-    throw refusal(
-      `/${asked}`,
-      `${asked} is not supported: private keys stay in the HSM, and sign as they are; leave it out`,
-    );
+    throw refusal(`/${asked}`, `${asked} is not supported: private keys stay in the HSM; omit it`);
 }
 
 function unknownType(wanted: string): Problem {
   const names = KEY_TYPES.map((one) => TYPE[one] ?? one).join(', ');
   return refusal(
     '/type',
-    `unsupported key type "${truncate(wanted, 40)}": the keys of this service sign, so take one of ${names}`,
+    `unsupported key type "${truncate(wanted, 40)}": the keys of this service sign, so use one of ${names}`,
   );
 }
 

@@ -89,7 +89,7 @@ export class VaultSystemService {
   /** Problem `signing-key.missing` where there is no such mount. */
   mount(name: string): VaultMountData {
     if (name === 'transit' || this.config.transitMounts.includes(name)) return mounted(name);
-    throw new Problem('missing', 'route.missing', 'There is nothing at this address.');
+    throw new Problem('missing', 'route.missing', 'This address does not exist.');
   }
 
   mounts(): Record<string, VaultMountData> {

@@ -33,7 +33,7 @@ export function schemeOfFormat(
   throw invalid(
     '/scheme',
     'scheme.wrong-format',
-    `the format ${format} takes ${fitting.join(' or ') || 'nothing'} of a key of type ${type}`,
+    `the format ${format} requires ${fitting.join(' or ') || 'nothing'} for a key of type ${type}`,
   );
 }
 

@@ -47,7 +47,7 @@ function hashIn(digestInfo: DerElement | undefined): FileHash {
   const [identifier, digest, ...more] = inside(digestInfo, DER.sequence);
   const [id, parameters, ...others] = inside(identifier, DER.sequence);
   const algorithm = FORMAT_DIGESTS.find((name) => id?.raw.equals(oid(DIGEST_OID[name])));
-  if (algorithm === undefined) throw new RangeError('the hash of the file is none of SHA-256, SHA-384 and SHA-512');
+  if (algorithm === undefined) throw new RangeError('the hash of the file must be SHA-256, SHA-384 or SHA-512');
   const isPlain = more.length === 0 && others.length === 0 && (parameters?.raw ?? NULL).equals(NULL);
   if (!isPlain || digest?.tag !== DER.octetString) throw new RangeError('the hash of the file has other content');
   if (digest.contents.length !== createHash(algorithm).digest().length)

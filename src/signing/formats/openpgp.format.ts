@@ -38,7 +38,7 @@ export const openpgp: SignatureFormatWriter = {
   toBeSigned(order, at) {
     const part = hashedPartOf(order);
     if (!(order.isStatement === true ? STATEMENTS : DOCUMENTS).includes(part.type))
-      throw refused('openpgp.type', 'is no signature over a document (types 0x00 and 0x01)');
+      throw refused('openpgp.type', 'is not a signature over a document (types 0x00 and 0x01)');
     if (order.isStatement !== true) assertDocument(part, order, at);
     return undefined;
   },

@@ -81,12 +81,12 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
     throw forbidden(
       'key-policy.algorithm',
       '/algorithm',
-      `the key "${key.name}" signs digests by ${list(algorithms)} alone`,
+      `the key "${key.name}" signs only ${list(algorithms)} digests`,
     );
   if (excludes(schemes, use.scheme))
     throw forbidden('key-policy.scheme', '/scheme', `the key "${key.name}" signs by ${list(schemes)} alone`);
   if (excludes(formats, use.format))
-    throw forbidden('key-policy.format', '/format', `the key "${key.name}" signs in the format ${list(formats)} alone`);
+    throw forbidden('key-policy.format', '/format', `the key "${key.name}" signs only in the format ${list(formats)}`);
   const askers = [use.requestedBy, use.ownerId, ...(use.identity === null ? [] : [use.identity.trust.id])];
   if (callers !== undefined && !callers.some((one) => askers.includes(one)))
     throw forbidden('key-policy.caller', '/key', `the key "${key.name}" is not for this caller`);
@@ -95,10 +95,10 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
     throw forbidden(
       'key-policy.file-name',
       '/metadata/filename',
-      `the key "${key.name}" signs files named ${list(fileNames)} alone`,
+      `the key "${key.name}" signs only files named ${list(fileNames)}`,
     );
   if (timestamp === 'required' && !use.timestamp)
-    throw forbidden('key-policy.timestamp', '/timestamp', `the key "${key.name}" signs with a timestamp alone`);
+    throw forbidden('key-policy.timestamp', '/timestamp', `the key "${key.name}" signs only with a timestamp`);
   if (hours !== undefined && !withinHours(hours, now))
     throw new Problem(
       'conflict',
@@ -111,10 +111,10 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
 function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse): void {
   if (constraints.verified === undefined) return;
   if (identity === null)
-    throw forbidden('key-policy.identity', '/key', `the key "${name}" is for workloads with a verified identity alone`);
+    throw forbidden('key-policy.identity', '/key', `the key "${name}" is only for workloads with a verified identity`);
   const unmet = unmetCondition(constraints.verified, identity.claims);
   if (unmet === undefined) return;
-  const detail = `the key "${name}" is for runs with the claim ${unmet.claim} ${list(unmet.values)} alone`;
+  const detail = `the key "${name}" is only for runs with the claim ${unmet.claim} ${list(unmet.values)}`;
   throw forbidden('key-policy.claim', '/key', detail);
 }
 

@@ -117,7 +117,7 @@ export class SigningKeyDestroyer {
     if (order === undefined || order.begun || order.kind === 'system') return true;
     if (await holdsNow(tx, order.id, ['admin:*'])) return true;
     this.logger.warn(
-      `signing key ${name} is not destroyed: ${order.actor}, who scheduled that, may not any more; call it off, or schedule it again`,
+      `signing key ${name} is not destroyed: ${order.actor}, who scheduled the destruction, may no longer do so; cancel it, or schedule it again`,
     );
     return false;
   }
@@ -142,7 +142,7 @@ export class SigningKeyDestroyer {
         `UPDATE signing_key_destruction SET lease_until = now() + $3 * interval '1 ms' WHERE key_id = $1 AND attempt = $2`,
         [claim.keyId, claim.attempt, leaseMs(this.config)],
       );
-      if (kept !== 1) throw new Error('another process has taken the key meanwhile');
+      if (kept !== 1) throw new Error('another process has claimed the key');
       const [, ended]: [unknown, number] = await tx.query(
         `UPDATE signing_key_version SET destroyed_at = now(), sealed = NULL WHERE key_id = $1 AND version = $2 AND destroyed_at IS NULL`,
         [claim.keyId, version],

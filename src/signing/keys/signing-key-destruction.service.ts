@@ -29,7 +29,7 @@ export class SigningKeyDestructionService {
         state: 'PENDING_DESTRUCTION',
       });
       if (was === undefined)
-        throw new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow it.');
+        throw new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow this.');
       const destroyAt = new Date(this.clock.now().getTime() + days * DAY_MS);
       await insertSealed(tx, SigningKeyDestruction, { keyId: was.id, destroyAt });
       const detail = { from: was.state, to: 'PENDING_DESTRUCTION', days, destroyAt };

@@ -107,7 +107,7 @@ export class SigningKeyLifeService {
     throw new Problem(
       'conflict',
       'signing-key.rotation-failed',
-      'The rotation that this Idempotency-Key stands for failed; take a new key to try again.',
+      'The rotation with this Idempotency-Key failed. Use a new key to try again.',
     );
   }
 
@@ -165,5 +165,5 @@ export async function activateVersion(tx: EntityManager, keyId: string, version:
 }
 
 function inactive(): Problem {
-  return new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow it.');
+  return new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow this.');
 }

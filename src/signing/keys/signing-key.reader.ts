@@ -151,7 +151,7 @@ export class SigningKeyReader {
     );
     if (rows[0] !== undefined) return this.withKey(rows[0]) as ActiveKey;
     const key = await this.get(id);
-    throw new Problem('conflict', 'signing-key.version', `The key "${key.name}" has no such version, or not yet.`);
+    throw new Problem('conflict', 'signing-key.version', `The key "${key.name}" has no such version.`);
   }
 
   /** The key for an order to the vault, in the version of an accepted use. Its state, dates and constraints are checked once more. */
@@ -329,7 +329,7 @@ function assertInDate({ name, notBefore, notAfter }: ActiveKey, now: Date): void
 }
 
 function inactive(): Problem {
-  return new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
+  return new Problem('conflict', 'signing-key.inactive', 'The key is no longer active.');
 }
 
 function expired(name: string, notAfter: Date): Problem {

@@ -103,7 +103,7 @@ export class SigningKeysService {
       await this.audit.append(tx, [entry('signing-key.requested', caller, caller.origin.requestId, id, detail)]);
       return id;
     };
-    const detail = `There is a signing key named "${name}" already.`;
+    const detail = `A signing key named "${name}" already exists.`;
     const errors = [{ pointer: '/name', detail: 'is taken' }];
     return writeUnique(this.db, insert, () => new Problem('conflict', 'signing-key.name-taken', detail, { errors }));
   }
@@ -116,7 +116,7 @@ export class SigningKeysService {
     await this.db.transaction(async (tx) => {
       const made = await changeSealed(tx, SigningKey, { id, state: 'GENERATING' }, { state: 'ACTIVE' });
       if (made !== 1)
-        throw new Problem('conflict', 'signing-key.abandoned', 'The key took too long to make and was given up.');
+        throw new Problem('conflict', 'signing-key.abandoned', 'The key took too long to generate and was cancelled.');
       await tx.update(SigningKeyVersion, { keyId: id, version: 1 }, { publicKey, evidence, sealed });
       await this.audit.append(tx, [
         entry('signing-key.generated', caller, caller.origin.requestId, id, { ...evidence }),

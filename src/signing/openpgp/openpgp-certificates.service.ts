@@ -109,7 +109,7 @@ export class OpenPgpCertificatesService {
     this.keys.forget(known);
     const key = await this.keys.active(id, keyPurposesFor('openpgp'));
     if (!isMlDsa(key.type)) return key;
-    const detail = `The key "${known.name}" is of the type ${key.type}: OpenPGP of version 4 has RSA and the NIST curves.`;
+    const detail = `The key "${known.name}" has the type ${key.type}: OpenPGP version 4 supports RSA and the NIST curves.`;
     throw new Problem('conflict', 'openpgp.key-type', detail);
   }
 

@@ -154,7 +154,7 @@ export class SignRequestValidator {
 /** A workload uses the keys that its trust names alone. */
 function assertGiven({ keys }: Caller, name: string): void {
   if (keys === undefined || keys.includes(name) || keys.includes('*')) return;
-  const detail = `the trust of this workload does not give the key "${name}"`;
+  const detail = `the trust of this workload does not include the key "${name}"`;
   throw new Problem('forbidden', 'workload-trust.key', `/key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
 }
 
@@ -187,7 +187,7 @@ function digestOf(order: SigningOrder): Digest {
   const bytes = digestBytes(digest ?? '', algorithm);
   if (format === 'openpgp') return { algorithm, digest: bytes, content: hashedPart(encoded) };
   if (encoded !== undefined)
-    throw malformedContent('content.unexpected', 'is for the formats authenticode and openpgp alone');
+    throw malformedContent('content.unexpected', 'is only for the formats authenticode and openpgp');
   return { algorithm, digest: bytes, content: null };
 }
 
@@ -207,13 +207,10 @@ function statementDigest(statement: Buffer | undefined): Digest {
 /** `authenticode` takes the digest from the data that was extracted from the file; a digest beside it must be the same. */
 function authenticodeDigest({ digest, content: encoded }: SigningOrder): Digest {
   if (encoded === undefined)
-    throw malformedContent('content.missing', 'send what osslsigncode extract-data wrote, in base64');
+    throw malformedContent('content.missing', 'send the output of osslsigncode extract-data in base64');
   const found = extracted(encoded);
   if (digest !== undefined && !digestBytes(digest, found.algorithm).equals(found.digest))
-    throw malformedContent(
-      'content.other-digest',
-      'is of a file with another Authenticode hash than the digest beside it',
-    );
+    throw malformedContent('content.other-digest', 'is of a file whose Authenticode hash differs from the digest');
   return found;
 }
 
@@ -224,7 +221,7 @@ function extracted(encoded: string): Digest {
     return readExtractedData(bytes);
   } catch (cause) {
     const reason = cause instanceof RangeError ? cause.message : 'cannot be read';
-    throw malformedContent('content.unreadable', `is not what osslsigncode extract-data writes: ${reason}`, cause);
+    throw malformedContent('content.unreadable', `is not the output of osslsigncode extract-data: ${reason}`, cause);
   }
 }
 
@@ -238,7 +235,7 @@ function assertUsable(
     throw new Problem(
       'conflict',
       'certificate.none',
-      `The format ${format} needs a certificate, and the key "${key.name}" has none yet.`,
+      `The format ${format} requires a certificate, and the key "${key.name}" has none.`,
     );
   if (now >= certificate.notAfter)
     throw new Problem(

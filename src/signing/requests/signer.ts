@@ -94,7 +94,8 @@ export class Signer {
  */
 function assertPublicKey({ publicKeySha256: logged }: Claimed, publicKey: Uint8Array): void {
   if (logged === undefined || logged === createHash('sha256').update(publicKey).digest('base64')) return;
-  const detail = 'The public key is not the one for which the request was accepted: it was changed in the database.';
+  const detail =
+    'The public key differs from the one for which the request was accepted: it was changed in the database.';
   throw new Problem('conflict', 'signing.not-logged', detail);
 }
 
@@ -109,7 +110,7 @@ function assertSignedDigest({ format, algorithm: asked, envelope }: Claimed, typ
   if (toBeSigned === null && signedDigest === null) return;
   const algorithm = format === 'raw' ? asked : digestOfFormat(format, type, asked);
   if (toBeSigned !== null && signedDigest?.equals(createHash(algorithm).update(toBeSigned).digest()) === true) return;
-  const detail = 'The bytes to be signed are not those that were accepted: they were changed in the database.';
+  const detail = 'The bytes to be signed differ from those that were accepted: they were changed in the database.';
   throw new Problem('conflict', 'signing.not-logged', detail);
 }
 
@@ -129,7 +130,9 @@ function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =
     error instanceof Problem
       ? error
-      : new Problem('unavailable', 'signing.internal', 'The attempt failed on our side.', { cause: error });
+      : new Problem('unavailable', 'signing.internal', 'The attempt failed because of an internal error.', {
+          cause: error,
+        });
   const { code, message: detail } = problem;
   const isTransient = problem.kind === 'unavailable' || problem.kind === 'overloaded';
   if (!isTransient || strikes + 1 >= MAX_SIGNING_STRIKES) return { kind: 'FAILED', code, detail };

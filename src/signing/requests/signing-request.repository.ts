@@ -167,8 +167,8 @@ export class SigningRequestRepository implements OnApplicationShutdown {
 async function refusalOf(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<Problem> {
   const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
   return items.some(({ policies }) => policies !== undefined && policies !== row?.revision)
-    ? new Problem('conflict', 'approval.policies-changed', 'The approval policies were changed meanwhile; try again.')
-    : new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
+    ? new Problem('conflict', 'approval.policies-changed', 'The approval policies were just changed. Try again.')
+    : new Problem('conflict', 'signing-key.inactive', 'The key is no longer active.');
 }
 
 function acceptedEntry({ row, envelope, caller, keyFacts, policies }: NewSigningRequest): NewEntry {

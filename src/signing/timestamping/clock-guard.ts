@@ -18,7 +18,7 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(ClockGuard.name);
   private readonly toleranceMs: number;
   private readonly servers: readonly string[];
-  private fault = 'the time servers were not asked yet';
+  private fault = 'the time servers were not queried yet';
   private believedUntil = 0;
   private baseline = 0;
   private timer: NodeJS.Timeout | undefined;

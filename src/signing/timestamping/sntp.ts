@@ -22,7 +22,7 @@ const DEFAULT_PORT = 123;
  */
 export async function clockOffset(server: string, timeoutMs = 2000): Promise<number> {
   const place = readHostAndPort(server, DEFAULT_PORT);
-  if (place === undefined) throw new Error(`${server} is no time server: it must be host or host:port`);
+  if (place === undefined) throw new Error(`${server} is not a time server: it must be host or host:port`);
   const late = sleep(timeoutMs, undefined, { ref: false }).then(() => {
     throw new Error(`${server} did not answer`);
   });

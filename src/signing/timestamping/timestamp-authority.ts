@@ -32,7 +32,7 @@ export class TimestampAuthority {
   async stamp(query: TimestampQuery, requester: TimestampRequester, requestId: string | null = null): Promise<Buffer> {
     const { tsaPolicy: policy, tsaAccuracySeconds: accuracySeconds } = this.config;
     if (query.policy?.equals(oid(policy)) === false)
-      throw new TimestampRefusal('unacceptedPolicy', `Timestamps are issued under the policy ${policy} alone.`);
+      throw new TimestampRefusal('unacceptedPolicy', `Timestamps are issued only under the policy ${policy}.`);
     const { key, stamper } = await this.keys.current();
     const at = this.guard.now();
     const genTime = wholeSeconds(at);
@@ -69,7 +69,7 @@ export class TimestampAuthority {
       throw error;
     }
     if (await this.repository.settle(intent, { signature, failureCode: null })) return signature;
-    throw new Problem('unavailable', 'timestamp.late', 'The timestamp took too long and was given up.');
+    throw new Problem('unavailable', 'timestamp.late', 'The timestamp took too long and was cancelled.');
   }
 }
 

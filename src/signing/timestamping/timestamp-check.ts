@@ -39,7 +39,7 @@ export function checkedToken(response: Buffer, expected: Expected): Buffer {
 }
 
 function tokenIn(response: Buffer, expected: Expected): Buffer {
-  const { status, timeStampToken } = parse(response, TimeStampResp, 'the answer is no TimeStampResp');
+  const { status, timeStampToken } = parse(response, TimeStampResp, 'the response is not a TimeStampResp');
   if (timeStampToken === undefined || !GRANTED.includes(status.status))
     throw new BadTimestamp(`it was rejected with status ${status.status}`);
   const token = Buffer.from(AsnConvert.serialize(timeStampToken));
@@ -56,7 +56,7 @@ function tokenIn(response: Buffer, expected: Expected): Buffer {
  */
 export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | 'algorithm' | 'roots'>): Date {
   return believed(() => {
-    const { info, own, certificates } = readToken(parse(token, ContentInfo, 'the token is no ContentInfo'));
+    const { info, own, certificates } = readToken(parse(token, ContentInfo, 'the token is not a ContentInfo'));
     assertImprint(info, expected);
     assertTrusted(own, certificates, { roots: expected.roots, now: info.genTime });
     return info.genTime;
@@ -81,13 +81,13 @@ interface ReadToken {
 }
 
 function readToken(token: ContentInfo): ReadToken {
-  const signed = parse(Buffer.from(token.content), SignedData, 'the token is no SignedData');
+  const signed = parse(Buffer.from(token.content), SignedData, 'the token is not a SignedData');
   const content = signed.encapContentInfo.eContent?.single?.buffer;
   if (signed.encapContentInfo.eContentType !== TST_INFO || content === undefined)
     throw new BadTimestamp('the token holds no TSTInfo');
   const info = Buffer.from(content);
   const [signer, ...more] = [...signed.signerInfos];
-  if (signer === undefined || more.length > 0) throw new BadTimestamp('the token does not have one signer');
+  if (signer === undefined || more.length > 0) throw new BadTimestamp('the token does not have exactly one signer');
   const certificates = certificatesOf(signed);
   const own = certificates.find((certificate) => signs(certificate, signer, info));
   if (own === undefined) throw new BadTimestamp('no certificate in the token verifies its signature');
@@ -99,7 +99,7 @@ function readToken(token: ContentInfo): ReadToken {
 function assertImprint(info: TSTInfo, { digest, algorithm }: Pick<Expected, 'digest' | 'algorithm'>): void {
   const { hashAlgorithm, hashedMessage } = info.messageImprint;
   if (hashAlgorithm.algorithm !== DIGEST_OID[algorithm] || !Buffer.from(hashedMessage.buffer).equals(digest))
-    throw new BadTimestamp('the imprint is not the one that was sent');
+    throw new BadTimestamp('the imprint differs from the one that was sent');
 }
 
 function assertAsked(info: TSTInfo, { nonce, now }: Expected): void {
@@ -107,7 +107,7 @@ function assertAsked(info: TSTInfo, { nonce, now }: Expected): void {
     info.nonce === undefined ||
     BigInt(`0x${Buffer.from(info.nonce).toString('hex')}`) !== BigInt(`0x${nonce.toString('hex')}`)
   )
-    throw new BadTimestamp('the nonce is not the one that was sent');
+    throw new BadTimestamp('the nonce differs from the one that was sent');
   if (Math.abs(info.genTime.getTime() - now.getTime()) > MAX_APART_MS)
     throw new BadTimestamp(`its time is ${info.genTime.toISOString()}`);
 }
@@ -154,7 +154,7 @@ function assertNamed({ raw }: X509Certificate, { sid, signedAttrs = [] }: Signer
 function assertPurpose(certificate: X509Certificate): void {
   const { purposes, purposesCritical } = certificateFactsOf(certificate);
   if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
-    throw new BadTimestamp('its certificate is not for timestamps alone');
+    throw new BadTimestamp('its certificate is not restricted to timestamps');
 }
 
 /** A path of certificates in their dates, from the authority's to one that is trusted. */
@@ -173,12 +173,12 @@ function assertTrusted(
     if (issuer === undefined) break;
     last = issuer;
   }
-  throw new BadTimestamp('its certificate does not lead to a trusted one');
+  throw new BadTimestamp('its certificate does not lead to a trusted root');
 }
 
 function assertInDate(certificate: X509Certificate, now: Date): void {
   if (new Date(certificate.validTo) <= now || new Date(certificate.validFrom) > now)
-    throw new BadTimestamp(`a certificate is valid from ${certificate.validFrom} to ${certificate.validTo} alone`);
+    throw new BadTimestamp(`a certificate is valid only from ${certificate.validFrom} to ${certificate.validTo}`);
 }
 
 function parse<T>(bytes: Buffer, syntax: new () => T, otherwise: string): T {

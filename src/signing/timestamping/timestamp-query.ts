@@ -60,14 +60,14 @@ export function readQuery(bytes: Buffer): TimestampQuery {
   if (version?.tag !== TAG.integer || imprint?.tag !== TAG.sequence)
     throw new TimestampRefusal('badDataFormat', 'This is not a TimeStampReq.');
   if (!leastOctets(version).equals(Buffer.from([1])))
-    throw new TimestampRefusal('badRequest', 'Only version 1 of TimeStampReq is known.');
+    throw new TimestampRefusal('badRequest', 'Only version 1 of TimeStampReq is supported.');
   const taken = takeOptional(optional);
   if (taken.extensions !== undefined)
     throw new TimestampRefusal('unacceptedExtension', 'Extensions are not supported.');
   if ((taken.nonce?.contents.length ?? 0) > MAX_NONCE_BYTES)
     throw new TimestampRefusal('badRequest', `The nonce is longer than ${MAX_NONCE_BYTES} bytes.`);
   if (taken.certReq !== undefined && taken.certReq.contents.length !== 1)
-    throw new TimestampRefusal('badDataFormat', 'certReq is no BOOLEAN of one octet.');
+    throw new TimestampRefusal('badDataFormat', 'certReq must be a BOOLEAN of one octet.');
   return {
     ...readImprint(imprint),
     policy: taken.policy?.raw,
@@ -92,7 +92,7 @@ function isIdle(octet = 0, next = 0): boolean {
 function fieldsOf(bytes: Buffer): DerElement[] {
   const [outer, ...more] = readElements(bytes);
   if (outer?.tag !== TAG.sequence || more.length > 0)
-    throw new TimestampRefusal('badDataFormat', 'This is not a TimeStampReq, or not one alone.');
+    throw new TimestampRefusal('badDataFormat', 'This is not a single TimeStampReq.');
   return readElements(outer.contents);
 }
 
@@ -130,7 +130,7 @@ function assertNoParameters(parameters: readonly DerElement[]): void {
   const [first, ...more] = parameters;
   if (more.length > 0) throw new TimestampRefusal('badDataFormat', 'The hash algorithm has more than one parameter.');
   if (first === undefined || (first.tag === TAG.null && first.contents.length === 0)) return;
-  throw new TimestampRefusal('badAlg', 'The hash algorithm has a parameter, and none of them takes one.');
+  throw new TimestampRefusal('badAlg', 'The hash algorithm has a parameter, but must have none.');
 }
 
 function readElements(bytes: Buffer): DerElement[] {
@@ -139,7 +139,7 @@ function readElements(bytes: Buffer): DerElement[] {
   } catch {
     const isOld = bytes.length > 16 && /^[A-Za-z0-9+/=\s]+$/.test(bytes.toString('latin1'));
     const detail = isOld
-      ? 'This is the timestamp protocol of Authenticode before RFC 3161 (signtool /t); take RFC 3161 (/tr).'
+      ? 'This is the Authenticode timestamp protocol that preceded RFC 3161 (signtool /t). Use RFC 3161 (/tr).'
       : 'This is not DER.';
     throw new TimestampRefusal('badDataFormat', detail);
   }

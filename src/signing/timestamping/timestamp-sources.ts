@@ -91,6 +91,6 @@ export class TimestampSources {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  if (error.name === 'TimeoutError') return 'it did not answer in time';
+  if (error.name === 'TimeoutError') return 'it did not respond in time';
   return error.cause instanceof Error && error.message === 'fetch failed' ? error.cause.message : error.message;
 }

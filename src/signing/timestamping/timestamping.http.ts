@@ -92,7 +92,7 @@ export class TimestampAdmission {
     if (!isKeyInPath(key)) return;
     const [only, ...more] = caller.scopes;
     if (only !== 'timestamps:issue' || more.length > 0) {
-      const detail = 'A key in an address must have the permission timestamps:issue and no other; make one of its own.';
+      const detail = 'A key in an address must have only the permission timestamps:issue. Create a separate key.';
       throw new Problem('forbidden', 'timestamp.wide-key', detail);
     }
     this.take(`tsa:${caller.id}`, reply);

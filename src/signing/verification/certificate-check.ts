@@ -59,7 +59,7 @@ function isNamedBy([own, ...path]: NonNullable<SignatureClaim['certificateIds']>
 function findingOf(chains: readonly Chain[], at: Date): CertificateFinding {
   const findings = chains.map((chain) => pathFinding(chain, at));
   const found = findings.find(({ ok }) => ok) ?? findings[0];
-  if (found === undefined) throw new Error('a signature is checked against one chain at least');
+  if (found === undefined) throw new Error('a signature is checked against at least one chain');
   return found;
 }
 

@@ -66,7 +66,7 @@ export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
   const ownKey = SENDERS_KEY.find((name) => header[name] !== undefined);
   if (ownKey !== undefined) throw new BadSignature(`its header names a key by "${ownKey}", which is not trusted`);
   if (payload !== '' || more.length > 0 || b64 !== false || JSON.stringify(crit) !== '["b64"]')
-    throw new BadSignature('it is no detached JWS with an unencoded payload');
+    throw new BadSignature('it is not a detached JWS with an unencoded payload');
   const prefix = (['RS', 'PS', 'ES'] as const).find((one) => alg === `${one}${algorithm.slice('sha'.length)}`);
   if (prefix === undefined) throw new BadSignature(`its header names the algorithm ${String(alg)}`);
   const signingInput = Buffer.concat([Buffer.from(`${encoded}.`), digest]);
@@ -93,7 +93,7 @@ function thumbprint(algorithm: 'sha1' | 'sha256', value: unknown): CertificateId
 /** Certificates as base64 of their DER (RFC 7515 section 4.1.6). */
 function certificatesIn(list: unknown): X509Certificate[] {
   if (!Array.isArray(list) || list.length > MAX_CHAIN_CERTIFICATES)
-    throw new BadSignature(`it does not list at most ${MAX_CHAIN_CERTIFICATES} certificates`);
+    throw new BadSignature(`it must list at most ${MAX_CHAIN_CERTIFICATES} certificates`);
   return list.map((one) => wholeCertificate(bytes(one)));
 }
 
@@ -213,6 +213,6 @@ function jwsPart(text: string): Buffer {
 }
 
 function decoded(part: Buffer | undefined): Buffer {
-  if (part === undefined) throw new BadSignature('a part is not the base64 that belongs there');
+  if (part === undefined) throw new BadSignature('a part is not valid base64');
   return part;
 }

@@ -38,7 +38,7 @@ interface TakenApart extends SignatureClaim {
 export const readCms: SignatureReader = ({ digest, algorithm, signature }) => {
   const { content, contentType, messageDigest, ...claim } = takeApart(signature, TIMESTAMP_TOKEN);
   if (!contentType.equals(DATA))
-    throw new BadSignature('its content type is not id-data: it is no signature of a file');
+    throw new BadSignature('its content type is not id-data: it is not a signature of a file');
   if (content !== undefined) throw new BadSignature('the CMS is not detached');
   if (claim.algorithm !== algorithm || !messageDigest.equals(digest))
     throw new BadSignature('its messageDigest is that of another file');
@@ -59,12 +59,12 @@ export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature
 
 function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   const [type, explicit] = derElements(only(file).contents);
-  if (type?.raw.equals(SIGNED_DATA) !== true) throw new BadSignature('it is no CMS SignedData');
+  if (type?.raw.equals(SIGNED_DATA) !== true) throw new BadSignature('it is not a CMS SignedData');
   const fields = derElements(only(required(explicit).contents).contents);
   const [contentType, explicitContent] = derElements(required(fields[2]).contents);
   const certificates = derElements(fields.find(({ tag }) => tag === CONTEXT_0)?.contents ?? Buffer.alloc(0));
   const [signer, ...more] = derElements(required(fields.at(-1)).contents);
-  if (signer === undefined || more.length > 0) throw new BadSignature('it does not have one signer');
+  if (signer === undefined || more.length > 0) throw new BadSignature('it does not have exactly one signer');
   const content = explicitContent === undefined ? undefined : derElements(explicitContent.contents)[0];
   const encapsulated = required(contentType);
   const read = readSigner(signer, { certificates, contentType: encapsulated, tokenAttribute });
@@ -93,7 +93,7 @@ function readSigner(
   if (messageDigest === undefined) throw new BadSignature('it has no messageDigest');
   const ordered = inOrder(certificates, required(issuerAndSerial));
   if (attributeOf(attributes, CONTENT_TYPE)?.raw.equals(contentType.raw) !== true)
-    throw new BadSignature('its content type is not the one that was signed');
+    throw new BadSignature('its content type differs from the signed one');
   return {
     scheme,
     algorithm,
@@ -135,14 +135,14 @@ function inOrder(certificates: DerElement[], issuerAndSerial: DerElement): X509C
 function digestNamed(identifier: DerElement): FormatDigest {
   const [algorithmId] = derElements(identifier.contents);
   const algorithm = FORMAT_DIGESTS.find((name) => algorithmId?.raw.equals(oid(DIGEST_OID[name])));
-  if (algorithm === undefined) throw new BadSignature('its digest algorithm is none of ours');
+  if (algorithm === undefined) throw new BadSignature('its digest algorithm is not supported');
   return algorithm;
 }
 
 function schemeNamed({ raw }: DerElement, algorithm: FormatDigest): SignatureScheme {
   if (ML_DSA_TYPES.some((type) => cmsSignatureIdentifier('ml-dsa', algorithm, type).equals(raw))) return 'ml-dsa';
   const scheme = CMS_SCHEMES.find((one) => cmsSignatureIdentifier(one, algorithm).equals(raw));
-  if (scheme === undefined) throw new BadSignature('its signature algorithm is none of ours');
+  if (scheme === undefined) throw new BadSignature('its signature algorithm is not supported');
   return scheme;
 }
 

@@ -110,8 +110,8 @@ export class VerificationService {
     }
     return new BadSignature(
       isNamed
-        ? `no version of the key "${wanted.name}" that counts here made this signature`
-        : 'no key that signs code or documents made this signature; name the key if it is for another purpose',
+        ? `no valid version of the key "${wanted.name}" made this signature`
+        : 'no key that signs code or documents made this signature; name the key if it has another purpose',
     );
   }
 

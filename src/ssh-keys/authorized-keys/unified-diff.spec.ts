@@ -60,8 +60,8 @@ it('a line that begins with a space is not taken for one that was there', () => 
 
 it('a diff of another file is not applied', () => {
   const diff = unifiedDiff('/f', Buffer.from('a\nb\n'), Buffer.from('a\nc\n'));
-  expect(() => withDiff(Buffer.from('a\nx\n'), diff, 'utf8')).toThrow('not one of this file');
-  expect(() => withDiff(Buffer.from(''), diff, 'utf8')).toThrow('not one of this file');
+  expect(() => withDiff(Buffer.from('a\nx\n'), diff, 'utf8')).toThrow('does not apply to this file');
+  expect(() => withDiff(Buffer.from(''), diff, 'utf8')).toThrow('does not apply to this file');
 });
 
 it('a diff that lacks one of the changes does not show the whole change', () => {

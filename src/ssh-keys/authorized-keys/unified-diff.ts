@@ -125,5 +125,5 @@ function changesOf(diff: string): (Row & { readonly from: number })[] {
 }
 
 function notOfThisFile(): never {
-  throw new Error('the diff is not one of this file');
+  throw new Error('the diff does not apply to this file');
 }

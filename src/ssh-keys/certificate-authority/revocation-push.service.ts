@@ -116,7 +116,7 @@ async function listFileOf(session: SshSession): Promise<string> {
   throw new Problem(
     'conflict',
     'ssh-ca.no-list',
-    'sshd of the host names no RevokedKeys file, or could not be asked. Set RevokedKeys in its configuration first.',
+    'sshd of the host names no RevokedKeys file, or could not be queried. Set RevokedKeys in its configuration first.',
   );
 }
 

@@ -43,7 +43,7 @@ export class SshAuthoritiesService {
       await this.audit.appendBy(tx, caller, entry('ssh-ca.created', id, { name, kind, type, ...evidence }));
       return id;
     };
-    const detail = `There is an authority named "${name}" already.`;
+    const detail = `An authority named "${name}" already exists.`;
     const errors = [{ pointer: '/name', detail: 'is taken' }];
     const taken = () => new Problem('conflict', 'ssh-ca.name-taken', detail, { errors });
     const made = await writeUnique(this.db, insert, taken).catch(async (error: unknown) => {
@@ -85,5 +85,5 @@ export async function authorityRefusalOf(tx: EntityManager, id: string): Promise
 }
 
 export function inactive(): Problem {
-  return new Problem('conflict', 'ssh-ca.inactive', 'The state of the authority does not allow it.');
+  return new Problem('conflict', 'ssh-ca.inactive', 'The state of the authority does not allow this.');
 }

@@ -49,13 +49,13 @@ export class SshCertificateSigner {
     if (row.certificate !== null || row.status !== 'READY' || request === null) return row;
     const authority = await findAuthority(this.db.manager, row.authorityId);
     if (authority?.state !== 'ACTIVE') {
-      await this.fail(row, 'ssh-ca.inactive', 'The authority issues nothing any more.');
+      await this.fail(row, 'ssh-ca.inactive', 'The authority no longer issues certificates.');
       throw inactive();
     }
     const clearance = await this.approvals.clearance(authority, row);
     if (clearance === 'refused') {
       const detail =
-        'What would be certified is not what was approved, or not what the log says was asked for. Ask again.';
+        'The certificate to be signed differs from the approved one, or from the request in the audit log. Request it again.';
       await this.fail(row, 'ssh-ca.not-approved', detail);
     } else if (clearance === 'covered') {
       const certificate = await this.certificateOf(authority, row, request);

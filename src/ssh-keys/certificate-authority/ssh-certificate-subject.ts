@@ -52,7 +52,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
       const maySee = request?.requestedBy.ownerId === caller.ownerId || mayDo(caller.scopes, 'audit:read');
       if (authority !== undefined && certificate !== undefined && request !== undefined && maySee)
         return usesOfRow(authority, certificate, request);
-      throw new Problem('missing', 'ssh-ca.no-certificate', `There is no SSH certificate ${id} among yours.`);
+      throw new Problem('missing', 'ssh-ca.no-certificate', `You have no SSH certificate ${id}.`);
     });
   }
 

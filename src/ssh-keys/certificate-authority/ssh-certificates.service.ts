@@ -116,7 +116,7 @@ export class SshCertificatesService {
   async get(authorityId: string, id: string): Promise<SshCertificate> {
     const certificate = await this.db.manager.findOneBy(SshCertificate, { id, authorityId });
     if (certificate !== null) return certificate;
-    const detail = 'There is no certificate with this id among those of the authority.';
+    const detail = 'The authority has no certificate with this ID.';
     throw new Problem('missing', 'ssh-ca.no-certificate', detail);
   }
 }

@@ -43,7 +43,7 @@ export class FindingReconciler {
     }
     if (aged > 0) this.logger.log(`${aged} SSH keys are too old now, or no longer`);
     if (wrong > 0)
-      this.logger.error(`findings of ${wrong} SSH keys were not those of the rules of this version, and are repaired`);
+      this.logger.error(`repaired the findings of ${wrong} SSH keys, which differed from the rules of this version`);
     return { aged, wrong };
   }
 }

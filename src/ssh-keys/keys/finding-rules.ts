@@ -49,7 +49,7 @@ export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Dat
     ...old(key, maxAgeDays, now),
     ...orphan(key, lines, files),
     ...shared(files),
-    ...lines.filter(letsRootIn).map((line) => at(line, 'root', 'HIGH', 'It lets its holder in as root.')),
+    ...lines.filter(letsRootIn).map((line) => at(line, 'root', 'HIGH', 'It gives its holder root access.')),
     ...lines.flatMap(certAuthority),
     ...lines
       .filter(isUnrestricted)
@@ -57,7 +57,7 @@ export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Dat
     ...files
       .filter(({ passphrase }) => passphrase === false)
       .map((file) =>
-        at(file, 'no-passphrase', 'MEDIUM', 'Whoever reads the file has the key: no passphrase protects it.'),
+        at(file, 'no-passphrase', 'MEDIUM', 'Anyone who can read the file has the key: it has no passphrase.'),
       ),
   ];
 }
@@ -73,7 +73,7 @@ function weak({ type, bits }: FindingSubject['key']): SshKeyFault[] {
 function old({ knownSince }: FindingSubject['key'], maxAgeDays: number, now: Date): SshKeyFault[] {
   const days = Math.floor((now.getTime() - knownSince.getTime()) / DAY_MS);
   if (days <= maxAgeDays) return [];
-  return [about('old', 'MEDIUM', `It is at least ${days} days old; ${maxAgeDays} are allowed.`)];
+  return [about('old', 'MEDIUM', `It is at least ${days} days old; the limit is ${maxAgeDays}.`)];
 }
 
 function orphan(
@@ -82,7 +82,7 @@ function orphan(
   files: SshKeyLocation[],
 ): SshKeyFault[] {
   if (lines.length === 0 || files.length > 0 || owner !== null || custody !== 'unknown') return [];
-  return [about('orphan', 'MEDIUM', 'It opens accounts, and nobody knows who holds its private half.')];
+  return [about('orphan', 'MEDIUM', 'It gives access, and the holder of its private key is unknown.')];
 }
 
 function shared(files: SshKeyLocation[]): SshKeyFault[] {

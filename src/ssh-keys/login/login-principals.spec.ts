@@ -83,7 +83,7 @@ describe('claims that are tried on a rule', () => {
     });
     expect(verdict({ principals: ['{email}'] })).toMatchObject({
       fault: 'principal',
-      detail: 'The rule "builds" cannot make a name of the claim email.',
+      detail: 'The rule "builds" cannot derive a name from the claim email.',
     });
   });
 });

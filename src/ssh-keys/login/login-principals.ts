@@ -13,7 +13,7 @@ const RESERVED = new Set(['root', 'toor', 'admin', 'administrator']);
 
 /** Why a text cannot be a principal of a rule; undefined if it can. */
 export function faultOfPrincipal(text: string): string | undefined {
-  return NAME.test(text.replaceAll(CLAIM, 'x')) ? undefined : 'is no name, nor one with claims in braces';
+  return NAME.test(text.replaceAll(CLAIM, 'x')) ? undefined : 'is neither a name, nor a name with claims in braces';
 }
 
 /**
@@ -43,10 +43,10 @@ export function ruleFor<Rule extends Pick<SshLoginRule, 'id' | 'name' | 'conditi
   const asked = named === undefined ? rules : rules.filter(({ id, name }) => name === named || id === named);
   const [met, ...more] = asked.filter(({ conditions }) => unmetCondition(conditions, claims) === undefined);
   if (met === undefined)
-    throw new Problem('forbidden', 'ssh-login.no-rule', 'No rule gives you an SSH certificate; ask who manages them.');
+    throw new Problem('forbidden', 'ssh-login.no-rule', 'No rule gives you an SSH certificate. Ask an administrator.');
   if (more.length === 0) return met;
   const names = [met, ...more].map(({ name }) => name).join(', ');
-  throw new Problem('conflict', 'ssh-login.which', `Several rules give you a certificate; name one of ${names}.`);
+  throw new Problem('conflict', 'ssh-login.which', `Several rules give you a certificate. Name one of ${names}.`);
 }
 
 /** Why a rule gives a caller no certificate. */
@@ -96,10 +96,10 @@ function partOf(
   { claim, local }: { claim: string; local: string | undefined },
 ): string {
   const [value, ...more] = claimValues(claims, claim);
-  if (value === undefined || more.length > 0) throw refused(rule, `needs one value of the claim ${claim}`);
+  if (value === undefined || more.length > 0) throw refused(rule, `requires one value of the claim ${claim}`);
   const part = local === undefined ? value : (/^([^@]+)@[^@]+$/.exec(value)?.[1] ?? '');
   if (PLAIN.test(part)) return part;
-  throw refused(rule, `cannot make a name of the claim ${claim}`);
+  throw refused(rule, `cannot derive a name from the claim ${claim}`);
 }
 
 function refused({ name }: Pick<SshLoginRule, 'name'>, why: string): Problem {

@@ -87,10 +87,10 @@ export class SshLoginRulesService {
   }
 
   private write(order: SshLoginRuleOrder, work: (tx: EntityManager) => Promise<SshLoginRule>): Promise<SshLoginRule> {
-    const detail = `There is a rule "${order.name}" already.`;
+    const detail = `A rule named "${order.name}" already exists.`;
     const checked = async (tx: EntityManager) => {
       const authority = await findAuthority(tx, order.authorityId);
-      const fault = authority === null ? 'there is no such authority' : faultOfRule(authority.kind, order);
+      const fault = authority === null ? 'this authority does not exist' : faultOfRule(authority.kind, order);
       if (fault === undefined) return work(tx);
       const errors = [{ pointer: '/authorityId', detail: fault }];
       throw new Problem('refused', 'ssh-login-rule.authority', `/authorityId: ${fault}.`, { errors });
@@ -102,7 +102,7 @@ export class SshLoginRulesService {
 /** People are no hosts, and a certificate of a host has neither options nor extensions (OpenSSH's PROTOCOL.certkeys). */
 function faultOfRule(kind: CertificateKind, order: SshLoginRuleOrder): string | undefined {
   if (kind === 'user') return undefined;
-  if (order.subject === 'person') return 'certifies hosts, and people are none';
+  if (order.subject === 'person') return 'certifies hosts, not users';
   const hasLimits = order.bindAddress || order.sourceAddress !== null || order.forceCommand !== null;
   return hasLimits || order.extensions.length > 0 ? 'certifies hosts, which have no options and extensions' : undefined;
 }

@@ -70,7 +70,7 @@ export class SshLoginService {
     if (caller.identity !== undefined) return { subject: 'workload', claims: caller.identity.claims };
     const { kind, name: email, id: sub } = caller;
     if (kind !== 'user')
-      throw new Problem('forbidden', 'ssh-login.nobody', 'SSH certificates by rule are for people and workloads.');
+      throw new Problem('forbidden', 'ssh-login.nobody', 'SSH certificates by rule are for users and workloads.');
     const providers = await this.providersOf(sub);
     return { subject: 'person', claims: { email, sub, ...(providers.length === 0 ? {} : { provider: providers }) } };
   }
@@ -92,7 +92,7 @@ export class SshLoginService {
     // Another run of the same workload goes on with what the first one asked for.
     const isFromRun = caller.kind === 'workload' && request !== undefined && isOwnedBy(caller, ownedBy(request));
     if (row !== null && (request?.requestedBy.id === caller.id || isFromRun)) return row;
-    throw new Problem('missing', 'ssh-ca.no-certificate', 'There is no certificate with this id among yours.');
+    throw new Problem('missing', 'ssh-ca.no-certificate', 'You have no certificate with this ID.');
   }
 }
 

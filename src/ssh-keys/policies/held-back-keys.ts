@@ -93,7 +93,7 @@ export class HeldBackKeys {
 function whyOf({ host, account, path, modifiedAt }: Claimed): string {
   const date = modifiedAt === null ? '' : `, dated ${modifiedAt.toISOString().slice(0, 10)}`;
   return (
-    `${host} says that ${path} of ${account}${date}, holds this key. Nobody has proven it, and whoever has that account can write such a file, so the policy ` +
-    'gives it no new key. Find out whose key it is: say so with POST /v1/keys (custody), or rotate it by hand.'
+    `${host} reports that ${path} of ${account}${date}, contains this key. This is not proven, and anyone with that account can write such a file, so the policy ` +
+    'does not rotate it. Find out whose key it is: state its custody with POST /v1/keys, or rotate it manually.'
   );
 }

@@ -93,7 +93,7 @@ export class RotationPoliciesService {
   }
 
   private async write<T>({ name }: NewRotationPolicy, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    const detail = `There is a policy named "${name}" already.`;
+    const detail = `A policy named "${name}" already exists.`;
     const errors = [{ pointer: '/name', detail: 'is taken' }];
     return writeUnique(this.db, work, () => new Problem('conflict', 'rotation-policy.name-taken', detail, { errors }));
   }

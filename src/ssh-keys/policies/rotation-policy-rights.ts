@@ -8,7 +8,7 @@ import { AlertEvents } from '../../platform/events/alert-events.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
 const PAUSED =
-  'Paused: who wrote this policy last may not order rotations any more. Somebody who holds keys:rotate can write it again, and it orders in their name then.';
+  "Paused: the last author of this policy may no longer order rotations. A user with keys:rotate can save it again; it then orders in that user's name.";
 
 /** A policy may order rotations for as long as its last author may order them by hand. */
 @Injectable()

@@ -9,7 +9,7 @@ import { SshCertificateApprovals } from '../certificate-authority/ssh-certificat
 import type { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 
 const PAUSED =
-  'Whoever asked for the first certificate of this host may not issue certificates any more. Somebody who holds ssh-ca:issue can issue a new one, and stands behind its renewals then.';
+  'The requester of the first certificate of this host can no longer issue certificates. A user with ssh-ca:issue can issue a new one, and is then responsible for its renewals.';
 
 /** Why a host may still have its next certificate: nobody revoked the present one, and whoever asked for the first may still issue one. */
 @Injectable()

@@ -26,7 +26,7 @@ export function assertProven(
   now: Date,
 ): void {
   if (Math.abs(now.getTime() - signedAt.getTime()) > MAX_CLOCK_MS) {
-    const detail = `The signature says ${signedAt.toISOString()}, and here it is ${now.toISOString()}: set the clock of the host.`;
+    const detail = `The signature is dated ${signedAt.toISOString()}, and the time here is ${now.toISOString()}. Set the clock of the host.`;
     throw new Problem('forbidden', 'ssh-renewal.clock', detail);
   }
   const message = Buffer.from(renewalMessage(blob, signedAt));
@@ -49,10 +49,10 @@ export function assertRenewable(
 ): asserts terms is RenewalTerms {
   const { validAfter, validBefore } = certificate;
   if (now >= validBefore)
-    throw new Problem('forbidden', 'ssh-renewal.expired', 'The certificate is over. Ask for a new one.');
+    throw new Problem('forbidden', 'ssh-renewal.expired', 'The certificate has expired. Request a new one.');
   if (terms === undefined || validBefore >= new Date(terms.until)) {
-    const why = terms === undefined ? 'It is not renewed by its host.' : 'It lasts as long as it may be renewed.';
-    throw new Problem('forbidden', 'ssh-renewal.terms', `${why} Ask for a new one.`);
+    const why = terms === undefined ? 'The host cannot renew this certificate.' : 'It is valid until its renewals end.';
+    throw new Problem('forbidden', 'ssh-renewal.terms', `${why} Request a new one.`);
   }
   const first = new Date(validAfter.getTime() + FIRST_PART * (validBefore.getTime() - validAfter.getTime()));
   if (now < first)

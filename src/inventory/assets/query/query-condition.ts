@@ -115,7 +115,7 @@ function conditionOf(tree: QueryTree, context: Context): string {
 function compare({ field, operator, values }: Comparison, context: Context): string {
   const known = ownMember(FIELDS, field.text.toLowerCase());
   if (known === undefined)
-    throw new QueryFault(field.column, `there is no field ${truncate(field.text, 50)}; there are ${QUERY_FIELDS}`);
+    throw new QueryFault(field.column, `there is no field ${truncate(field.text, 50)}; the fields are ${QUERY_FIELDS}`);
   return `(${known(operator, values, context)})`;
 }
 
@@ -124,7 +124,7 @@ function each(compareOne: CompareOne): Compare {
 }
 
 function onlyEquals(operator: QueryOperator, value: QueryValue): asserts operator is '=' | '!=' {
-  if (NEGATED[operator] === undefined) throw new QueryFault(value.column, `only = and != can be asked of this field`);
+  if (NEGATED[operator] === undefined) throw new QueryFault(value.column, `this field supports only = and !=`);
 }
 
 function choice(column: string, choices: readonly string[]): CompareOne {

@@ -114,7 +114,7 @@ export class RotationTargetView {
   /** `high`: sshd itself reported which files it reads. */
   @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' }) confidence?: 'high' | 'low';
   /** @example AuthorizedKeysCommand tells sshd keys too */
-  @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand tells sshd keys too'] }) warnings: string[];
+  @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand provides keys to sshd as well'] }) warnings: string[];
   diffs: FileDiffView[];
   steps: RotationStepView[];
 

@@ -28,7 +28,7 @@ type Holder = NonNullable<RotationSettings['holder']>;
 
 const TIMEOUT_MS = 60_000;
 const NOT_THE_KEY =
-  'What it signed is not signed with that key: the public half in the file is another one, or only claimed.';
+  'Its signature was not made with that key: the public key in the file is another one, or was only claimed.';
 
 /** A key in the custody of a host: made there, tried from there, and its private half is never sent. */
 @Injectable()
@@ -51,7 +51,7 @@ export class HostResidentKey {
     if (!isSshsigBy(key.blob, signature, { message, namespace: HOLDER_NAMESPACE }))
       throw unproven(rotation, NOT_THE_KEY);
     if (key === old && (await this.try(rotation, target, 'old')) === 'denied')
-      throw unproven(rotation, 'The host that is to be changed does not let its account in with it.');
+      throw unproven(rotation, 'The host to be changed does not accept the key for its account.');
     await this.keepProof(rotation, key.id);
   }
 
@@ -66,7 +66,7 @@ export class HostResidentKey {
     throw new StepFailure(
       'FAILED_PRECHECK',
       'rotation.no-key',
-      'The holder of the key made none, or did not prove that it has the private half.',
+      'The holder of the key created none, or did not prove that it has the private key.',
     );
   }
 
@@ -81,7 +81,7 @@ export class HostResidentKey {
     const args = [account, host.address, String(host.port), which];
     const [verdict = '', why = ''] = (await this.run(rotation, TRY_KEY, args, Buffer.from(known))).split('\n');
     if (verdict === 'accepted' || verdict === 'denied') return verdict;
-    throw new Problem('unavailable', 'rotation.unclear', `The holder of the key could not try it: ${shown(why)}`);
+    throw new Problem('unavailable', 'rotation.unclear', `The holder of the key could not test it: ${shown(why)}`);
   }
 
   async takeOver(rotation: Rotation): Promise<void> {

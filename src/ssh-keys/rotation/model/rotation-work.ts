@@ -109,6 +109,6 @@ export function rotationUnderWay(): Problem {
   return new Problem(
     'conflict',
     'rotation.under-way',
-    'A rotation of this key is under way. Wait for its end; retry it if it is halted, or roll it back before its hand-over.',
+    'A rotation of this key is in progress. Wait for its end; retry it if it is halted, or roll it back before its handover.',
   );
 }

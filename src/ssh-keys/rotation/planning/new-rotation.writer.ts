@@ -111,7 +111,7 @@ async function assertNotRotating(tx: EntityManager, hostId: string): Promise<voi
   throw new Problem(
     'conflict',
     'host.rotating',
-    `Rotation ${rotation.id} needs this host. Wait for its end, roll it back, or leave the host out of it.`,
+    `Rotation ${rotation.id} needs this host. Wait for its end, roll it back, or remove the host from it.`,
     { instance: `/v1/rotations/${rotation.id}` },
   );
 }

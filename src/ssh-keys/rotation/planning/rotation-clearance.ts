@@ -49,7 +49,7 @@ export class RotationClearance {
       const { shown } = await readDocument(this.db.manager, rotation);
       const isGiven = granted?.granted === true && granted.id === rotation.approvalId;
       if (!isGiven || !granted.hash.equals(approvalHash(shown)))
-        throw notApproved('What would be done is not what was approved. Order the rotation again.');
+        throw notApproved('The change is not the approved one. Order the rotation again.');
     }
     if (rotation.dryRun) return;
     await this.assertRights(rotation);
@@ -77,7 +77,7 @@ export class RotationClearance {
     if (!(await this.wasDemanded(rotation, 'BLOCKED'))) return;
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
     if (granted?.granted !== true || granted.id !== rotation.approvalId)
-      throw notApproved('It was not approved.', 'BLOCKED');
+      throw notApproved('The rotation was not approved.', 'BLOCKED');
   }
 
   /**
@@ -95,7 +95,7 @@ export class RotationClearance {
     // The release of a wave is logged for the rotation and not for its targets.
     const reached = state === 'RELEASED' ? 'PERMANENT' : state;
     if (isPlanned && own.some(({ detail }) => detail['to'] === reached)) return;
-    const detail = `The audit log does not have that ${account} came to ${state}: it was changed in the database.`;
+    const detail = `The audit log does not confirm that ${account} reached ${state}: it was changed in the database.`;
     throw notApproved(detail, 'BLOCKED');
   }
 
@@ -118,7 +118,7 @@ export class RotationClearance {
       !isAsMade(order, made, next)
     )
       throw notApproved(
-        'The rotation differs from what the audit log has of its order: it was changed in the database.',
+        'The rotation differs from its order in the audit log: it was changed in the database.',
         outcome,
       );
     return order.detail['approval'] === true;
@@ -136,7 +136,7 @@ export class RotationClearance {
     const { demand } = await this.approvals.judgeNow(tx, 'ssh-rotation', await usesOfTargets(tx, rotation, targets));
     if (demand === undefined) return false;
     if (granted === undefined)
-      throw notApproved('The approval policies were changed, and this rotation needs approval now. Order it again.');
+      throw notApproved('The approval policies were changed, and this rotation now needs approval. Order it again.');
     if (!(await this.approvals.fallsShort(tx, granted.id, demand))) return false;
     const [, moved]: [unknown, number] = await tx.query(
       `UPDATE ssh_rotation SET status = 'PENDING_APPROVAL' WHERE id = $1 AND status = ANY($2)`,

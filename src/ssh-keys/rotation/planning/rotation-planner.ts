@@ -79,18 +79,14 @@ export class RotationPlanner {
     );
     const chosen = distinct(targets ?? known);
     if (chosen.length === 0)
-      throw new Problem(
-        'refused',
-        'rotation.nowhere',
-        'The key is not known to be anywhere; scan hosts, or name targets.',
-      );
+      throw new Problem('refused', 'rotation.nowhere', 'No location of the key is known. Scan hosts, or give targets.');
     const names = new Set(chosen.map(nameOf));
     const left = known.filter((account) => !names.has(nameOf(account)));
     if (left.length === 0 || settings.leaveOthers) return chosen;
     throw new Problem(
       'refused',
       'rotation.incomplete',
-      `The key is in ${left.length} more places, where it would stay. Name them too, or say leaveOthers.`,
+      `The key is in ${left.length} more locations, where it would remain. Give them as targets, or set leaveOthers.`,
     );
   }
 
@@ -98,7 +94,7 @@ export class RotationPlanner {
     const key = await this.db.manager.findOneBy(SshKey, { id });
     if (key === null) throw missing('ssh-key');
     if (key.state === 'ACTIVE' && key.blob !== null) return key;
-    throw new Problem('conflict', 'ssh-key.retired', 'The key was replaced already, or its public half is not known.');
+    throw new Problem('conflict', 'ssh-key.retired', 'The key was already replaced, or its public key is unknown.');
   }
 }
 
@@ -111,14 +107,14 @@ function assertFits(custody: NewCustody, { publicKey, settings }: SshKeyRotation
   const faults = [
     ...((custody === 'human') === (publicKey !== undefined)
       ? []
-      : [{ pointer: '/publicKey', detail: 'goes with custody human' }]),
+      : [{ pointer: '/publicKey', detail: 'is only for custody human' }]),
     ...((custody === 'host') === (settings.holder !== undefined)
       ? []
-      : [{ pointer: '/holder', detail: 'goes with custody host' }]),
+      : [{ pointer: '/holder', detail: 'is only for custody host' }]),
   ];
   const [first] = faults;
   if (first === undefined) return;
-  throw new Problem('malformed', 'rotation.custody', `${first.pointer}: ${first.detail}, and only with it.`, {
+  throw new Problem('malformed', 'rotation.custody', `${first.pointer}: ${first.detail}.`, {
     errors: faults,
   });
 }

@@ -110,6 +110,6 @@ export function endingOf({ dryRun, status }: Rotation, { all, has }: RotationPro
   return {
     status: 'PARTIAL',
     code: 'rotation.partial',
-    reason: 'The old key stays where a host could not be rotated.',
+    reason: 'The old key remains on a host that could not be rotated.',
   };
 }

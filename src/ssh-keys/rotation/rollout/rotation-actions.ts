@@ -129,7 +129,7 @@ async function refusalIn(tx: EntityManager, id: string): Promise<Problem> {
   const handedOver =
     promotedAt === null
       ? ''
-      : ' Its new key was handed over: retry a halted rotation, or rotate the new key after its end.';
+      : ' Its new key was handed over: retry a halted rotation, or rotate the new key after the rotation has ended.';
   return new Problem(
     'conflict',
     'rotation.too-late',

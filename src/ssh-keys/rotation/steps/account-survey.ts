@@ -82,7 +82,7 @@ export class AccountSurvey {
     const { stdout } = await session.run(TIME_AHEAD, { args: [String(secondsAhead), support] });
     const time = stdout.toString().trim();
     if (/^\d{14}Z?$/.test(time)) return time;
-    throw new StepFailure('BLOCKED', 'rotation.clock', 'The host does not tell its time.');
+    throw new StepFailure('BLOCKED', 'rotation.clock', 'The host does not report its time.');
   }
 
   private async file(session: SshSession, account: UnixAccount, path: string): Promise<KeyFile | undefined> {
@@ -92,7 +92,7 @@ export class AccountSurvey {
     if (state === undefined) return undefined;
     // Checked before it is opened: reading a FIFO would wait for its writer.
     if (state.kind !== 'file')
-      throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
+      throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is not a regular file.`);
     if (state.size > MAX_FILE_BYTES)
       throw new StepFailure(
         'FAILED_PRECHECK',
@@ -101,7 +101,7 @@ export class AccountSurvey {
       );
     const content = await this.files.read(session, path, { as });
     if (content === undefined || state.sha256 === null)
-      throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
+      throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is not a regular file.`);
     const { stdout } = await session.run(SSHD_CONDITIONS, { args: [path, account.home], as });
     const [conditions = '', ...modes] = stdout.toString().split('\n');
     const obstacles = [
@@ -131,9 +131,9 @@ function conditionsIn(line: string, size: number): string[] {
   const wanted = MIN_FREE_KIB + Math.ceil((COPIES * size) / KIB);
   return [
     ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
-    ...(takes === 'yes' ? [] : ['is in a directory that takes no new file']),
+    ...(takes === 'yes' ? [] : ['is in a directory that accepts no new file']),
     ...(Number(free) < wanted
-      ? [`is on a file system with ${Number(free)} KiB free, and replacing it takes ${wanted} KiB`]
+      ? [`is on a file system with ${Number(free)} KiB free, and replacing it needs ${wanted} KiB`]
       : []),
   ];
 }

@@ -58,11 +58,10 @@ export class RotationPrecheck {
 
   private async assertManaged(work: Work): Promise<void> {
     const host = await this.db.manager.findOneBy(Host, { id: work.target.hostId });
-    if (host === null) throw refusal('host.missing', 'There is no such host any more.');
-    if (host.managementMode !== 'managed')
-      throw refusal('rotation.not-managed', 'The host is looked at only, not changed.');
+    if (host === null) throw refusal('host.missing', 'The host no longer exists.');
+    if (host.managementMode !== 'managed') throw refusal('rotation.not-managed', 'The host is only monitored.');
     if (work.rotation.custody !== 'service' && (await this.newKey.isOwnLogin(work)))
-      throw refusal('rotation.own-login', 'The service logs in with this very key: it must hold the new one too.');
+      throw refusal('rotation.own-login', 'The service logs in with this key, so it must hold the new key as well.');
   }
 
   /** An old key that the host does not accept from here could not be tried later either. A key that a host holds is tried from that host. */
@@ -74,7 +73,7 @@ export class RotationPrecheck {
     const loose = [...new Set(files.flatMap((file) => file.loose))];
     const cause =
       loose.length > 0
-        ? `sshd reads no file that others may change (StrictModes), and ${loose.join(', ')}`
+        ? `sshd ignores files that other accounts can change (StrictModes), and ${loose.join(', ')}`
         : 'a limit of its line, or a file mode';
     throw refusal('rotation.old-refused', `The host does not accept the old key from here: ${cause}.`);
   }
@@ -111,7 +110,7 @@ export class RotationPrecheck {
 function wholeChange(path: string, before: Buffer, after: Buffer): string {
   const diff = unifiedDiff(path, before, after);
   if (showsWhole(before, diff, after)) return diff;
-  throw refusal('rotation.not-shown', `What would be changed in ${path} cannot be shown whole.`);
+  throw refusal('rotation.not-shown', `The change of ${path} cannot be shown completely.`);
 }
 
 /** Placeholder of the right type for a key that is not made yet. */
@@ -133,19 +132,19 @@ function assertPossible(files: readonly KeyFile[], survey: Survey, { rotation, o
     if (isAuthority) throw refusal('rotation.cert-authority', `${path} names the key as a certificate authority.`);
   }
   if (next !== undefined && survey.files.some(({ content }) => optionsOf(content, next.blob).size > 0))
-    throw refusal('rotation.new-key-present', 'The new key is in one of the files already.');
+    throw refusal('rotation.new-key-present', 'The new key is already in one of the files.');
 }
 
 function warningsOf({ settings, expiry }: Survey): string[] {
   return [
     ...(expiry === 'none'
-      ? ['this sshd cannot end a key by itself (expiry-time of OpenSSH 7.7): only the service does']
+      ? ['this sshd does not support expiry-time (OpenSSH 7.7): only the service removes the key']
       : []),
     ...(settings.confidence === 'low'
-      ? ['sshd could not be asked which files it reads; its configuration was read instead']
+      ? ['sshd could not be queried for the files that it reads; its configuration was read instead']
       : []),
-    ...(settings.command === undefined ? [] : ['AuthorizedKeysCommand tells sshd keys too']),
-    ...(settings.trustedUserCaKeys === undefined ? [] : ['Certificates let people in too (TrustedUserCAKeys)']),
+    ...(settings.command === undefined ? [] : ['AuthorizedKeysCommand provides keys to sshd as well']),
+    ...(settings.trustedUserCaKeys === undefined ? [] : ['Certificates give access as well (TrustedUserCAKeys)']),
   ];
 }
 

@@ -72,7 +72,7 @@ export class RotationSteps {
       const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
       const verdict = rotation.custody === 'host' ? 'not asked' : await this.trial.wouldAccept(login, old.blob);
       if (verdict !== 'denied') return { ...result, detail: { written, old: verdict, leftWithHolder } };
-      throw new StepFailure('BLOCKED', 'rotation.old-refused', 'The old key is back, and the host does not accept it.');
+      throw new StepFailure('BLOCKED', 'rotation.old-refused', 'The old key is back, but the host does not accept it.');
     });
   }
 
@@ -81,7 +81,7 @@ export class RotationSteps {
     const standings = await this.files.standings(session, work);
     if (standings.next !== 'absent') return { kind: 'done', state: 'ADDED', detail };
     if (standings.old === 'absent')
-      throw new StepFailure('BLOCKED', 'rotation.key-gone', 'The old key is in none of the files any more.');
+      throw new StepFailure('BLOCKED', 'rotation.key-gone', 'The old key is no longer in any of the files.');
     throw lineRemoved(work);
   }
 
@@ -186,7 +186,7 @@ export class RotationSteps {
       throw new StepFailure(
         'BLOCKED',
         'rotation.old-still-accepted',
-        'The host still accepts the old key: it stands somewhere else, or a program tells sshd so.',
+        'The host still accepts the old key: it is in another place, or a program provides it to sshd.',
       );
     await this.newKey.discardOld(work);
     return { kind: 'done', state: 'PROVEN', outcome: 'PROVEN', detail: { new: 'accepted', old: 'denied' } };
@@ -218,7 +218,7 @@ export class RotationSteps {
   private async causeOfRefusal(work: ReadyWork): Promise<StepFailure> {
     const { next } = await this.inSession(work, (session) => this.files.standings(session, work));
     if (next === 'absent') return lineRemoved(work);
-    return new StepFailure('BLOCKED', 'rotation.new-key-refused', 'The host does not accept the new key any more.');
+    return new StepFailure('BLOCKED', 'rotation.new-key-refused', 'The host no longer accepts the new key.');
   }
 
   private async assertOldAccepted({ target, rotation, old }: ReadyWork): Promise<void> {
@@ -258,7 +258,7 @@ function lineRemoved({ target }: ReadyWork): StepFailure {
   return new StepFailure(
     'BLOCKED',
     LINE_REMOVED,
-    `The line of the new key is gone from ${paths}: another program or person removed it. Stop what removes it, then retry: the line is written again.`,
+    `The line of the new key is missing in ${paths}: another program or user removed it. Stop the cause, then retry: the line is written again.`,
   );
 }
 

@@ -38,7 +38,8 @@ export async function askSshd(session: SshSession, name: string): Promise<SshdSe
   const { stdout } = await asRoot(session, name, (as) => session.run(ACCOUNT_SURVEY, { args: [name], as }));
   const [, passwd = '', kind, ...rest] = stdout.toString().split('\n');
   const [, , uid, , , home = ''] = passwd.split(':');
-  if (home === '') throw new StepFailure('FAILED_PRECHECK', 'rotation.no-account', `There is no account ${name}.`);
+  if (home === '')
+    throw new StepFailure('FAILED_PRECHECK', 'rotation.no-account', `The account ${name} does not exist.`);
   const text = rest.join('\n');
   const settings = kind === 'effective' ? readEffective(text) : readConfigured(text);
   return { settings, account: { name, uid: Number(uid), home } };

@@ -55,7 +55,7 @@ export class StepExecutor {
       if (step === 'make-permanent') await this.clearance.assertRights(work.rotation, 'BLOCKED');
       if (step === 'roll-back') return await this.steps.rollBack(work);
       const { next } = work;
-      if (next === undefined) throw new Error('there is no new key yet');
+      if (next === undefined) throw new Error('the new key does not exist yet');
       return await this.steps.perform(step, { ...work, next });
     } catch (error) {
       return resultOf(error, work);
@@ -97,7 +97,7 @@ function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
   throw new StepFailure(
     'FAILED_PRECHECK',
     'rotation.not-as-shown',
-    `${what} the approvers were shown: it was changed after they were asked. Order the rotation again.`,
+    `${what} the approvers were shown: it was changed after the request. Order the rotation again.`,
   );
 }
 
@@ -108,7 +108,9 @@ function resultOf(error: unknown, { target }: Work): StepResult {
   const problem =
     error instanceof Problem
       ? error
-      : new Problem('unavailable', 'rotation.internal', 'The attempt failed on our side.', { cause: error });
+      : new Problem('unavailable', 'rotation.internal', 'The attempt failed because of an internal error.', {
+          cause: error,
+        });
   const { code, message: reason, kind } = problem;
   const isTouched = hasReached(target.state, 'ADDED');
   // A target on which nothing was changed is given up at once. On any other one, going on and rolling back both need another attempt.
