@@ -191,7 +191,7 @@ async function withoutRoom(): Promise<void> {
   const { code, err } = await inst.admin(['backup', '--out', small]);
   check(
     'a disk without room is refused before anything is written',
-    code === 1 && err.includes('not enough room') && readdirSync(small).length === 0,
+    code === 1 && err.includes('too little space') && readdirSync(small).length === 0,
     err,
   );
   execFileSync('umount', [small]);
@@ -259,9 +259,9 @@ async function refusals(directory: string): Promise<void> {
     [
       'of a later version',
       (manifest) => manifest.schema.migrations.push('Later9999999999999'),
-      'this version does not know',
+      'this version does not have',
     ],
-    ['of a later PostgreSQL', (manifest) => (manifest.database.server = '99.1'), 'cannot go back'],
+    ['of a later PostgreSQL', (manifest) => (manifest.database.server = '99.1'), 'a downgrade is impossible'],
   ];
   for (const [what, change, words] of cases) {
     execFileSync('cp', ['-a', directory, copy]);
@@ -290,7 +290,7 @@ async function refusals(directory: string): Promise<void> {
   const missing = await inst.admin(['restore', 'run', at('nowhere')]);
   check(
     'a backup that is not there is refused',
-    missing.code === 1 && missing.err.includes('is no backup'),
+    missing.code === 1 && missing.err.includes('is not a backup'),
     missing.err,
   );
   check('and the database is still empty', (await relations()) === 0);

@@ -60,7 +60,7 @@ try {
   check('doctor finds nothing bad after the start', /^0 bad, /m.test(said('4. Start')), said('4. Start').trim());
   check('openssl verifies the first signature', said('6. First signature').includes('Verified OK'));
   check('openssl verifies what the client signed with an API key', said('7. A pipeline').includes('Verified OK'));
-  check('the backup is whole', said('8. Backup').includes('files are as they were made'));
+  check('the backup is whole', said('8. Backup').includes('files are unchanged'));
   check('the upgrade runs the new version', said('9. Upgrade').includes(`${NEXT}+`));
   check('the restored service finds nothing bad', /^0 bad, /m.test(said('10. Restore, on this machine')));
 

@@ -83,7 +83,7 @@ function listenFault(error: unknown): string | undefined {
   const meaning: Record<string, string> = {
     EADDRINUSE: 'another process listens there',
     EADDRNOTAVAIL: 'this machine does not have the address',
-    EACCES: 'the account of this process may not take the port',
+    EACCES: 'the account of this process cannot use the port',
     ENOTFOUND: 'the name has no address',
   };
   const settings = 'SVC_HOST and SVC_PORT, or SVC_MANAGEMENT_HOST and SVC_MANAGEMENT_PORT';
@@ -97,7 +97,7 @@ const IS_FIRST = process.pid === 1;
 
 /** Nothing is in hand yet: the process waits for its stores. */
 function endAtOnce(signal: NodeJS.Signals): void {
-  new Logger('Stop').log(`told to stop by ${signal} before the service was up`);
+  new Logger('Stop').log(`received ${signal} before the service was up`);
   if (IS_FIRST) process.exit(0);
   process.kill(process.pid, signal);
 }
@@ -109,13 +109,13 @@ function endAtOnce(signal: NodeJS.Signals): void {
  */
 function stopOnSignals(app: INestApplicationContext, { stopSeconds }: Config): void {
   const giveUp = () => {
-    new Logger('Stop').fatal(`not ended ${stopSeconds} s after the signal: what is in hand is left to its lease`);
+    new Logger('Stop').fatal(`not ended ${stopSeconds} s after the signal: unfinished work is left to its leases`);
     process.exit(1);
   };
   for (const signal of SIGNALS) {
     process.off(signal, endAtOnce);
     process.once(signal, () => {
-      new Logger('Stop').log(`told to stop by ${signal}: what is in hand is finished first`);
+      new Logger('Stop').log(`received ${signal}: finishing work in progress first`);
       setTimeout(giveUp, stopSeconds * 1000);
     });
   }

@@ -14,14 +14,14 @@ export const acceptLog: AdminCommand = {
   summary: 'Accepts an audit log that was damaged in place; after a restore use `restore`',
   details: [
     'Without --leaves it prints both states of the log and changes nothing. With the number of leaves that it',
-    'printed, it accepts them: auditors who kept a checkpoint will find that the log was replaced.',
+    'printed, it accepts them: auditors with an earlier checkpoint will find that the log was replaced.',
     '',
-    'A database that is a copy (log.rolled-back, log.forked) is accepted by `restore accept`: sessions end, and who was',
-    'revoked since is revoked again. Here nothing of that happens, so it has to be said that it is no copy.',
+    'A database that is a copy (log.rolled-back, log.forked) is accepted with `restore accept`, which ends sessions and',
+    'repeats later revocations. This command does neither, so you must state that the database is not a copy.',
     '',
-    '  --damaged-in-place   no backup was restored, by whatever means: rows of the log are gone or changed in this very database',
+    '  --damaged-in-place   no backup was restored by any means: rows of the log were deleted or changed in this database',
   ],
-  codes: ['Ends with 1 when the number is not the one in the database.'],
+  codes: ['Returns 1 if the number differs from the one in the database.'],
   run: accept,
 };
 
@@ -48,7 +48,7 @@ async function accept(args: string[]): Promise<void> {
     if (standing.fault !== undefined && MAY_BE_RESTORED.has(standing.fault.code) && !values['damaged-in-place']) {
       print(
         'If a backup was restored, by whatever means, use: sealwright-admin restore status',
-        `If rows of the log are gone or changed in this very database: sealwright-admin accept-log --leaves ${standing.size} --damaged-in-place`,
+        `If rows of the log were deleted or changed in this database: sealwright-admin accept-log --leaves ${standing.size} --damaged-in-place`,
       );
       if (values.leaves !== undefined) process.exitCode = ADMIN_EXIT.failed;
     } else if (values.leaves === undefined) {
@@ -56,7 +56,7 @@ async function accept(args: string[]): Promise<void> {
     } else if (values.leaves === String(standing.size)) {
       await acceptance.accept();
       print(
-        'Accepted. Auditors who kept a checkpoint will find that the log was replaced; the entry audit-log.accepted says so.',
+        'Accepted. Auditors with an earlier checkpoint will find that the log was replaced; the entry audit-log.accepted explains it.',
       );
     } else {
       print(`Nothing was accepted: the database has ${standing.size} leaves, not ${values.leaves}.`);

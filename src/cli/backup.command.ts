@@ -18,22 +18,22 @@ export const backup: AdminCommand = {
   ],
   summary: 'Backs up database, token, settings and the state of the audit log; verifies a backup',
   details: [
-    'The service goes on working. The database is copied at one moment, then the token, then it is all read again;',
-    'only then does the backup get its name. What is called ….partial is no backup.',
+    'The service continues to work. The database is copied at one moment, then the token, then everything is read again;',
+    'only then does the backup get its name. A directory named ….partial is not a backup.',
     '',
-    '  --out DIRECTORY   a directory sealwright-TIME is made in it, mode 0700',
+    '  --out DIRECTORY   parent of the new directory sealwright-TIME, mode 0700',
     '  --base            by pg_basebackup instead of pg_dump: for large databases, and together with a WAL archive.',
-    "                    Needs the right REPLICATION; PostgreSQL's own means restore it (docs/restore.md)",
-    '  --witness W       tells a file on another machine, or an HTTPS address, of the backup and of the newest',
+    "                    Needs the right REPLICATION; restored with PostgreSQL's own tools (docs/restore.md)",
+    '  --witness W       reports the backup and the newest checkpoint to a file on another machine, or an HTTPS address',
     '                    checkpoint of the log. With verify: whether the witness recorded this very backup',
-    '  --postgres-bin D  where pg_dump and pg_restore are, of the version of the server or later',
+    '  --postgres-bin D  directory of pg_dump and pg_restore, of the version of the server or later',
     '  record            records a backup made by other means, so that metrics and doctor know its age',
     '',
     "SoftHSM's tokens are copied; any other HSM is yours to back up, by the means of its maker, after each new key.",
-    'Secrets are not in it: SVC_JWT_SECRET, passwords and the PIN are with your secret store. What the database has',
-    'sealed opens only with them and the token, so keep them for as long as the backup.',
+    'It contains no secrets: SVC_JWT_SECRET, passwords and the PIN are in your secret store. The encrypted values in',
+    'the database need them and the token, so keep them for as long as the backup.',
   ],
-  codes: ['Ends with 1 when there is no backup, or a fault in the one that is verified. Nothing half is left.'],
+  codes: ['Returns 1 if there is no backup, or if the verified backup has a fault. No partial backup remains.'],
   async run(args) {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     const [what, directory, ...more] = positionals;
@@ -86,7 +86,7 @@ async function make(out: string, { base, witness, json, 'postgres-bin': programs
   else print(...linesOf(made));
   if (witness === undefined) return;
   await testify(witness, made).catch((error: Error) => {
-    throw new AdminError(`${error.message}. The backup is whole, but no witness recorded it: ${made.directory}`);
+    throw new AdminError(`${error.message}. The backup is complete, but no witness recorded it: ${made.directory}`);
   });
 }
 
@@ -101,7 +101,7 @@ async function remember(config: Config, outcome: { at: Date; fault?: string }): 
 async function record(madeAt: string | undefined): Promise<void> {
   const at = new Date(madeAt ?? Date.now());
   if (Number.isNaN(at.getTime()) || at.getTime() > Date.now() + 60_000)
-    throw new AdminError('--made-at takes a time that has passed, such as 2026-11-26T03:00:00Z', ADMIN_EXIT.usage);
+    throw new AdminError('--made-at must be a time in the past, such as 2026-11-26T03:00:00Z', ADMIN_EXIT.usage);
   await recordBackup(new Config(), { at });
   print(`Recorded a backup of ${at.toISOString()}.`);
 }
@@ -109,7 +109,7 @@ async function record(madeAt: string | undefined): Promise<void> {
 function linesOf({ directory, manifest, manifestSha256 }: MadeBackup): string[] {
   const { token, log, database } = manifest;
   return [
-    `${directory}: whole, and read again.`,
+    `${directory}: complete, and read again.`,
     `Database: PostgreSQL ${database.server}, ${manifest.schema.migrations.length} migrations, by version ${manifest.version}.`,
     log === undefined
       ? 'Audit log: no checkpoint was signed yet.'
@@ -117,7 +117,7 @@ function linesOf({ directory, manifest, manifestSha256 }: MadeBackup): string[] 
     token.way === 'softhsm'
       ? `Token: "${token.label}" of SoftHSM. Its keys are encrypted under the PIN.`
       : `Token: NOT IN THIS BACKUP. "${token.label}" is yours to back up, by the means of the maker of ${token.module}.`,
-    'Not in it: SVC_JWT_SECRET, passwords, the PIN. Keep them for as long as the backup.',
+    'Not included: SVC_JWT_SECRET, passwords, the PIN. Keep them for as long as the backup.',
     `SHA-256 of the manifest: ${manifestSha256}`,
   ];
 }
@@ -126,7 +126,7 @@ async function verify(directory: string, { witness, json, 'postgres-bin': bin }:
   const manifest = await readManifest(directory);
   const programs = await findPrograms(manifest.database.program, bin).catch(() => undefined);
   const faults = await faultsOf(directory, manifest, { programs });
-  if (manifest.name !== basename(directory)) note(`It was made as ${manifest.name}.`);
+  if (manifest.name !== basename(directory)) note(`It was created as ${manifest.name}.`);
   const unseen = witness === undefined ? undefined : await witnessFault(directory, manifest, witness);
   if (unseen !== undefined) faults.push(unseen);
   if (json) print(JSON.stringify({ directory, faults, readDump: programs !== undefined, ...manifest }));
@@ -141,7 +141,7 @@ function reportOf(
 ): string[] {
   if (faults.length > 0) return [`${name} is damaged:`, ...faults.map((fault) => `  ${fault}`)];
   return [
-    `${name} of ${madeAt}, version ${version}: ${files.length} files are as they were made.`,
-    ...(readDump ? [] : ['The dump was not read: there is no pg_restore of its version on this machine.']),
+    `${name} of ${madeAt}, version ${version}: ${files.length} files are unchanged.`,
+    ...(readDump ? [] : ['The dump was not read: this machine has no pg_restore of its version.']),
   ];
 }

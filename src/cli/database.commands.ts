@@ -15,10 +15,10 @@ export const migrate: AdminCommand = {
   usage: ['[--json]'],
   summary: 'Brings the database to the schema of this version',
   details: [
-    'Run it once, from the new version, before its processes are started; the version before goes on working',
-    'meanwhile and afterwards (docs/upgrade.md). It waits for another migration that is under way, and waits at',
-    'most two seconds for a table, again and again for a minute, so that nobody queues behind it. Interrupted, it',
-    'goes on where it was when it is run again. Needs the database alone.',
+    'Run it once, from the new version, before its processes are started; the previous version continues to work',
+    'during and after it (docs/upgrade.md). It waits for another migration in progress, and waits at most two seconds',
+    'for a table, repeatedly for a minute, so that no other statement queues behind it. If it is interrupted, run it',
+    'again to continue. Needs only the database.',
     '',
     '  --json   {"applied": [names of migrations]}',
   ],
@@ -37,9 +37,9 @@ export const migrate: AdminCommand = {
 export const reconcileCounts: AdminCommand = {
   name: 'reconcile-counts',
   usage: [''],
-  summary: 'Compares counts of the inventory and findings of SSH keys with what they are made of, and repairs them',
-  details: ['Workers do the same once a day and after a migration. Report what it repairs: it should find nothing.'],
-  codes: ['Ends with 1 when something was wrong and was repaired, with 3 when a worker does it now.'],
+  summary: 'Recomputes counts of the inventory and findings of SSH keys, and repairs differences',
+  details: ['Workers do the same once a day and after a migration. Report any repair: none should be necessary.'],
+  codes: ['Returns 1 if a difference was repaired, and 3 if a worker is doing it now.'],
   run: reconcile,
 };
 
@@ -50,7 +50,7 @@ async function reconcile(args: string[]): Promise<void> {
     const counts = await app.get(CountReconciler).now();
     const findings = await app.get(FindingReconciler).now();
     if (counts === undefined || findings === undefined) {
-      print('A worker compares them now; its log says what it finds.');
+      print('A worker compares them now; see its log.');
       process.exitCode = ADMIN_EXIT.elsewhere;
       return;
     }
@@ -65,10 +65,10 @@ async function reconcile(args: string[]): Promise<void> {
 
 /** Answers whether all counts were right. */
 function sayCounts({ states, tally, sources }: Reconciled): boolean {
-  if (states > 0) print(`${states} assets were in a state that their occurrences do not give; repaired`);
+  if (states > 0) print(`repaired the state of ${states} assets, which differed from their occurrences`);
   for (const { dimension, values, off } of tally)
     print(`${dimension}: ${values} counts were wrong, by ${off} in all; repaired`);
-  if (sources > 0) print(`${sources} sources were wrong; they are counted again`);
+  if (sources > 0) print(`the counts of ${sources} sources were wrong and are counted again`);
   const isRight = states + tally.length + sources === 0;
   if (isRight) print('All counts are right.');
   return isRight;

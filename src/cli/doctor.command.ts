@@ -13,19 +13,19 @@ import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 export const doctor: AdminCommand = {
   name: 'doctor',
   usage: ['[--all] [--log] [--json]'],
-  summary: 'Looks at everything, and says what is wrong and what to do first; changes nothing',
+  summary: 'Examines the installation, and reports faults and the next step; changes nothing',
   details: [
     'Database and schema, token, Redis, processes with their versions and clocks, the oldest entry of each queue,',
-    'the last success of each job, stored secrets that do not open, certificates that end, disk and table sizes;',
-    'objects of the database that the service did not make, and rights that rows give and the audit log took away.',
-    'BAD does not work now. WARN will not for long, or nobody would notice when it stops.',
+    'the last success of each job, stored secrets that cannot be decrypted, expiring certificates, disk and table sizes;',
+    'objects in the database that the service did not create, and rights in rows that the audit log revoked.',
+    'BAD does not work now. WARN will stop working soon, or would stop unnoticed.',
     'Each finding names its page in docs/runbook.md.',
     '',
-    '  --all    shows what is well too',
-    '  --log    compares rights with the audit log also when it has more than 200,000 leaves',
+    '  --all    shows passed examinations as well',
+    '  --log    compares rights with the audit log even if it has more than 200,000 leaves',
     '  --json   an array of {what, state: ok|warn|bad, detail, next}',
   ],
-  codes: ['Ends with 1 when something is bad, with 0 otherwise.'],
+  codes: ['Returns 1 if something is bad, otherwise 0.'],
   async run(args) {
     const flag = { type: 'boolean', default: false } as const;
     const options = { json: flag, all: flag, log: flag };
@@ -76,5 +76,5 @@ function linesOf(findings: readonly Finding[], all: boolean): string[] {
     ...(next === undefined ? [] : [`     next: ${next}`]),
   ]);
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length;
-  return [...lines, `${count('bad')} bad, ${count('warn')} to look at, ${count('ok')} well`];
+  return [...lines, `${count('bad')} bad, ${count('warn')} warnings, ${count('ok')} ok`];
 }

@@ -14,7 +14,7 @@ import { type AdminCommand, print } from './command.js';
 export const openapi: AdminCommand = {
   name: 'openapi',
   usage: ['[--out FILE]'],
-  summary: 'Writes the OpenAPI document of this version, and beside it permissions.md',
+  summary: 'Writes the OpenAPI document of this version, and permissions.md next to it',
   details: ['For developers. Needs no store. Without --out it writes docs/openapi.json.'],
   run: writeDocument,
 };

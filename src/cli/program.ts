@@ -73,18 +73,18 @@ function help(commands: readonly AdminCommand[], name: string | undefined): numb
 function overview(commands: readonly AdminCommand[]): string[] {
   const width = Math.max(MIN_COLUMN, ...commands.map(({ name }) => name.length + 2));
   return [
-    `${NAME} ${PRODUCT_BUILD}: looks after an installation of Sealwright.`,
+    `${NAME} ${PRODUCT_BUILD}: administers an installation of Sealwright.`,
     '',
     'It runs on a machine that reaches the stores, with the settings of the service (SVC_…).',
     `If something is wrong now, begin with: ${NAME} doctor`,
     '',
     ...commands.map(({ name: word, summary }) => `  ${word.padEnd(width)}${summary}`),
     '',
-    `  ${NAME} help COMMAND   says what a command does, needs and changes`,
+    `  ${NAME} help COMMAND   describes a command, its requirements and effects`,
     `  ${NAME} --version`,
     '',
-    'Ends with 0 done or all is well, 1 failed or something was found, 2 the call or the settings are wrong,',
-    '3 another process does it at the moment.',
+    'Returns 0 if done or all is well, 1 if it failed or found a fault, 2 if the call or the settings are wrong,',
+    '3 if another process is doing it at the moment.',
   ];
 }
 

@@ -26,23 +26,23 @@ export const restore: AdminCommand = {
     'accept --leaves N [--log FILE] [--witness FILE]',
     'hold --backup NAME --made-at TIME',
   ],
-  summary: 'Restores a backup; says what a restored database lacks; accepts it',
+  summary: 'Restores a backup; reports what a restored database lacks; accepts it',
   details: [
-    'Stop all processes first, and keep what is there, however broken. docs/restore.md has the steps.',
+    'Stop all processes first, and keep the present stores, even if they are broken. docs/restore.md has the steps.',
     '',
-    '  run      verifies the backup of the directory and restores it into an empty database, and its token if there',
-    '           is none. Nothing is served then until it is accepted. Interrupted, it is run again.',
-    '  status   says why nothing is served, and what is known of what was lost; changes nothing.',
-    '  accept   accepts the database with so many leaves (status prints the number): sessions end, serials of SSH',
-    '           authorities move on, running SSH rotations are halted, the audit log goes on under another name.',
-    '  hold     says that a database was restored by other means (a base backup, pgBackRest): it is held as well.',
-    '           Needed when the token was restored too, since only a newer token can tell by itself.',
+    '  run      verifies the backup in the directory and restores it into an empty database, and its token if there',
+    '           is none. Nothing is served until it is accepted. If it is interrupted, run it again.',
+    '  status   reports why nothing is served, and what is known to be lost; changes nothing.',
+    '  accept   accepts the database with this number of leaves (printed by status): sessions end, serials of SSH',
+    '           authorities advance, running SSH rotations halt, the audit log continues under another name.',
+    '  hold     marks a database that was restored by other means (a base backup, pgBackRest) as held.',
+    '           Needed if the token was restored as well, since only a newer token can detect it.',
     '',
-    '  --log FILE       a newer export of the audit log: who lost rights since loses them again',
-    '  --witness FILE   what `backup --witness` wrote: auditors with a newer checkpoint will understand the restore',
-    '  --postgres-bin   where pg_restore and psql are, of the version of the server or later',
+    '  --log FILE       a newer export of the audit log: rights that were revoked since are revoked again',
+    '  --witness FILE   the file of `backup --witness`: auditors with a newer checkpoint will recognize the restore',
+    '  --postgres-bin   directory of pg_restore and psql, of the version of the server or later',
   ],
-  codes: ['Ends with 1 when nothing was restored, or nothing was accepted.'],
+  codes: ['Returns 1 if nothing was restored, or nothing was accepted.'],
   run: runRestore,
 };
 
@@ -92,15 +92,15 @@ async function fromBackup(directory: string, programs: string | undefined, json:
   const signal = interruption();
   const order = { config: new Config(), directory, programs, signal, says: note };
   const done = await restoreBackup(order).catch((error: unknown) => {
-    throw signal.aborted ? new AdminError('Interrupted: the database is as empty as before. Run it again.') : error;
+    throw signal.aborted ? new AdminError('Interrupted: the database is still empty. Run it again.') : error;
   });
   const { manifest, token, missingMigrations } = done;
   if (json) return print(JSON.stringify({ ...manifest, token: token ?? null, missingMigrations }));
   print(`The database is that of ${manifest.name}, of ${manifest.madeAt}.`);
-  if (token === true) print('The token of the backup was put in place: keys that were made since are not in it.');
-  if (token === false) print('The token was left as it is: there is one, and it is newer than the backup.');
+  if (token === true) print('The token of the backup was restored: it lacks keys that were generated since.');
+  if (token === false) print('The token was not changed: it exists, and is newer than the backup.');
   if (token === undefined)
-    print('The token is not in the backup: restore it by the means of its maker, if it was lost.');
+    print('The backup does not contain the token: if it was lost, restore it with the tools of its vendor.');
   if (missingMigrations > 0) print('The backup is of an earlier version. Next: sealwright-admin migrate');
   print('Nothing is served until this is accepted. Next: sealwright-admin restore status [--log FILE]');
 }
@@ -147,10 +147,10 @@ async function report(
   for (const { what, count } of await database.inspect((tx) => STATE.openWork(tx)))
     if (count > 0) print(`${count} ${what}.`);
   if (since === NOTHING_KNOWN)
-    return print('Who was revoked since is not known here. With --log FILE, a newer export of the audit log, it is.');
+    return print('Later revocations are unknown. Give a newer export of the audit log with --log FILE.');
   for (const finding of since.findings) print(`The newer log: ${finding}`);
   for (const [action, count] of since.actions) print(`Lost, by the newer log: ${count} × ${action}`);
-  print(`Of these ${since.apiKeys.length} API keys are revoked and ${since.people.length} people disabled again.`);
+  print(`Revoked ${since.apiKeys.length} API keys and disabled ${since.people.length} users again.`);
 }
 
 /** A key in the token that the database does not have was made after the backup; the reverse was destroyed since, or is of another token. */
@@ -189,13 +189,13 @@ async function accept(app: INestApplicationContext, { standing, since, leaves, w
   if (witness !== undefined)
     print(
       witnessed === undefined
-        ? 'The witness knows no checkpoint of this log.'
+        ? 'The witness has no checkpoint of this log.'
         : `A witness saw ${witnessed.size} leaves.`,
     );
   const { origin } = await app.get(LogRestore).accept((tx) => STATE.changes(tx, since), witnessed);
-  print(`Accepted. The audit log goes on as ${origin.after}; the entry log.rolled-back has both roots.`);
+  print(`Accepted. The audit log continues as ${origin.after}; the entry log.rolled-back has both roots.`);
   print(
-    'All sessions were ended, serials of SSH authorities were moved on by 2^32, and running SSH rotations were halted.',
+    'All sessions were ended, serials of SSH authorities were advanced by 2^32, and running SSH rotations were halted.',
   );
   print('Processes that wait in restore mode begin their work within seconds.');
 }

@@ -26,10 +26,10 @@ export const reseal: AdminCommand = {
   usage: [''],
   summary: 'Seals every stored secret by the present key, after SVC_JWT_SECRET was changed',
   details: [
-    'Run it once no process of the version before runs any more: that would not open what this seals.',
+    'Run it once no process of the previous version runs: those cannot decrypt what this encrypts.',
     'Workers do the same within a minute. docs/operations.md, "Secrets", has the whole order of a rotation.',
   ],
-  codes: ['Ends with 1 when secrets are left that do not open: add the earlier one to SVC_JWT_SECRET_PREVIOUS.'],
+  codes: ['Returns 1 if secrets remain that cannot be decrypted: add the earlier one to SVC_JWT_SECRET_PREVIOUS.'],
   run: resealAll,
 };
 
@@ -39,13 +39,13 @@ export const sealRows: AdminCommand = {
   usage: ['', '--accept COUNT'],
   summary: 'Lists credentials and rights that were not written by the service, and accepts them',
   details: [
-    'Without --accept it lists them by table and primary key, and changes nothing.',
-    'With the number that it printed it seals them as they are: whoever changed them has what they gave themselves.',
+    'Without --accept it lists the rows by table and primary key, and changes nothing.',
+    'With the printed number it seals them as they are, including rights that someone added in the database.',
     'For a database of before the seals that was restored, and after SVC_JWT_SECRET was lost. docs/runbook.md, "rows".',
     '',
     '  --accept COUNT   seals the rows, if there are exactly COUNT of them',
   ],
-  codes: ['Ends with 1 when there are rows that are not accepted.'],
+  codes: ['Returns 1 if there are rows that are not accepted.'],
   run: acceptRows,
 };
 
@@ -53,7 +53,7 @@ export const sealRows: AdminCommand = {
 export const rotateSealingKey: AdminCommand = {
   name: 'rotate-sealing-key',
   usage: [''],
-  summary: 'Makes another sealing key in the token, and seals by it',
+  summary: 'Creates a new sealing key in the token, and encrypts with it',
   details: [
     'Earlier sealing keys stay in the token: credentials of hosts and ML-DSA keys stay under them.',
     'Back up the token afterwards.',
@@ -67,8 +67,8 @@ export const retryPin: AdminCommand = {
   usage: [''],
   summary: 'Lets every process try the PIN in its file once more',
   details: [
-    'A PIN that the token refused is not tried again by any process, since a token locks after a few.',
-    'First make sure that the file has the PIN of the token: each process tries it once, within seconds.',
+    'No process retries a PIN that the token refused, since a token locks after a few attempts.',
+    'First make sure that the file contains the PIN of the token: each process tries it once, within seconds.',
   ],
   run: forgetRefusedPins,
 };
@@ -79,9 +79,9 @@ function resealAll(args: string[]): Promise<void> {
     await app.get(RowSealEpoch).hasten();
     const done = await app.get(Resealer).run();
     await record(app, 'secrets.resealed', { ...done });
-    print(`${done.resealed} secrets and rows were sealed anew.`);
+    print(`${done.resealed} secrets and rows were sealed again.`);
     if (done.notOpenable === 0)
-      return print('Nothing needs an earlier secret any more, but mails and tokens that are under way.');
+      return print('Nothing needs an earlier secret any longer, except mails and tokens in transit.');
     print(`${done.notOpenable} secrets do not open: add the earlier secret to SVC_JWT_SECRET_PREVIOUS and repeat.`);
     process.exitCode = ADMIN_EXIT.failed;
   });
@@ -127,9 +127,9 @@ function newSealingKey(args: string[]): Promise<void> {
     const id = await app.get(KeyVault).newSealingKey();
     await record(app, 'sealing-key.rotated', { ckaId: id.toString('hex') });
     const { resealed } = await app.get(Resealer).run();
-    print(`The key ${id.toString('hex')} seals from now on; ${resealed} secrets were sealed anew.`);
+    print(`The key ${id.toString('hex')} seals from now on; ${resealed} secrets were encrypted again.`);
     print(
-      'Other processes seal by it within a minute. Credentials of hosts and ML-DSA keys stay under the key that sealed them.',
+      'Other processes use it within a minute. Credentials of hosts and ML-DSA keys stay under the key that sealed them.',
     );
   });
 }

@@ -20,13 +20,13 @@ const ORIGIN = { requestId: 'seed-demo', address: '' };
 export const seedDemo: AdminCommand = {
   name: 'seed-demo',
   usage: ['[--out FILE] [--timestamps] [--inventory]'],
-  summary: 'Makes a trial installation usable: an administrator, an API key, two signing keys',
+  summary: 'Prepares a trial installation: an administrator, an API key, two signing keys',
   details: [
-    'What is there stays. Refused in the profile prod.',
+    'Existing data is kept. Refused in the profile prod.',
     '',
-    '  --out FILE     where the password and the API key are written, mode 0600; default .data/demo.env',
-    '  --timestamps   a timestamp authority too, with a certificate of a root that is made for it',
-    '  --inventory    assets to look at, if the inventory is empty; their sources are called demo:…',
+    '  --out FILE     file for the password and the API key, mode 0600; default .data/demo.env',
+    '  --timestamps   adds a timestamp authority, with a certificate of a root that is created for it',
+    '  --inventory    adds demo assets, if the inventory is empty; their sources are named demo:…',
   ],
   run: seed,
 };

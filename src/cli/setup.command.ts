@@ -18,12 +18,12 @@ export const setup: AdminCommand = {
     '--for-restore [--database-url local]',
   ],
   summary:
-    'Prepares a new installation: asks for or generates what is missing, migrates, creates the first administrator',
+    'Prepares a new installation: asks for or generates missing settings, migrates, creates the first administrator',
   details: [
-    'Run it as root after the package was installed. What exists is kept, so it can be repeated; what is missing and is',
-    'not named by an option is asked for on a terminal.',
+    'Run it as root after the package was installed. Existing settings are kept, so it can be repeated; missing settings',
+    'without an option are asked for on a terminal.',
     '',
-    '  --public-url URL      address that people and pipelines use, such as https://sign.example.com',
+    '  --public-url URL      address that users and pipelines use, such as https://sign.example.com',
     '  --admin EMAIL         first administrator. A link to set the password is printed once',
     '  --database-url URL    PostgreSQL 15 or later; `local` creates role and database in the PostgreSQL of this machine',
     '  --redis-url URL       default redis://127.0.0.1:6379',
@@ -68,7 +68,7 @@ async function prepare(args: string[]): Promise<void> {
 async function prepareForRestore(installation: Installation, account: Account, values: Options): Promise<void> {
   for (const name of ['database-url', 'jwt-secret'])
     if ((await installation.secret(name)) === undefined)
-      throw new AdminError(`${ETC}/secrets/${name} is missing. Put the copy of ${ETC} of the lost machine back first.`);
+      throw new AdminError(`${ETC}/secrets/${name} is missing. First restore the copy of ${ETC} of the lost machine.`);
   await prepareDatabase(installation, values);
   if ((await installation.settings())['SOFTHSM2_CONF'] !== undefined) await configureSoftHsm(HOME, account);
   print('Ready. Next: sealwright-admin restore run DIRECTORY');
@@ -81,7 +81,7 @@ async function configure(installation: Installation, values: Options): Promise<v
     values['public-url'] ??
     (await ask('Public address, such as https://sign.example.com', '--public-url'));
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new AdminError(`--public-url takes an http(s) address, not "${url}"`, ADMIN_EXIT.usage);
+    throw new AdminError(`--public-url must be an http(s) address, not "${url}"`, ADMIN_EXIT.usage);
   const added = await installation.addSettings({
     SVC_PUBLIC_URL: url,
     SVC_HOST: '127.0.0.1',
@@ -102,7 +102,7 @@ async function prepareDatabase(installation: Installation, values: Options): Pro
   }
   const wanted =
     values['database-url'] ??
-    (await ask('PostgreSQL: an address, or "local" for the one of this machine', '--database-url'));
+    (await ask('PostgreSQL: an address, or "local" for the server on this machine', '--database-url'));
   const url = wanted === 'local' ? createLocalDatabase(newSecret()) : wanted;
   await installation.ensureSecret('database-url', () => url);
 }
@@ -118,7 +118,7 @@ async function prepareToken(installation: Installation, account: Account, values
   const present = await installation.settings();
   const wanted = values.token ?? (present['SVC_PKCS11_LIBRARY'] === undefined ? 'softhsm' : 'existing');
   if (wanted !== 'softhsm' && wanted !== 'existing')
-    throw new AdminError(`--token takes softhsm or existing, not "${wanted}"`, ADMIN_EXIT.usage);
+    throw new AdminError(`--token must be softhsm or existing, not "${wanted}"`, ADMIN_EXIT.usage);
   if (wanted === 'existing') return;
   const pins = {
     user: await installation.ensurePin(),

@@ -25,17 +25,17 @@ export const user: AdminCommand = {
     'Creates or disables a user, resets a password or second factors, or grants roles: the way back if nobody can sign in',
   details: [
     `Roles: ${ROLE_NAMES.join(', ')}.`,
-    'create and reset-password prompt for the password twice, or read one line from standard input if that is no',
+    'create and reset-password prompt for the password twice, or read one line from standard input if that is not a',
     'terminal. A password is never an argument.',
     '',
-    '  --link           print a one-time link, valid for an hour, with which the person chooses the password',
+    '  --link           print a one-time link, valid for an hour, with which the user sets the password',
     '',
-    'reset-password   sets a password and ends all sessions of the person; also for people without one',
-    'reset-factor     removes authenticators, passkeys and recovery codes; the password alone is then enough',
-    'grant            adds roles and enables the account; an identity provider sets the roles of its people again at',
-    '                 their next sign-in there',
+    'reset-password   sets a password and ends all sessions of the user; also for users without one',
+    'reset-factor     removes authenticators, passkeys and recovery codes; the password alone is then sufficient',
+    'grant            adds roles and enables the account; an identity provider sets the roles of its users again at',
+    '                 their next sign-in',
     'disable          disables the account, also of the last administrator: sessions, keys, clients, links and invitations',
-    '                 of the person end',
+    '                 of the user end',
     '',
     'Each command writes an audit entry with the actor "operator (command line)".',
   ],
@@ -48,7 +48,7 @@ export const user: AdminCommand = {
       throw usage(`expected ${Object.keys(ACTIONS).join(', ')} and an address`);
     const given = { address, link: values.link, roles: rolesOf([...(values.role ?? []), ...roles]) };
     if (NEEDS_ROLE.has(name) !== given.roles.length > 0)
-      throw usage(NEEDS_ROLE.has(name) ? 'name at least one role' : 'takes no role');
+      throw usage(NEEDS_ROLE.has(name) ? 'give at least one role' : 'takes no role');
     const password = ASKS_PASSWORD.has(name) && !given.link ? await readNewPassword() : undefined;
     await inService((app) => action(app.get(OperatorAccounts), { ...given, password }));
   },
@@ -81,7 +81,7 @@ const ACTIONS: Readonly<Record<string, (accounts: OperatorAccounts, given: Given
       return;
     }
     await accounts.setPassword(address, password);
-    print(`Set the password of ${address}. All sessions of this person ended.`);
+    print(`Set the password of ${address}. All sessions of this user have ended.`);
   },
   'reset-factor': async (accounts, { address }) => {
     await accounts.resetFactors(address);
@@ -93,7 +93,7 @@ const ACTIONS: Readonly<Record<string, (accounts: OperatorAccounts, given: Given
   },
   disable: async (accounts, { address }) => {
     const { email } = await accounts.disable(address);
-    print(`${email} is disabled. Everything that the person can sign in with has ended.`);
+    print(`${email} is disabled. All credentials of the user have ended.`);
   },
 };
 

@@ -48,7 +48,7 @@ describe('somebody who was disabled', () => {
     expect(again.status).toBe(200);
     assertProblem(await vote(service, approvalId, signedIn(again)), { status: 403, code: 'approval.rights-ended' });
     expect((await read(service, apiKey, requestId)).body.status).toBe('PENDING_APPROVAL');
-    expect(await doctor()).toContain(`the account ${member.id} is enabled, and the log says that it is disabled`);
+    expect(await doctor()).toContain(`the account ${member.id} is enabled, but disabled according to the log`);
   });
 
   it('does not vote in the old session, although the entry of its end was deleted', async () => {

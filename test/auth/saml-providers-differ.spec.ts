@@ -96,11 +96,19 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', ()
       (pem) => `Bag Attributes\n  localKeyID: 01\n${pem}`,
       /around the certificate/,
     ],
-    ['words behind it', (pem) => `${pem}this is ours`, /behind the certificate/],
+    ['words behind it', (pem) => `${pem}this is ours`, /after the certificate/],
     ['indented lines', (pem) => pem.replaceAll(/^/gm, '   '), /indented/],
-    ['a request for a certificate', (pem) => pem.replaceAll(' CERTIFICATE', ' CERTIFICATE REQUEST'), /no whole block/],
-    ['half of it', (pem) => pem.slice(0, 500), /no whole block/],
-    ['another thing in base64', () => Buffer.from('no certificate at all'.repeat(5)).toString('base64'), /no X\.509/],
+    [
+      'a request for a certificate',
+      (pem) => pem.replaceAll(' CERTIFICATE', ' CERTIFICATE REQUEST'),
+      /not a complete PEM block/,
+    ],
+    ['half of it', (pem) => pem.slice(0, 500), /not a complete PEM block/],
+    [
+      'another thing in base64',
+      () => Buffer.from('no certificate at all'.repeat(5)).toString('base64'),
+      /not an X\.509/,
+    ],
     ['no base64', () => 'sixty-four characters of nothing, and a few more, to be sure of it.', /neither PEM/],
     [
       'bytes behind it',

@@ -151,7 +151,7 @@ describe('doctor names what people left behind', () => {
       key: tokens[chief],
       body: { roles: ['viewer'] },
     });
-    const detail = `the alert rule "expiring" was last changed by ${leaver}, who may not do that now`;
+    const detail = `the alert rule "expiring" was last changed by ${leaver}, who no longer has the right`;
     expect(await found()).toMatchObject([{ state: 'warn', detail }]);
     const path = `/api/alert-rules/${made.body.id as string}`;
     const taken = await service.call('PATCH', path, {

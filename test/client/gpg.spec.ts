@@ -211,7 +211,7 @@ describe.skipIf(!has('gpg'))('what sealwright gpg refuses', () => {
   it('a second key beside the first, by which gpg would make a second signature', async () => {
     const [one, other] = [keyOf('rsa-3072').name, keyOf('ec-p256').name];
     const ended = await place.run('gpg', ['-u', one, '-u', other, '-b'], { input: 'x' });
-    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('one key signs at a time') });
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('only one key can sign') });
     expect(ended.out).toHaveLength(0);
     expect((await place.run('gpg', ['-u', one, '-u', keyOf('rsa-3072').fingerprint, '-b'], { input: 'x' })).code).toBe(
       0,

@@ -111,7 +111,7 @@ describe('doctor', () => {
     const madeAt = new Date(Date.now() - 3 * 3600_000).toISOString();
     expect(await backup('record', '--made-at', madeAt)).toContain(`Recorded a backup of ${madeAt}.`);
     expect(await backup('record', '--made-at', '2999-01-01T00:00:00Z')).toContain(
-      '--made-at takes a time that has passed',
+      '--made-at must be a time in the past',
     );
     const found = (await doctor()).findings.find(({ what }) => what === 'backup');
     expect(found).toMatchObject({ state: 'ok', detail: 'the last good one is 3 h old' });

@@ -151,7 +151,7 @@ describe("yesterday's database", () => {
     ];
     const accepted = await runToEnd(accept, settings());
     expect(accepted).toMatch(/A witness saw \d+ leaves\./);
-    expect(accepted).toContain('Accepted. The audit log goes on as ');
+    expect(accepted).toContain('Accepted. The audit log continues as ');
     await until('it serves', 60, () =>
       get('/api/v1/signing-keys').then(
         ({ status }) => status === 200,

@@ -129,7 +129,7 @@ describe('what people enrolled', () => {
     expect(before?.mark).toBe('sealhsm1');
     const clients = load();
     const said = await runToEnd(['rotate-sealing-key'], { ...stage.settings, SVC_JWT_SECRET: SECOND });
-    expect(said).toContain('secrets were sealed anew');
+    expect(said).toContain('secrets were encrypted again');
     const { noticed } = await clients.stop();
     // The token of the person ended with the secret above.
     expect(noticed.filter((one) => !one.includes('/api/auth/me'))).toEqual([]);

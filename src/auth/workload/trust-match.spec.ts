@@ -44,7 +44,9 @@ describe('a trust refuses a claim that only resembles', () => {
     ['an object in place of a text', { repository: { 'org/app': true } }],
     ['a claim that is inherited', { repository: undefined, __proto__: { repository: 'org/app' } }],
   ])('%s', (_what, change) => {
-    expect(trustRefusalOf(RULES, { ...CLAIMS, ...change })).toMatch(/^The trust app releases does not accept the value of the claim /);
+    expect(trustRefusalOf(RULES, { ...CLAIMS, ...change })).toMatch(
+      /^The trust app releases does not accept the value of the claim /,
+    );
   });
 });
 

@@ -68,7 +68,7 @@ export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
   const out = resolve(order.out);
   const tokens = isSoftHsm(config.pkcs11Library) ? await tokenDirectory(softHsmConfiguration()) : undefined;
   if (tokens !== undefined && overlap(out, tokens))
-    throw new AdminError(`${out} is where the token is (${tokens}): write the backup elsewhere`, ADMIN_EXIT.usage);
+    throw new AdminError(`${out} contains the token (${tokens}): write the backup elsewhere`, ADMIN_EXIT.usage);
   await prepareDirectory(out);
   await tellUnfinished(out, says);
   const snapshot = await openSnapshot(config);
@@ -185,16 +185,14 @@ async function assertRoom(out: string, { bytes }: DatabaseSnapshot, way: Databas
   const needed = Math.ceil(way === 'base' ? bytes : bytes * DUMP_SHARE) + MIN_LEFT_BYTES;
   if (bavail * bsize >= needed) return;
   const mb = (count: number) => `${Math.ceil(count / MB)} MB`;
-  throw new AdminError(
-    `There is not enough room in ${out}: ${mb(bavail * bsize)} are free, ${mb(needed)} may be needed.`,
-  );
+  throw new AdminError(`${out} has too little space: ${mb(bavail * bsize)} are free, up to ${mb(needed)} are needed.`);
 }
 
 async function tellUnfinished(out: string, says: (line: string) => void): Promise<void> {
   const names = (await readdir(out)).filter((name) => name.endsWith(UNFINISHED));
   for (const name of names)
     says(
-      `${join(out, name)} was never finished, or is being made: it is no backup. Remove it when nothing writes to it.`,
+      `${join(out, name)} was not finished, or is being created: it is not a backup. Remove it when no process writes to it.`,
     );
 }
 

@@ -70,7 +70,7 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
     return { size: undefined };
   });
   if (size === 0 || size > MAX_MANIFEST_BYTES) {
-    throw new AdminError(`${directory} is no backup: it has no ${MANIFEST_FILE}. One that was cut short has none.`);
+    throw new AdminError(`${directory} is not a backup: it has no ${MANIFEST_FILE}. An interrupted backup has none.`);
   }
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EACCES' ? new AdminError(unreadable(directory)) : error;
@@ -79,7 +79,7 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
   if (manifest === undefined) throw new AdminError(`${file} is damaged: it cannot be read.`);
   if (manifest.format > MANIFEST_FORMAT) {
     throw new AdminError(
-      `The backup was made by version ${manifest.version}, in a format that this version does not know. Use that version.`,
+      `The backup was made by version ${manifest.version}, in a format that this version does not support. Use that version.`,
     );
   }
   return manifest;

@@ -92,7 +92,7 @@ export async function ended(child: ChildProcess, name: Program): Promise<void> {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (status, signal) => resolve(status ?? signal ?? 'unknown'));
   });
-  if (code !== 0) throw new AdminError(`${name} failed (${code}): ${said.toString().trim() || 'it said nothing'}`);
+  if (code !== 0) throw new AdminError(`${name} failed (${code}): ${said.toString().trim() || 'without a message'}`);
 }
 
 function connectionOf(

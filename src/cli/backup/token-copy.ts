@@ -22,9 +22,7 @@ export async function tokenDirectory(configuration: string): Promise<string> {
   const line = text.split('\n').find((one) => one.trimStart().startsWith('directories.tokendir'));
   const directory = line?.split('=').slice(1).join('=').trim() ?? '';
   if (isAbsolute(directory)) return directory.replace(/\/$/, '');
-  throw new AdminError(
-    `${configuration} does not say by directories.tokendir, as an absolute path, where the tokens are`,
-  );
+  throw new AdminError(`${configuration} does not set directories.tokendir to an absolute path`);
 }
 
 /**
@@ -40,9 +38,7 @@ export async function copyToken(from: string, to: string): Promise<void> {
     await rm(to, { recursive: true, force: true });
     await sleep(PAUSE_MS);
   }
-  throw new AdminError(
-    `${from} changed all the time while it was copied: stop what makes keys in the token, and repeat`,
-  );
+  throw new AdminError(`${from} kept changing while it was copied: stop what creates keys in the token, and repeat`);
 }
 
 /**

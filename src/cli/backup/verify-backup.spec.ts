@@ -57,11 +57,11 @@ describe('a backup', () => {
     },
   );
 
-  it('that was cut short is no backup: the manifest is written last', async () => {
+  it('that was cut short is not a backup: the manifest is written last', async () => {
     rmSync(at(MANIFEST_FILE));
-    await expect(readManifest(directory)).rejects.toThrow('is no backup');
+    await expect(readManifest(directory)).rejects.toThrow('is not a backup');
     writeFileSync(at(MANIFEST_FILE), '');
-    await expect(readManifest(directory)).rejects.toThrow('is no backup');
+    await expect(readManifest(directory)).rejects.toThrow('is not a backup');
   });
 
   it.each([
@@ -79,7 +79,7 @@ describe('a backup', () => {
         renameSync(at('database.dump'), `${directory}.dump`);
         symlinkSync(`${directory}.dump`, at('database.dump'));
       },
-      'database.dump is no file',
+      'database.dump is not a file',
     ],
     ['was added', () => writeFileSync(at('token', 'another'), 'x'), 'token/another is not of the backup'],
   ])('is refused when a file of it %s', async (_what, damage, words) => {
@@ -117,7 +117,7 @@ describe('a witness', () => {
   it('knows the backup that it recorded, and finds one that was put in its place', async () => {
     const witness = join(mkdtempSync(join(tmpdir(), 'sealwright-witness-')), 'witness.jsonl');
     await tellWitness(witness, { at: manifest.madeAt, backup: 'another', manifestSha256: 'a'.repeat(64) });
-    expect(await witnessFault(directory, manifest, witness)).toContain('knows no backup');
+    expect(await witnessFault(directory, manifest, witness)).toContain('has no backup');
     const manifestSha256 = await sha256Of(at(MANIFEST_FILE));
     await tellWitness(witness, { at: manifest.madeAt, backup: manifest.name, manifestSha256 });
     appendFileSync(witness, '{"cut sho');

@@ -45,7 +45,7 @@ async function filesThatDiffer(directory: string, { files }: BackupManifest): Pr
     // A link could lead to other bytes after they were compared.
     const found = await lstat(file).catch(() => undefined);
     if (found === undefined) faults.push(`${path} is missing`);
-    else if (!found.isFile()) faults.push(`${path} is no file`);
+    else if (!found.isFile()) faults.push(`${path} is not a file`);
     else if (found.size !== bytes) faults.push(`${path} has ${found.size} bytes instead of ${bytes}`);
     else if ((await sha256Of(file)) !== sha256) faults.push(`${path} was changed: its SHA-256 is another`);
   }
@@ -91,7 +91,7 @@ export async function witnessFault(
   witness: string,
 ): Promise<string | undefined> {
   const said = (await readWitness(witness)).filter(({ backup }) => backup === name);
-  if (said.length === 0) return `${witness} knows no backup ${name}`;
+  if (said.length === 0) return `${witness} has no backup ${name}`;
   const hash = await sha256Of(join(directory, MANIFEST_FILE));
   if (said.some(({ manifestSha256 }) => manifestSha256 === hash)) return undefined;
   return `${witness} recorded ${name} with another manifest: it was replaced`;

@@ -128,13 +128,13 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   secrets: async (app) => {
     const { looked, notOpenable, reason } = await app.get(SealedColumns).sample();
     if (notOpenable === 0) return [ok('stored secrets', `open (${looked} were tried)`)];
-    const detail = `${notOpenable} of ${looked} do not open: ${reason}`;
+    const detail = `${notOpenable} of ${looked} cannot be decrypted: ${reason}`;
     return [bad('stored secrets', detail, 'runbook: secrets. Add the earlier secret to SVC_JWT_SECRET_PREVIOUS')];
   },
   rows: async (app) => {
     const forged = await app.get(RowSealKeeper).forged();
     if (forged.length === 0 && !app.get(RowSeals).isStrict)
-      return [ok('sealed rows', 'rows of the earlier version are adopted when the upgrade is over')];
+      return [ok('sealed rows', 'rows of the previous version are adopted once the upgrade is complete')];
     if (forged.length === 0) return [ok('sealed rows', 'no credential or right was changed outside the service')];
     return forged.map((table) =>
       bad(
@@ -146,8 +146,8 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   },
   catalogue: async (app) => {
     const found = await app.get(CatalogueCheck).findings();
-    if (found.length === 0) return [ok('catalogue', 'the database has only what the migrations made')];
-    return found.map((object) => bad('catalogue', `not made by the migrations: ${object}`, 'runbook: rows'));
+    if (found.length === 0) return [ok('catalogue', 'the database has only objects that the migrations created')];
+    return found.map((object) => bad('catalogue', `not created by the migrations: ${object}`, 'runbook: rows'));
   },
   indicators: async (app) => {
     const { log, tsa, mail } = await app.get(HealthIndicators).read();
@@ -175,7 +175,9 @@ async function examineRoom(app: INestApplicationContext): Promise<readonly Findi
       (error: unknown) => operatorsWords(error),
     );
   return [
-    fault === undefined ? ok('room', 'the disk of the database takes files') : bad('room', fault, 'runbook: database'),
+    fault === undefined
+      ? ok('room', 'the disk of the database accepts files')
+      : bad('room', fault, 'runbook: database'),
   ];
 }
 
@@ -191,9 +193,9 @@ async function examineLocks(app: INestApplicationContext): Promise<readonly Find
      WHERE NOT w.granted AND h.datname = current_database() GROUP BY h.pid, who ORDER BY seconds DESC LIMIT 5`,
   );
   const late = holders.filter(({ seconds }) => seconds > MAX_LOCK_SECONDS);
-  if (late.length === 0) return [ok('locks', 'nobody keeps others waiting for long')];
+  if (late.length === 0) return [ok('locks', 'no transaction blocks others for long')];
   return late.map(({ pid, who, seconds, waiting }) => {
-    const detail = `${who} (pid ${pid}) keeps ${waiting} waiting, the first for ${spanOf(seconds)}`;
+    const detail = `${who} (pid ${pid}) blocks ${waiting}, the first for ${spanOf(seconds)}`;
     return bad('locks', detail, 'runbook: transactions');
   });
 }
@@ -209,7 +211,7 @@ async function examineRedis(app: INestApplicationContext): Promise<readonly Find
   const queue = app.get(QueueHealth);
   for (let waited = 0; !queue.reachable && waited < REDIS_PATIENCE_MS; waited += 100) await sleep(100);
   if (queue.reachable && queue.detail === 'ok') return [ok('Redis', 'takes writes')];
-  return [warn('Redis', queue.detail, 'runbook: redis. Nothing is lost: workers poll the database meanwhile')];
+  return [warn('Redis', queue.detail, 'runbook: redis. Nothing is lost: workers poll the database')];
 }
 
 /** `wanted` is SVC_DATABASE_REPLICATION. */
@@ -217,7 +219,7 @@ export function examineReplication(replication: Replication, wanted: Config['dat
   const fault = asynchronousFault(replication);
   if (fault === undefined) return ok('replication', synchronousDetail(replication));
   if (wanted !== 'any') return bad('replication', fault, 'runbook: replication');
-  if (replication.standbys === 0) return ok('replication', 'no standby follows: there is no fail-over');
+  if (replication.standbys === 0) return ok('replication', 'no standby is connected: there is no failover');
   return warn('replication', fault, 'runbook: replication');
 }
 
@@ -242,7 +244,7 @@ export function examineInstances(instances: readonly InstanceRow[], now: Date): 
       : warn('missed', `stopped without a word: ${names(missed)}`, 'runbook: workers'),
     versions.length <= 1
       ? ok('versions', versions[0] ?? 'none')
-      : warn('versions', `several run: ${versions.join(', ')}`, 'docs/upgrade.md: end the rolling update'),
+      : warn('versions', `several run: ${versions.join(', ')}`, 'docs/upgrade.md: complete the rolling update'),
     first === undefined
       ? ok('clocks', `within ${MAX_CLOCK_OFFSET_MS / 1000} s of the database's`)
       : bad('clocks', `${names(wrong)} differ, the first by ${first.clockOffsetMs} ms`, 'runbook: clock'),
@@ -264,7 +266,7 @@ async function examineQueues(app: INestApplicationContext): Promise<readonly Fin
     ...queues,
     isOld ? bad('checkpoint', age, 'runbook: log') : ok('checkpoint', age),
     ...certificateDays.map(({ name, value }) => {
-      const detail = `the first ends in ${Math.floor(value)} days`;
+      const detail = `the first expires in ${Math.floor(value)} days`;
       const what = `certificates of ${name}`;
       return value < MIN_CERTIFICATE_DAYS ? warn(what, detail, 'runbook: certificates') : ok(what, detail);
     }),
@@ -389,7 +391,7 @@ export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name'
 async function examineDisk(app: INestApplicationContext): Promise<readonly Finding[]> {
   const { bavail, blocks, bsize } = await statfs(process.cwd());
   const gigabytes = (bytes: number) => (bytes / 1024 ** 3).toFixed(1);
-  const detail = `${gigabytes(bavail * bsize)} of ${gigabytes(blocks * bsize)} GB are free where this runs`;
+  const detail = `${gigabytes(bavail * bsize)} of ${gigabytes(blocks * bsize)} GB are free on this machine`;
   const tables = [...(await app.get(OperationsService).tableBytes())].sort((one, other) => other.value - one.value);
   const largest = tables.slice(0, 3).map(({ name, value }) => `${name} ${gigabytes(value)} GB`);
   const sum = tables.reduce((bytes, { value }) => bytes + value, 0);

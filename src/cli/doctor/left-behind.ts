@@ -54,11 +54,11 @@ export async function examineLeftBehind(app: INestApplicationContext): Promise<r
     const scope = THINGS[table]?.scope;
     return scope !== undefined && !mayDo(mayNow.get(person) ?? new Set(), scope);
   });
-  if (left.length === 0) return [ok(what, 'nothing is set up by somebody who may not do that now')];
+  if (left.length === 0) return [ok(what, 'everything was set up by users who still have the right')];
   return left.map(({ table, name, actor }) =>
     warn(
       what,
-      `the ${THINGS[table]?.kind} "${name}" was last changed by ${actor}, who may not do that now`,
+      `the ${THINGS[table]?.kind} "${name}" was last changed by ${actor}, who no longer has the right`,
       'remove it, or save it again to take it over (docs/access.md, "When somebody leaves")',
     ),
   );

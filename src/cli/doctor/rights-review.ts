@@ -21,7 +21,7 @@ export async function examineRights(app: INestApplicationContext, all: boolean):
   if (!all && size > MAX_UNASKED_LEAVES)
     return [ok(what, `not compared, since the log has ${size} leaves: sealwright-admin doctor --log compares them`)];
   const found = await reviewRights(app);
-  if (found.length === 0) return [ok(what, `nobody acted without a right, by the ${size} leaves of the log`)];
+  if (found.length === 0) return [ok(what, `nobody acted without a right, according to the ${size} leaves of the log`)];
   return found.map((detail) => bad(what, detail, 'runbook: rows'));
 }
 
@@ -154,10 +154,10 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
   const credentials = rows.flatMap(({ kind, id, roles }) => {
     const { roles: logged, disabledAt = 0 } = history.people.get(id) ?? {};
     if (kind === 'account' && disabledAt > 0)
-      return [`the account ${id} is enabled, and the log says that it is disabled`];
+      return [`the account ${id} is enabled, but disabled according to the log`];
     if (kind === 'session' && history.ended.has(id))
-      return [`the session ${id} is valid, and the log says that it ended`];
-    if (history.revoked.has(id)) return [`the ${kind} ${id} is valid, and the log says that it was revoked`];
+      return [`the session ${id} is valid, but ended according to the log`];
+    if (history.revoked.has(id)) return [`the ${kind} ${id} is valid, but revoked according to the log`];
     const more = logged === undefined ? [] : (roles ?? []).filter((role) => !logged.some((one) => one === role));
     return more.length === 0 ? [] : [`the account ${id} has the roles ${more.join(', ')}, which the log does not have`];
   });
@@ -180,7 +180,7 @@ async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Pro
      UNION ALL SELECT 'signing key', id::text FROM signing_key WHERE id = ANY($1::uuid[]) AND state = 'ACTIVE'`,
     [[...withdrawn.keys()].filter(isId)],
   );
-  return rows.map(({ kind, id }) => `the ${kind} ${id} is in use, and the log has it as removed or switched off`);
+  return rows.map(({ kind, id }) => `the ${kind} ${id} is in use, but removed or disabled according to the log`);
 }
 
 async function differingMembers(db: DataSource, { groups }: RightsHistory): Promise<string[]> {
@@ -191,7 +191,7 @@ async function differingMembers(db: DataSource, { groups }: RightsHistory): Prom
   return rows.flatMap(({ group, person }) => {
     const logged = groups.get(group);
     if (logged === undefined || logged.members.includes(person)) return [];
-    return [`the account ${person} is a member of the approver group ${group}, and the log says otherwise`];
+    return [`the account ${person} is a member of the approver group ${group}, but not according to the log`];
   });
 }
 

@@ -75,7 +75,7 @@ async function findTarget({ config, programs }: RestoreOrder): Promise<Target> {
 function assertRestorable({ version, schema, database }: BackupManifest, server: { readonly version: string }): void {
   if (database.way === 'base') {
     throw new AdminError(
-      'This is a base backup: PostgreSQL restores it, with the WAL archive (docs/restore.md, "From a base backup"). Then: sealwright-admin restore hold',
+      'This is a base backup: restore it with PostgreSQL and the WAL archive (docs/restore.md, "From a base backup"). Then run: sealwright-admin restore hold',
     );
   }
   const tooOld = tooOldFault(schema.migrations);
@@ -84,12 +84,12 @@ function assertRestorable({ version, schema, database }: BackupManifest, server:
   const later = schema.migrations.filter((name) => !MIGRATION_NAMES.includes(name) && !isSuperseded(name));
   if (later.length > 0) {
     throw new AdminError(
-      `The backup was made by version ${version}: its schema has ${later.length} migrations that this version does not know, the first is ${later[0]}. Restore it by version ${version} or later.`,
+      `The backup was made by version ${version}: its schema has ${later.length} migrations that this version does not have, the first is ${later[0]}. Restore it with version ${version} or later.`,
     );
   }
   if (majorOf(database.server) > majorOf(server.version)) {
     throw new AdminError(
-      `The backup is of PostgreSQL ${database.server}, and the server is ${server.version}: it cannot go back. Use PostgreSQL ${majorOf(database.server)} or later.`,
+      `The backup is from PostgreSQL ${database.server}, and the server is ${server.version}: a downgrade is impossible. Use PostgreSQL ${majorOf(database.server)} or later.`,
     );
   }
 }
@@ -153,7 +153,7 @@ function holdSql({ name, madeAt }: BackupManifest): string {
 function passedOn(to: Writable): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
-      if (to.destroyed) return done(new Error('psql takes no more'));
+      if (to.destroyed) return done(new Error('psql accepts no more input'));
       if (to.write(chunk)) return done();
       Promise.race([once(to, 'drain'), once(to, 'close')]).then(() => done(), done);
     },

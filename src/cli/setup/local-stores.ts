@@ -50,7 +50,7 @@ function psql(sql: string): string {
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
     throw new AdminError(
-      `PostgreSQL on this machine cannot be set up: ${(stderr ?? '').trim() || message}. Install and start it (apt-get install postgresql), or name another one by --database-url.`,
+      `PostgreSQL on this machine cannot be set up: ${(stderr ?? '').trim() || message}. Install and start it (apt-get install postgresql), or give another server with --database-url.`,
     );
   }
 }

@@ -185,7 +185,10 @@ function inGitHub({ variables }: ClientEnvironment): string {
 
 function addressOf({ allowsHttp }: ClientEnvironment, address: string | undefined): string {
   if (address !== undefined) return serviceAddress(address, allowsHttp);
-  throw new ClientError(EXIT.usage, 'Where is the service? Give --url, set SEALWRIGHT_URL, or log in.');
+  throw new ClientError(
+    EXIT.usage,
+    'The address of the service is missing. Give --url, set SEALWRIGHT_URL, or log in.',
+  );
 }
 
 const EXIT_OF: Record<number, ExitCode> = { 401: EXIT.authentication, 403: EXIT.denied };

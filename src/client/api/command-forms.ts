@@ -21,9 +21,9 @@ export async function assertEffective(
   const idle = [...(isOffline ? ['url'] : []), ...(isSilent ? ['output'] : [])];
   for (const option of Object.keys(given))
     if (idle.includes(option) || (!uses.includes(option) && option in command.options))
-      throw usageError(`--${option} has no effect ${when}. Leave it out.`);
+      throw usageError(`--${option} has no effect ${when}. Omit it.`);
   const extra = positionals[maxArguments];
-  if (extra !== undefined) throw usageError(`The argument "${extra}" has no effect ${when}. Leave it out.`);
+  if (extra !== undefined) throw usageError(`The argument "${extra}" has no effect ${when}. Omit it.`);
 }
 
 /** ReadOptions hands out the options of a command and remembers which of them it read. */

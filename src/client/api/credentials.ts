@@ -25,11 +25,14 @@ export async function readStoredCredentials(file: string): Promise<StoredCredent
   const status = await stat(file).catch(() => undefined);
   if (status === undefined) return undefined;
   if ((status.mode & OTHERS) !== 0)
-    throw new ClientError(EXIT.authentication, `Others may read ${file}: chmod 600 it, and renew what is in it.`);
+    throw new ClientError(
+      EXIT.authentication,
+      `Other users can read ${file}: run chmod 600, and renew the credential in it.`,
+    );
   try {
     return readJson(await readFile(file)) as StoredCredentials;
   } catch {
-    throw new ClientError(EXIT.authentication, `${file} cannot be read; log in again.`);
+    throw new ClientError(EXIT.authentication, `${file} cannot be read. Log in again.`);
   }
 }
 

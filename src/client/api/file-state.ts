@@ -52,7 +52,7 @@ export class FileState {
     const request = requestId === undefined ? 'The signature' : `The signature of request ${requestId}`;
     throw new ClientError(
       EXIT.failed,
-      `${this.path} changed after it was read to be signed, so nothing was written. ${request} is for the earlier content. Sign the file again.`,
+      `${this.path} changed after it was hashed for signing, so nothing was written. ${request} is for the earlier content. Sign the file again.`,
     );
   }
 }

@@ -23,7 +23,7 @@ export type HashProgress = (file: string, done: number, total: number) => void;
 
 /** Base64 of the hash of a file, which is read piece by piece and never leaves this machine. */
 export async function fileHashOf(file: string, algorithm: string, progress?: HashProgress): Promise<string> {
-  if (!ALGORITHMS.includes(algorithm)) throw usageError(`--algorithm is one of ${ALGORITHMS.join(', ')}.`);
+  if (!ALGORITHMS.includes(algorithm)) throw usageError(`--algorithm must be one of ${ALGORITHMS.join(', ')}.`);
   const hash = createHash(algorithm);
   try {
     const total = (await stat(file)).size;
@@ -39,7 +39,9 @@ export async function fileHashOf(file: string, algorithm: string, progress?: Has
 
 export function assertFormat(format: string): void {
   if (format in EXTENSION) return;
-  throw usageError(`--format is one of ${Object.keys(EXTENSION).join(', ')}; Authenticode needs more than a digest.`);
+  throw usageError(
+    `--format must be one of ${Object.keys(EXTENSION).join(', ')}; Authenticode needs more than a digest.`,
+  );
 }
 
 /** A signature of a file, with its format. */
@@ -63,7 +65,7 @@ export function signaturesOf(file: string, given: string | undefined, path: stri
   const beside = formats.map((format) => ({ format, path: `${file}${EXTENSION[format]}` }));
   const found = beside.filter((one) => existsSync(one.path));
   if (found.length > 0) return found;
-  throw new ClientError(EXIT.failed, `There is no signature beside ${file}.`);
+  throw new ClientError(EXIT.failed, `${file} has no detached signature.`);
 }
 
 /** Signatures of other tools that have the extension of ours, by how they begin. */

@@ -45,7 +45,7 @@ export function exchange({ method, server, path, headers, body, limitMs, signal 
   return new Promise((resolve, reject) => {
     const call = request({ ...place, method, path: prefix + path, headers: { accept: '*/*', ...length, ...headers } });
     const timer = setTimeout(() => call.destroy(new Error(`timeout after ${limitMs} ms`)), limitMs).unref();
-    const abandon = () => call.destroy(new Error('nobody waits for the answer any more'));
+    const abandon = () => call.destroy(new Error('the caller no longer waits for the response'));
     signal?.addEventListener('abort', abandon);
     call.on('close', () => {
       clearTimeout(timer);

@@ -41,7 +41,7 @@ export class OutputFile {
     const status = given === undefined ? await lstat(derived).catch(() => undefined) : undefined;
     if (status?.isSymbolicLink() !== true) return OutputFile.reserve(given ?? derived);
     throw usageError(
-      `${derived} is a symbolic link, so nothing is written there. Remove it, or name the file with --out.`,
+      `${derived} is a symbolic link, so nothing is written there. Remove it, or give another file with --out.`,
     );
   }
 

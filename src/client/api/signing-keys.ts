@@ -41,6 +41,6 @@ export async function signingKeyNamed(api: ApiClient, name: string): Promise<Lis
 /** The key with this name or id among those that were listed. ClientError (usage) when there is none. */
 export function keyNamed(listed: readonly ListedKey[], name: string): ListedKey {
   const key = listed.find((one) => one.name === name || one.id === name);
-  if (key === undefined) throw usageError(`There is no signing key "${name}" among those that you may see.`);
+  if (key === undefined) throw usageError(`There is no signing key "${name}" that you can see.`);
   return key;
 }

@@ -15,13 +15,13 @@ const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
 export function serviceAddress(text: string, allowsHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol))
-    throw new ClientError(EXIT.usage, `"${text}" is no http(s) address of the service.`);
+    throw new ClientError(EXIT.usage, `"${text}" is not an http(s) address of the service.`);
   if (url.username !== '' || url.password !== '')
     throw new ClientError(EXIT.usage, 'The address holds a name or a password: leave them out, and log in.');
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowsHttp)
     throw new ClientError(
       EXIT.usage,
-      `${url.origin} is plain HTTP to another machine: your credential could be read on the way. Use https://, or set ${ALLOW_HTTP}=yes where nobody else can listen.`,
+      `${url.origin} is plain HTTP to another machine: your credential could be read in transit. Use https://, or set ${ALLOW_HTTP}=yes if nobody else can listen.`,
     );
   return trimEndOf(text.trim(), '/');
 }

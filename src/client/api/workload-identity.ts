@@ -41,7 +41,7 @@ async function identityToken(url: string, variables: NodeJS.ProcessEnv): Promise
   const answer = await sent(place, { headers: { authorization: `Bearer ${bearer}` } });
   const { value } = (await answer.json().catch(() => ({}))) as { value?: string };
   if (value !== undefined) return value;
-  throw new ClientError(EXIT.authentication, `GitHub gives no identity token (HTTP ${answer.status}). The job needs "permissions: id-token: write".`); // prettier-ignore
+  throw new ClientError(EXIT.authentication, `GitHub returned no identity token (HTTP ${answer.status}). The job needs "permissions: id-token: write".`); // prettier-ignore
 }
 
 async function tokenIn(file: string): Promise<string> {

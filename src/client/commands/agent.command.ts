@@ -15,7 +15,7 @@ export const agent: ClientCommand = {
   name: 'agent',
   usage:
     '[--protocol pkcs11|ssh-agent|pkcs11,ssh-agent] [--key NAME[,NAME]] [--purpose PURPOSE] [--socket PATH] [--ssh-socket PATH] [--pin]',
-  meaning: 'offers keys by PKCS #11, or to SSH, to all programs of this user until it is ended',
+  meaning: 'offers keys by PKCS #11, or to SSH, to all programs of this user until it is stopped',
   options: {
     protocol: { type: 'string' },
     key: { type: 'string', short: 'k' },
@@ -71,7 +71,7 @@ const PROTOCOLS = ['pkcs11', 'ssh-agent'];
 function protocolsOf(options: OptionValues): string[] {
   const given = (text(options, 'protocol') ?? 'pkcs11').split(',');
   if (given.every((one) => PROTOCOLS.includes(one))) return given;
-  throw usageError(`--protocol is one or both of ${PROTOCOLS.join(', ')}.`);
+  throw usageError(`--protocol must be one or both of ${PROTOCOLS.join(', ')}.`);
 }
 
 async function servePkcs11({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
@@ -98,8 +98,7 @@ async function servePkcs11({ options, environment, note }: Invocation, client: A
 async function serveSsh({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
   const names = namesOf(options);
   const keys = () => readKeysFor(client, 'ssh-agent', names);
-  if ((await keys()).length === 0)
-    throw usageError('There is no key for ssh-login or ssh-signatures that you may use.');
+  if ((await keys()).length === 0) throw usageError('You can use no key for ssh-login or ssh-signatures.');
   const signer = new RemoteSigner(client, { protocol: 'ssh-agent', asking: {}, note });
   const source = { keys, sign: (order: SignatureOrder) => signer.sign(order) };
   const path = text(options, 'ssh-socket') ?? join(environment.runtimeDirectory, 'sealwright', 'ssh');

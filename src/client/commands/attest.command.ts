@@ -29,7 +29,7 @@ export const attest: ClientCommand = {
   usage:
     'FILE … (--predicate JSON-FILE [--type URI] [--envelope] | --provenance) [--key NAME] [--wait SECONDS] [--out FILE]',
   meaning:
-    'signs what is said about files as an in-toto statement in a DSSE envelope, in a Sigstore bundle or bare; --provenance has the service say how this pipeline run built them',
+    'signs statements about files as an in-toto statement in a DSSE envelope, in a Sigstore bundle or bare; --provenance has the service attest how this pipeline run built them',
   options: {
     predicate: { type: 'string' },
     type: { type: 'string' },
@@ -49,7 +49,7 @@ export const attest: ClientCommand = {
     if (options['provenance'] === true) return provenance(invocation);
     const [first] = positionals;
     const predicateFile = text(options, 'predicate');
-    if (first === undefined || predicateFile === undefined) throw usageError('attest takes files and --predicate.');
+    if (first === undefined || predicateFile === undefined) throw usageError('attest needs files and --predicate.');
     const bare = options['envelope'] === true;
     const beside = `${first}${bare ? '.intoto.json' : '.intoto.sigstore.json'}`;
     const output = await OutputFile.reserveBeside(text(options, 'out'), beside);
@@ -88,10 +88,7 @@ async function predicateIn(file: string): Promise<object> {
   try {
     predicate = readJson(await readFile(file));
   } catch (error) {
-    throw new ClientError(
-      EXIT.failed,
-      `${file} is no JSON that can be read: ${error instanceof Error ? error.message : ''}`,
-    );
+    throw new ClientError(EXIT.failed, `${file} is not valid JSON: ${error instanceof Error ? error.message : ''}`);
   }
   if (typeof predicate === 'object' && predicate !== null && !Array.isArray(predicate)) return predicate;
   throw new ClientError(
@@ -150,7 +147,7 @@ async function assertUnchanged(attested: readonly (AttestedFile & Watched)[], re
 
 function pending({ note, print }: Invocation, { requestId, status, failure }: Request): number {
   if (status === 'FAILED') throw new ClientError(EXIT.failed, `${failure?.detail} [${failure?.code}]`);
-  note(`Not signed yet (${status}): wait for it with --wait SECONDS.`);
+  note(`Not signed yet (${status}): wait with --wait SECONDS.`);
   print({ requestId, status }, [requestId]);
   return EXIT.pending;
 }

@@ -24,8 +24,7 @@ export const bom: ClientCommand = {
   name: 'bom',
   usage:
     'export FILE [--spec-version 1.6|1.7] | sign FILE --key NAME [--out FILE] [--wait SECONDS] [--request ID] | verify FILE [--key NAME]',
-  meaning:
-    'exports the inventory as CycloneDX, puts a signature (JSF) into a document, or says whether the one in it holds',
+  meaning: 'exports the inventory as CycloneDX, adds a signature (JSF) to a document, or verifies the signature in it',
   options: {
     'spec-version': { type: 'string' },
     key: { type: 'string', short: 'k' },
@@ -81,13 +80,13 @@ async function sign(invocation: Invocation, file: string): Promise<ExitCode> {
   const { requestId, status, failure, signature } = request;
   if (status === 'FAILED') throw new ClientError(EXIT.failed, `${failure?.detail} [${failure?.code}]`);
   if (signature === undefined) {
-    invocation.note(`Not signed yet (${status}). Later: the same again with --request ${requestId} --wait 60`);
+    invocation.note(`Not signed yet (${status}). Repeat the command later with --request ${requestId} --wait 60`);
     invocation.print({ requestId, status }, [requestId]);
     return EXIT.pending;
   }
   const value = base64Bytes(signature).toString('base64url');
   if (!toSign.isSignedBy(publicKey, how, value))
-    throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was rotated meanwhile.');
+    throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was just rotated.');
   await before.assertCurrent(requestId, async () => (await bytesOf(file)).equals(bytes));
   await output.write(document.signedBy({ ...facts, value }), { requestId });
   invocation.print({ requestId, status, key: request.key, files: [output.path] }, [output.path]);
@@ -136,9 +135,9 @@ interface Verification {
 
 /** Faults by the versions of a signing key of the service. The document may name that key, but its own public key is never trusted. */
 async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Verification): Promise<string[]> {
-  if (typeof name !== 'string') return ['the document names no signing key; name one by --key NAME'];
+  if (typeof name !== 'string') return ['the document names no signing key; give one with --key NAME'];
   const isKnown = mustExist || (await listSigningKeys(api)).some((key) => key.name === name);
-  if (!isKnown) return [`the service has no signing key named "${name}"; name one by --key NAME`];
+  if (!isKnown) return [`the service has no signing key named "${name}"; give one with --key NAME`];
   let faults = [`the signing key "${name}" has no version yet`];
   for (const key of await versionsOf(api, name)) {
     faults = reading(file, () => faultsOfJsonSignature(document, key));

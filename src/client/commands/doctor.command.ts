@@ -10,7 +10,7 @@ export const doctor: ClientCommand = {
   name: 'doctor',
   usage: '[TOOL] [--key NAME]',
   meaning:
-    'says what a signing tool lacks on this machine, and whether a key fits it; without TOOL, for every tool that is known',
+    'reports what a signing tool lacks on this machine, and whether a key suits it; without TOOL, for every known tool',
   options: { key: { type: 'string', short: 'k' } },
   forms: {
     all: { uses: [], when: 'without TOOL', isOffline: true },
@@ -27,7 +27,9 @@ export const doctor: ClientCommand = {
     if (name === undefined) return overview(invocation);
     const tool = KNOWN_TOOLS.find((one) => one.name === name);
     if (tool === undefined)
-      throw usageError(`"${name}" is no tool that doctor knows: ${KNOWN_TOOLS.map((one) => one.name).join(', ')}.`);
+      throw usageError(
+        `doctor does not know the tool "${name}". Known tools: ${KNOWN_TOOLS.map((one) => one.name).join(', ')}.`,
+      );
     const findings = [...examineTool(tool, environment.variables), ...(await keyFindings(invocation, tool))];
     const ok = findings.every((one) => one.ok);
     const hint = tool.hint === undefined ? [] : [`note     ${tool.hint}`];

@@ -11,7 +11,7 @@ import { type AgentPurpose, AGENT_PURPOSES } from '../agent/signer/purposes.js';
 export const exec: ClientCommand = {
   name: 'exec',
   usage: '--key NAME[,NAME] [--purpose PURPOSE] [--file-name NAME] [--pin] [--collect] -- COMMAND [ARGUMENT …]',
-  meaning: 'runs a signing tool that finds the keys by PKCS #11, as long as it runs; ends as the tool ends',
+  meaning: 'runs a signing tool that finds the keys by PKCS #11 while it runs; returns the exit code of the tool',
   options: {
     key: { type: 'string', short: 'k' },
     purpose: { type: 'string' },
@@ -56,7 +56,7 @@ async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promi
     process.stderr.write(first.printed);
     return first;
   }
-  note(`sealwright: ${order.command} asked for signatures: ${noted.all.length}; they are now asked for together`);
+  note(`sealwright: ${order.command} requested signatures: ${noted.all.length}; they are now requested together`);
   const answered = await signNoted(api, noted.all, { asking: order.asking, note });
   const failure = answered.firstFailure;
   if (failure !== undefined) throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail}`);
@@ -73,7 +73,7 @@ export function noteMissingCertificates(
   for (const { name, chain } of keys)
     if (chain.length === 0)
       note(
-        `sealwright: the key ${name} has no certificate: Java and others do not see it (sealwright certify ${name})`,
+        `sealwright: the key ${name} has no certificate, so Java and other tools do not see it (sealwright certify ${name})`,
       );
 }
 
@@ -86,6 +86,6 @@ export function namesOf(options: OptionValues): string[] | undefined {
 export function purposeOption(options: OptionValues): AgentPurpose {
   const given = text(options, 'purpose') ?? 'code-signing';
   const known = AGENT_PURPOSES.find((one) => one === given);
-  if (known === undefined) throw usageError(`--purpose is one of ${AGENT_PURPOSES.join(', ')}.`);
+  if (known === undefined) throw usageError(`--purpose must be one of ${AGENT_PURPOSES.join(', ')}.`);
   return known;
 }

@@ -22,7 +22,7 @@ export const log: ClientCommand = {
   name: 'log',
   usage: 'verify [FILE|-|URL] [--key FILE] [--state FILE] [--quick] | key',
   meaning:
-    'checks the audit log, or an export of it, entry by entry and names the first wrong one; `key` prints the public key to keep',
+    'verifies the audit log, or an export of it, entry by entry and reports the first fault; `key` prints the public key to keep',
   options: { key: { type: 'string' }, state: { type: 'string' }, quick: { type: 'boolean' } },
   forms: {
     key: { uses: [], when: 'when the key of the log is printed' },
@@ -77,10 +77,8 @@ async function whole({ api }: Invocation, trust: LogTrust, place: string | undef
 /** Checks only that the log extends the one that was seen last, by a consistency proof (RFC 6962 section 2.1.2). */
 async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place: string | undefined): Promise<Verdict> {
   if (state === undefined || publicKey === undefined)
-    throw usageError(
-      '--quick compares with what was seen before: give --state, and first verify the whole log with it.',
-    );
-  if (place !== undefined && !isUrl(place)) throw usageError('--quick asks the service, not a file.');
+    throw usageError('--quick compares with an earlier state: give --state, and first verify the whole log with it.');
+  if (place !== undefined && !isUrl(place)) throw usageError('--quick queries the service, not a file.');
   const before = openNote(state.checkpoint, publicKey);
   if (before === undefined) throw new ClientError(EXIT.failed, 'The remembered checkpoint is not signed by that key.');
   const client = await api(place);
@@ -89,19 +87,16 @@ async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place:
   if (now === undefined) return broken('the checkpoint is not signed by the key of the log', 0);
   const { size } = now;
   if (now.origin !== before.origin)
-    return broken(`the log is called ${now.origin} now, and was ${before.origin}: verify it without --quick`, size);
+    return broken(`the log is now called ${now.origin}, and was ${before.origin}: verify it without --quick`, size);
   if (size < before.size)
     return broken(
-      `an older checkpoint is over ${before.size} leaves, the newest over ${size}: the log was rolled back`,
+      `an older checkpoint covers ${before.size} leaves, the newest ${size}: the log was rolled back`,
       size,
     );
   const { path } = await client.call('GET', `/api/v1/audit/log/consistency?first=${before.size}&second=${size}`);
   const hashes = (path as string[]).map((hash) => base64Bytes(hash));
   if (!provesGrowth(before, now, hashes))
-    return broken(
-      `the log of ${size} leaves is not the continuation of the one with ${before.size}: it was forked`,
-      size,
-    );
+    return broken(`the log of ${size} leaves does not continue the one with ${before.size}: it was forked`, size);
   return { size, findings: [], notes: [], seen: { ...state, checkpoint: note } };
 }
 

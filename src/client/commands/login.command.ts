@@ -18,7 +18,7 @@ interface DeviceCodes {
 export const login: ClientCommand = {
   name: 'login',
   usage: '--client ID [--scope "sign:digest sign:read"] | --api-key',
-  meaning: 'keeps a credential for this user alone: by a browser (RFC 8628), or an API key from standard input',
+  meaning: 'stores a credential for this user: by a browser (RFC 8628), or an API key from standard input',
   options: {
     client: { type: 'string' },
     scope: { type: 'string' },
@@ -32,7 +32,8 @@ export const login: ClientCommand = {
   async run(invocation) {
     const { options, environment } = invocation;
     const address = invocation.url ?? environment.url;
-    if (address === undefined) throw usageError('Where is the service? Give --url or set SEALWRIGHT_URL.');
+    if (address === undefined)
+      throw usageError('The address of the service is missing. Give --url or set SEALWRIGHT_URL.');
     const url = serviceAddress(address, environment.allowsHttp);
     if (options['api-key'] === true) return withApiKey(invocation, url);
     const clientId = text(options, 'client');
@@ -54,7 +55,7 @@ async function withApiKey({ environment, note, print }: Invocation, url: string)
     headers: { authorization: `Bearer ${token}` },
     redirect: 'error',
   });
-  if (response.status === 401) throw new ClientError(EXIT.authentication, 'The service does not know this API key.');
+  if (response.status === 401) throw new ClientError(EXIT.authentication, 'This API key is unknown.');
   await writeCredentials(environment.credentialsFile, { url, token });
   print({ url, credentials: environment.credentialsFile }, [`Logged in to ${url}`]);
   return EXIT.done;
@@ -87,7 +88,7 @@ async function byBrowser(
       else if (error.code !== 'authorization_pending') throw error;
     }
   }
-  throw new ClientError(EXIT.authentication, 'Nobody said yes in time; log in again.');
+  throw new ClientError(EXIT.authentication, 'The login was not approved in time. Log in again.');
 }
 
 /** Error response of an OAuth endpoint (RFC 6749 section 5.2). */

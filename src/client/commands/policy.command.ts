@@ -30,7 +30,7 @@ export const policy: ClientCommand = {
   usage:
     'test [--policy FILE] (--key NAME [--principals A,B] [--claims FILE] [--metadata FILE] | --request ID | --certificate ID)',
   meaning:
-    'says whether a use of a key, an SSH certificate (--principals), or a past one would need approval and why; with --policy by that policy alone, which need not exist',
+    'reports whether a use of a key, an SSH certificate (--principals), or a past one would need approval and why; with --policy under that policy alone, which need not exist',
   options: {
     policy: { type: 'string' },
     key: { type: 'string' },
@@ -49,7 +49,7 @@ export const policy: ClientCommand = {
     const given = ['key', 'request', 'certificate'].filter((name) => options[name] !== undefined);
     const [form] = given;
     if (form !== undefined && given.length === 1) return form;
-    throw usageError('policy test takes one of --key, --request and --certificate.');
+    throw usageError('policy test needs one of --key, --request and --certificate.');
   },
   async run({ options, positionals, api, print }) {
     if (positionals.length !== 1 || positionals[0] !== 'test') throw usageError('policy takes: test.');

@@ -10,7 +10,7 @@ const PATIENCE_S = 300;
 export const sensor: ClientCommand = {
   name: 'sensor',
   usage: '[PATH | tls://HOST[:PORT] | ssh://HOST[:PORT] …] [--source NAME] [--stay] [--spool DIRECTORY]',
-  meaning: 'looks for certificates, keys and cryptography in files and at endpoints, and reports them to the inventory',
+  meaning: 'searches files and endpoints for certificates, keys and cryptography, and reports them to the inventory',
   options: {
     source: { type: 'string' },
     exclude: { type: 'string' },
@@ -27,7 +27,7 @@ export const sensor: ClientCommand = {
     endpoints: { uses: ['source', 'spool', 'patience'], when: 'when only endpoints are scanned' },
     stay: {
       uses: ['source', 'exclude', 'store-passwords', 'spool', 'stay'],
-      when: 'with --stay, which retries until it is ended',
+      when: 'with --stay, which retries until it is stopped',
     },
   },
   formOf(options, positionals) {
@@ -75,7 +75,7 @@ async function passwordsIn(file: string | undefined): Promise<string[]> {
 
 function show({ print }: Invocation, finished: readonly Finished[]): ExitCode {
   const lines = finished.map(({ detail, created, updated, unchanged, rejected, refused }) => {
-    const more = rejected + refused === 0 ? '' : `, ${rejected} items and ${refused} batches not taken`;
+    const more = rejected + refused === 0 ? '' : `, ${rejected} items and ${refused} batches not accepted`;
     return `${detail}: ${created} new, ${updated} changed, ${unchanged} unchanged${more}`;
   });
   print(finished, lines);

@@ -12,7 +12,7 @@ export const sign: ClientCommand = {
   usage:
     'FILE|DIRECTORY … --key NAME [--format raw|cms|jws|sigstore-bundle] [--algorithm sha256|…] [--scheme SCHEME] [--timestamp] [--reference TEXT] [--wait SECONDS] [--out FILE] [--authorities FILE] [--collect] | FILE --request ID',
   meaning:
-    'hashes the file here, has the digest signed, and writes the signature beside it; without --format it signs .exe, .jar and others in themselves, by the tool for them; several files are signed under one approval',
+    'hashes the file here, has the digest signed, and writes the signature next to it; without --format it signs .exe, .jar and others inside the file, with the tool for them; several files are signed under one approval',
   options: {
     key: { type: 'string', short: 'k' },
     format: { type: 'string', short: 'f' },
@@ -27,10 +27,10 @@ export const sign: ClientCommand = {
     collect: { type: 'boolean' },
   },
   forms: {
-    detached: { uses: [...OF_EACH, 'format', 'scheme', 'out'], when: 'on a file that gets a signature beside it' },
+    detached: { uses: [...OF_EACH, 'format', 'scheme', 'out'], when: 'on a file that gets a detached signature' },
     'many detached': {
       uses: [...OF_EACH, 'format', 'scheme', 'collect'],
-      when: 'on several files that get signatures beside them',
+      when: 'on several files that get detached signatures',
     },
     embedded: { uses: [...OF_EACH, 'out', 'authorities', 'collect'], when: 'on a file that is signed in itself' },
     'many embedded': {
@@ -53,8 +53,8 @@ export const sign: ClientCommand = {
     const isDetached = text(options, 'format') !== undefined || id !== undefined;
     const paths = await pathsOf(positionals, { isDetached, note: invocation.note });
     const [file, ...more] = paths;
-    if (file === undefined) throw usageError('sign takes at least one file.');
-    if (id !== undefined && more.length > 0) throw usageError('--request is about one file.');
+    if (file === undefined) throw usageError('sign needs at least one file.');
+    if (id !== undefined && more.length > 0) throw usageError('--request can be combined with one file only.');
     if (id !== undefined) return finishEarlier(invocation, file, id);
     const targets = toolsOf(paths, options);
     const isSingle = options['collect'] !== true && targets.length === 1;
@@ -84,11 +84,11 @@ async function finishEarlier(invocation: Invocation, file: string, id: string): 
 export const request: ClientCommand = {
   name: 'request',
   usage: 'ID [--wait SECONDS]',
-  meaning: 'shows a signing request; ends with 0 when it is signed, 1 when it failed, 5 while it is pending',
+  meaning: 'shows a signing request; returns 0 if it is signed, 1 if it failed, 5 while it is pending',
   options: { wait: { type: 'string' } },
   async run({ options, positionals, api, print }) {
     const [id, ...more] = positionals;
-    if (id === undefined || more.length > 0) throw usageError('request takes one id.');
+    if (id === undefined || more.length > 0) throw usageError('request needs one ID.');
     const found = await awaited(await api(), id, secondsOf(text(options, 'wait')));
     const { status, key, failure, signature } = found;
     const failures = failure === undefined ? [] : [`${failure.detail} [${failure.code}]`];

@@ -33,7 +33,7 @@ export const ssh: ClientCommand = {
   usage:
     'login [--host] [--key FILE] [--rule NAME] [--wait SECONDS] | renew [--now] [KEY...] | setup-host [--dry-run] [--no-reload] [--config FILE] [--host-certificate [--authority NAME [--names NAME,...] | --rule NAME] [--key FILE] [--wait SECONDS]] [ACCOUNT=PRINCIPAL,...]',
   meaning:
-    'login: gets a short-lived SSH certificate for your key (~/.ssh/id_ed25519), or with --host for that of this machine, and writes it beside it; renew: renews the certificates of this host (/etc/ssh) that are due, by its keys alone; setup-host: makes the sshd of this host trust the user certificates of the service and refuse revoked ones, and with --host-certificate show a certificate itself (as root)',
+    'login: requests a short-lived SSH certificate for your key (~/.ssh/id_ed25519), or with --host for that of this machine, and writes it next to the key; renew: renews the certificates of this host (/etc/ssh) that are due, with its own keys; setup-host: configures the sshd of this host to trust the user certificates of the service and refuse revoked ones, and with --host-certificate to present a certificate itself (as root)',
   options: {
     key: { type: 'string' },
     rule: { type: 'string' },
@@ -98,7 +98,7 @@ async function login({ options, api, print, note }: Invocation): Promise<ExitCod
 function noteTerminal({ certificate }: HostCertificate, note: Invocation['note']): void {
   const content = readCertificateLine(certificate);
   if (content === undefined || content.extensions.includes('permit-pty')) return;
-  note('This certificate gives no terminal: ssh runs commands (ssh HOST COMMAND) and no interactive shell.');
+  note('This certificate allows no terminal: ssh runs commands (ssh HOST COMMAND) but no interactive shell.');
   note('For a terminal, add permit-pty to the extensions of the login rule.');
 }
 
@@ -145,7 +145,7 @@ async function newHostCertificate(
   if (options['host-certificate'] !== true) return undefined;
   const [first] = await hostKeysOf(sshd, config);
   const key = text(options, 'key')?.replace(/(?:-cert)?\.pub$/, '') ?? first;
-  if (key === undefined) throw new ClientError(EXIT.failed, `${config} names no host key. Name one with --key.`);
+  if (key === undefined) throw new ClientError(EXIT.failed, `${config} names no host key. Give one with --key.`);
   const path = certificateFile(key);
   const order = {
     key,
@@ -185,7 +185,7 @@ async function renew(
   named: readonly string[],
 ): Promise<ExitCode> {
   const keys = named.length > 0 ? named.map((key) => key.replace(/(?:-cert)?\.pub$/, '')) : await certifiedHostKeys();
-  if (keys.length === 0) throw new ClientError(EXIT.failed, 'No key of this host has a certificate beside it.');
+  if (keys.length === 0) throw new ClientError(EXIT.failed, 'No key of this host has a certificate.');
   const client = await ApiClient.withoutCredential(environment, url);
   const kept: (HostCertificate & { readonly file: string })[] = [];
   let waits = false;

@@ -15,7 +15,7 @@ interface Check {
 export const verify: ClientCommand = {
   name: 'verify',
   usage: 'FILE [--signature FILE] [--key NAME] [--format raw|cms|jws|sigstore-bundle]',
-  meaning: 'verifies the signatures beside a file, with certificates and timestamps; ends with 1 if one is not valid',
+  meaning: 'verifies the signatures next to a file, with certificates and timestamps; returns 1 if one is invalid',
   options: {
     signature: { type: 'string', short: 's' },
     key: { type: 'string', short: 'k' },
@@ -25,12 +25,12 @@ export const verify: ClientCommand = {
   },
   async run({ options, positionals, api, print, note }) {
     const [file, ...more] = positionals;
-    if (file === undefined || more.length > 0) throw usageError('verify takes one file.');
+    if (file === undefined || more.length > 0) throw usageError('verify needs one file.');
     const algorithm = text(options, 'algorithm') ?? 'sha256';
     const found = signaturesOf(file, text(options, 'format'), text(options, 'signature'));
     const scheme = text(options, 'scheme');
     if (scheme !== undefined && found.every(({ format }) => NAMES_SCHEME.has(format)))
-      throw usageError('--scheme has no effect on signatures that name their scheme. Leave it out.');
+      throw usageError('--scheme has no effect on signatures that state their scheme. Omit it.');
     const digest = await fileHashOf(file, algorithm, reportedProgress(note));
     const request = { digest, algorithm, key: text(options, 'key'), scheme };
     const client = await api();

@@ -56,7 +56,7 @@ const CODE: readonly Row[] = [
     'notation',
     '',
     'files',
-    'notation plugin install --file takes notation-sealwright, which `sealwright wrappers` writes.',
+    'notation plugin install --file needs notation-sealwright, which `sealwright wrappers` writes.',
   ],
   [
     'cosign',
@@ -86,7 +86,7 @@ const GPG: readonly Row[] = [
 const toolOf = ([name, programs, packages, access, hint]: Row, purpose: AgentPurpose): KnownTool => ({
   name,
   programs: programs.split(' ').filter(Boolean),
-  toInstall: packages === '' ? 'it is in no Debian package' : `apt install ${packages}`,
+  toInstall: packages === '' ? 'it is not in a Debian package' : `apt install ${packages}`,
   access,
   purpose,
   needsCertificate: ['engine', 'java'].includes(access) || ['pesign', 'notation'].includes(name),

@@ -79,6 +79,6 @@ function wrapperHere(name: string, { PATH: path = '' }: NodeJS.ProcessEnv): Tool
   const first = path.split(delimiter).map((directory) => join(directory, name)).find((file) => existsSync(file)); // prettier-ignore
   if (first !== undefined && isWrapper(realpathSync(first))) return good(`${first} signs with keys of the service`);
   return bad(
-    `The first ${name} on the path is ${first ?? 'none'}: sealwright wrappers DIRECTORY, and put DIRECTORY first in PATH.`,
+    `The first ${name} on the path is ${first ?? 'none'}: run sealwright wrappers DIRECTORY, and put DIRECTORY first in PATH.`,
   );
 }

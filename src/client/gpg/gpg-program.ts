@@ -109,7 +109,7 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   // gpg makes a signature by each of them: one alone would be fewer than was asked for.
   const other = more.find((one) => gpgKeysNamed(keys, one)[0]?.id !== key.id);
   if (other !== undefined)
-    throw usageError(`one key signs at a time, and "${other}" is another one: call gpg for each.`);
+    throw usageError(`only one key can sign, and "${other}" is another one: call gpg for each key.`);
   console.status(considered(key));
   const end = key.expiresAt === undefined ? undefined : soonEnd(key.expiresAt);
   if (end !== undefined) console.note(`sealwright: the OpenPGP key ${key.name} expires ${end}`);
@@ -170,7 +170,7 @@ const LOOK_EVERY_MS = 1000;
 /** Gives up when this program is ended, or when the one that started it is gone. */
 function watchForTheEnd(ended: AbortController): () => void {
   const parent = process.ppid;
-  const end = (): void => ended.abort(new Error('the program that asked is gone'));
+  const end = (): void => ended.abort(new Error('the calling program has ended'));
   const look = setInterval(() => process.ppid === parent || end(), LOOK_EVERY_MS);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, end);

@@ -16,7 +16,7 @@ import {
 
 const METADATA = {
   name: 'sealwright',
-  description: 'Signs with keys of Sealwright, after people said yes',
+  description: 'Signs with keys of Sealwright, after approval',
   version: '0.1.0',
   url: 'urn:sealwright:docs:tools',
   supportedContractVersions: [CONTRACT],
@@ -51,7 +51,7 @@ export async function notationPlugin(
 async function answerTo(command: string, api: () => Promise<ApiClient>): Promise<object> {
   if (command === 'get-plugin-metadata') return METADATA;
   if (command !== 'describe-key' && command !== 'generate-signature')
-    throw new NotationError('VALIDATION_ERROR', `the command "${command}" is none of this plugin`);
+    throw new NotationError('VALIDATION_ERROR', `this plugin has no command "${command}"`);
   const request = readNotationRequest(await standardInput());
   const client = await api();
   const [key] = await readAgentKeys(client, { protocol: 'notation', purpose: 'code-signing', names: [request.keyId] });
@@ -66,7 +66,7 @@ async function signatureFor(api: ApiClient, key: AgentKey, request: NotationRequ
   if (payload === undefined || keySpec !== type.keySpec || hashAlgorithm !== type.hashAlgorithm)
     throw new NotationError('VALIDATION_ERROR', `this key signs ${type.keySpec} with ${type.hashAlgorithm}`);
   if (key.chain.length === 0)
-    throw new NotationError('VALIDATION_ERROR', `the key "${key.name}" has no certificate, and notation needs one`);
+    throw new NotationError('VALIDATION_ERROR', `the key "${key.name}" has no certificate, which notation requires`);
   const gone = new AbortController();
   const end = (): void => gone.abort(new Error('notation is gone'));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);

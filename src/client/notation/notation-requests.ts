@@ -65,7 +65,7 @@ export interface NotationRequest {
 export function readNotationRequest(input: string): NotationRequest {
   const { contractVersion, keyId, keySpec, hashAlgorithm, payload } = objectIn(input);
   if (contractVersion !== CONTRACT)
-    throw new NotationError('UNSUPPORTED_CONTRACT_VERSION', `this plugin knows the contract ${CONTRACT} alone`);
+    throw new NotationError('UNSUPPORTED_CONTRACT_VERSION', `this plugin supports only the contract ${CONTRACT}`);
   if (typeof keyId !== 'string' || keyId === '') throw new NotationError('VALIDATION_ERROR', 'keyId is missing');
   const bytes = typeof payload === 'string' ? fromBase64(payload) : undefined;
   if (payload !== undefined && (bytes === undefined || bytes.length === 0))

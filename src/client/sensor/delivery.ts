@@ -77,7 +77,7 @@ export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: 
       if (!isPassing(error) || left <= 0) throw error;
       const asked = (error.retryAfter ?? 0) * 1000;
       const wait = Math.min(Math.max(pause, asked), left);
-      note(`${error.message} Once more in ${Math.ceil(wait / 1000)} s.`);
+      note(`${error.message} Retrying in ${Math.ceil(wait / 1000)} s.`);
       await sleep(wait);
     }
   }

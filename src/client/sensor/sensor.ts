@@ -111,7 +111,7 @@ export class SensorAgent {
       this.orders = await (isConfigured ? call() : patiently(this.options, call));
     } catch (error) {
       if (!isConfigured || !isPassing(error)) throw error;
-      this.options.note(`${error.message} The scan goes on and is delivered later.`);
+      this.options.note(`${error.message} The scan continues and is delivered later.`);
     }
   }
 
@@ -125,7 +125,7 @@ export class SensorAgent {
       if (!(error instanceof ClientError) || error.status !== 404) throw error;
       throw new ClientError(
         EXIT.denied,
-        'This API key belongs to no sensor: register one (POST /api/sensors) and use its key.',
+        'This API key does not belong to a sensor. Register one (POST /api/sensors) and use its key.',
         404,
       );
     }

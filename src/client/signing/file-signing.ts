@@ -26,7 +26,7 @@ export async function signFiles(
 ): Promise<ExitCode> {
   const { options, environment, note } = invocation;
   const name = text(options, 'key');
-  if (name === undefined) throw usageError(`${targets[0]?.tool?.program ?? 'sign'} takes the key that you name: --key NAME.`); // prettier-ignore
+  if (name === undefined) throw usageError(`${targets[0]?.tool?.program ?? 'sign'} needs a key: --key NAME.`); // prettier-ignore
   const wait = text(options, 'wait');
   const waitSeconds = wait === undefined ? undefined : secondsOf(wait);
   await assertReadable(targets);

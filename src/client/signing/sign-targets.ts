@@ -31,7 +31,7 @@ export async function pathsOf(names: readonly string[], { isDetached, note }: Na
   for (const name of await expandPatterns(names)) {
     const there = await stat(name).catch(() => undefined);
     if (there?.isDirectory() !== true) paths.push(name);
-    else if (isDetached) throw usageError(`${name} is a directory. Name its files, such as '${join(name, '*')}'.`);
+    else if (isDetached) throw usageError(`${name} is a directory. Give its files, such as '${join(name, '*')}'.`);
     else paths.push(...(await embeddedBelow(name)));
   }
   const all = new Set(paths.map((path) => resolve(path)));
@@ -68,7 +68,7 @@ function assertFollows(file: string, tool: FileTool, options: OptionValues): voi
   const name = basename(file);
   const algorithm = text(options, 'algorithm');
   if (options['timestamp'] === true && !tool.hasTimestamps)
-    throw usageError(`--timestamp has no effect on ${name}: signatures by ${tool.program} have no timestamp. Sign it in a call without it.`); // prettier-ignore
+    throw usageError(`--timestamp has no effect on ${name}: signatures by ${tool.program} have no timestamp. Sign it in a separate call without --timestamp.`); // prettier-ignore
   if (algorithm === undefined || tool.algorithms.some((one) => one === algorithm)) return;
   const known = tool.algorithms.length === 0 ? `${tool.program} chooses the hash itself` : `${tool.program} takes ${tool.algorithms.join(', ')}`; // prettier-ignore
   throw usageError(`--algorithm ${algorithm} has no effect on ${name}: ${known}.`);

@@ -96,7 +96,7 @@ async function hostAuthorityId(api: ApiClient, name: string): Promise<string> {
     );
     const found = page.items.find((one) => one.name === name);
     if (found?.kind === 'host') return found.id;
-    if (found !== undefined) throw usageError(`The authority "${name}" is for users. Name one whose kind is host.`);
+    if (found !== undefined) throw usageError(`The authority "${name}" is for users. Give one whose kind is host.`);
     if (page.nextCursor === null) throw new ClientError(EXIT.failed, `There is no SSH authority "${name}".`);
     after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
   }

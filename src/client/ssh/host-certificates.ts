@@ -37,7 +37,7 @@ export async function certificateOf(key: string): Promise<{ content: SshCertific
   const line = (await readText(certificateFile(key))).trim();
   const content = readCertificateLine(line);
   if (content?.kind !== 'host')
-    throw new ClientError(EXIT.failed, `${certificateFile(key)} is no certificate of a host.`);
+    throw new ClientError(EXIT.failed, `${certificateFile(key)} is not a host certificate.`);
   const [from, until] = [content.validAfter.getTime(), content.validBefore.getTime()];
   return { content, line, due: new Date(from + DUE_AFTER * (until - from)) };
 }

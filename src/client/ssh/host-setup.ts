@@ -182,7 +182,7 @@ async function assertOurs({ sshd, config }: HostSetup, wanted: readonly Directiv
     if (name === 'HostCertificate' || current === 'none' || current === value) continue;
     throw new ClientError(
       EXIT.failed,
-      `The configuration of sshd sets ${name} to ${current}, which this setup would replace by ${value}. Move what that file holds into the service or remove the directive, then run this again.`,
+      `The configuration of sshd sets ${name} to ${current}, which this setup would replace with ${value}. Move the content of that file into the service or remove the directive, then run this again.`,
     );
   }
 }

@@ -3,7 +3,8 @@ import { fromBase64 } from '../encoding/base64.js';
 
 /** RFC 7468 section 5.1; the second label is an older name. */
 const BLOCK = /^-----BEGIN (CERTIFICATE|X509 CERTIFICATE)-----([^-]*)-----END \1-----\s*/;
-const ADVICE = 'send what openssl x509 -in FILE prints, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----';
+const ADVICE =
+  'send the output of openssl x509 -in FILE, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----';
 
 /**
  * Reads the certificates in a text that a person pastes: blocks of PEM, or the bare base64 of one, with any line ends. Nothing may stand around
@@ -31,7 +32,7 @@ function certificateIn(body: string): X509Certificate {
   if (lines.some((line) => /^\s/.test(line))) throw new Error(`its lines are indented; ${ADVICE}`);
   const der = fromBase64(lines.join(''));
   if (der === undefined || der.length === 0)
-    throw new Error('this is no certificate: neither PEM nor the base64 of one');
+    throw new Error('this is not a certificate: neither PEM nor base64 of one');
   return exactCertificate(der);
 }
 
@@ -41,9 +42,9 @@ export function exactCertificate(der: Buffer): X509Certificate {
   try {
     certificate = new X509Certificate(der);
   } catch {
-    throw new Error('this is no X.509 certificate');
+    throw new Error('this is not an X.509 certificate');
   }
-  if (!certificate.raw.equals(der)) throw new Error('there is something behind the certificate');
+  if (!certificate.raw.equals(der)) throw new Error('there are bytes after the certificate');
   return certificate;
 }
 
@@ -51,6 +52,6 @@ function whatIsAround(text: string): string {
   const begin = text.indexOf('-----BEGIN ');
   if (begin > 0) return `there is text around the certificate; ${ADVICE}`;
   return begin === 0
-    ? `this is no whole block of PEM with a certificate; ${ADVICE}`
-    : `there is text behind the certificate; ${ADVICE}`;
+    ? `this is not a complete PEM block with a certificate; ${ADVICE}`
+    : `there is text after the certificate; ${ADVICE}`;
 }

@@ -56,7 +56,7 @@ export type ComparableName = string;
 /** The name in DER. @throws RangeError when it is none. */
 export function nameInDer(der: Buffer): ComparableName {
   const names = elementsOfSequence(der).map((relative) => {
-    if (relative.tag !== SET) throw new RangeError('a relative distinguished name is no SET');
+    if (relative.tag !== SET) throw new RangeError('a relative distinguished name is not a SET');
     return derElements(relative.contents).map(attributeIn);
   });
   return comparable(names);
@@ -103,7 +103,7 @@ const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;
  * @throws Error that says what cannot be read; also for an empty name, which says nothing.
  */
 export function nameInText(text: string): ComparableName {
-  if (text.startsWith('/')) throw new Error('it is in the old form of OpenSSL; print it with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
+  if (text.startsWith('/')) throw new Error('it is in the legacy form of OpenSSL; print it with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
   const names: Attribute[][] = [[]];
   for (let at = 0; ;) {
     const { attribute, end } = attributeAt(text, at);
@@ -121,9 +121,9 @@ export function nameInText(text: string): ComparableName {
 function attributeAt(text: string, at: number): { attribute: Attribute; end: number } {
   TYPE.lastIndex = at;
   const [, name] = TYPE.exec(text) ?? [];
-  if (name === undefined) throw new Error(`behind the character ${at} there is no type with = (RFC 4514)`);
+  if (name === undefined) throw new Error(`after character ${at} there is no type with = (RFC 4514)`);
   const type = /^\d/.test(name) ? name : TYPES[name.toLowerCase()];
-  if (type === undefined) throw new Error(`the type ${name} is not known here: write its object identifier`);
+  if (type === undefined) throw new Error(`the type ${name} is unknown: write its object identifier`);
   VALUE.lastIndex = TYPE.lastIndex;
   const [raw = ''] = VALUE.exec(text) ?? [];
   const value = textValueOf(raw);
@@ -136,7 +136,7 @@ function textValueOf(raw: string): string {
   const [, hex] = HEX_DER.exec(trimEndOf(raw, ' ')) ?? [];
   if (hex !== undefined) {
     const [element, ...rest] = derElements(Buffer.from(hex, 'hex'));
-    if (element === undefined || rest.length > 0) throw new Error('a value behind # is not one element of DER');
+    if (element === undefined || rest.length > 0) throw new Error('a value after # is not one DER element');
     return valueOf(element);
   }
   if (raw.startsWith('#')) throw new Error('a value begins with # and is not hexadecimal (RFC 4514)');

@@ -36,7 +36,7 @@ export function base64UrlBytes(text: string): Buffer {
 }
 
 function orRefused(bytes: Buffer | undefined): Buffer {
-  if (bytes === undefined) throw new RangeError('a text that should be base64 is none (RFC 4648)');
+  if (bytes === undefined) throw new RangeError('a text is not valid base64 (RFC 4648)');
   return bytes;
 }
 

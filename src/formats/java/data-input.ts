@@ -45,7 +45,7 @@ export class DataInput {
 
   take(count: number): Buffer {
     const end = this.at + count;
-    if (end > this.bytes.length) throw new RangeError('what Java has written is cut short');
+    if (end > this.bytes.length) throw new RangeError('the Java object stream is truncated');
     const taken = this.bytes.subarray(this.at, end);
     this.at = end;
     return taken;

@@ -35,7 +35,7 @@ export function readHashedPart(bytes: Buffer): HashedPart {
   if (bytes.readUInt16BE(4) !== bytes.length - HEAD_BYTES)
     throw new RangeError('the hashed subpackets are not as long as they say');
   const hash = (Object.keys(PGP_HASH) as PgpHash[]).find((name) => PGP_HASH[name] === bytes[3]);
-  if (hash === undefined) throw new RangeError('the hash is none of SHA-256, SHA-384 and SHA-512');
+  if (hash === undefined) throw new RangeError('the hash must be SHA-256, SHA-384 or SHA-512');
   const subpackets = subpacketsIn(bytes.subarray(HEAD_BYTES));
   return { type: bytes.readUInt8(1), algorithm: bytes.readUInt8(2), hash, subpackets };
 }
@@ -100,7 +100,7 @@ interface ReadSignature {
 export function readSignaturePacket(bytes: Buffer): ReadSignature {
   const [packet, ...more] = pgpPackets(bytes);
   if (packet?.tag !== PGP_TAG.signature || more.length > 0 || packet.body[0] !== VERSION)
-    throw new RangeError('not one OpenPGP signature of version 4');
+    throw new RangeError('not a single OpenPGP signature of version 4');
   const { body } = packet;
   const hashedEnd = HEAD_BYTES + body.readUInt16BE(4);
   const left = hashedEnd + 2 + body.readUInt16BE(hashedEnd);

@@ -116,10 +116,14 @@ describe('what is no line with a public key', () => {
     ['a certificate', () => file('own-cert.pub'), /^is a certificate/],
     ['RFC 4716', () => keygen('-e', '-f', 'own.pub'), /^is in the format of RFC 4716/],
     ['PEM', () => keygen('-e', '-m', 'PKCS8', '-f', 'rsa2048.pub'), /^is PEM/],
-    ['a private key', () => file('own'), /^is a private key and has been shown/],
-    ['a private key of PuTTY', () => 'PuTTY-User-Key-File-3: ssh-ed25519\n', /^is a private key and has been shown/],
+    ['a private key', () => file('own'), /^is a private key, which is now disclosed/],
+    [
+      'a private key of PuTTY',
+      () => 'PuTTY-User-Key-File-3: ssh-ed25519\n',
+      /^is a private key, which is now disclosed/,
+    ],
     ['two lines', () => file('own.pub').repeat(2), /^must be one line/],
-    ['options in front', () => `no-pty ${file('own.pub')}`, /^is no public key of the form/],
+    ['options in front', () => `no-pty ${file('own.pub')}`, /^is not a public key of the form/],
   ])('%s: it says what it is, and what to send', (_what, text, expected) => {
     expect(readPublicKeyLine(text())).toBeUndefined();
     expect(publicKeyFault(text())).toMatch(expected);

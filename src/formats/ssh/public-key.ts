@@ -91,7 +91,7 @@ export function publicKeyLine({ type, blob }: SshPublicKey): string {
 /** The key that a blob is, by the name in it. @throws RangeError when it has none, and for certificates */
 export function publicKeyOfBlob(blob: Buffer): SshPublicKey {
   const type = new WireReader(blob).text();
-  if (isSshCertificateType(type)) throw new RangeError('an SSH certificate is no public key');
+  if (isSshCertificateType(type)) throw new RangeError('an SSH certificate is not a public key');
   return { type, blob };
 }
 
@@ -99,14 +99,14 @@ export function publicKeyOfBlob(blob: Buffer): SshPublicKey {
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [
     /^-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/,
-    'is a private key and has been shown now: make another, and send its public half',
+    'is a private key, which is now disclosed: generate another one, and send its public key',
   ],
   [
     /^PuTTY-User-Key-File-/,
-    'is a private key and has been shown now: make another, and send the line that PuTTYgen shows',
+    'is a private key, which is now disclosed: generate another one, and send the line that PuTTYgen shows',
   ],
-  [/^---- BEGIN SSH2 PUBLIC KEY ----/, 'is in the format of RFC 4716: ssh-keygen -i -f FILE writes it as a line'],
-  [/^-----BEGIN PUBLIC KEY-----/, 'is PEM: ssh-keygen -i -m PKCS8 -f FILE writes it as a line'],
+  [/^---- BEGIN SSH2 PUBLIC KEY ----/, 'is in the format of RFC 4716: convert it with ssh-keygen -i -f FILE'],
+  [/^-----BEGIN PUBLIC KEY-----/, 'is PEM: convert it with ssh-keygen -i -m PKCS8 -f FILE'],
 ];
 
 /** Why a text is no line with a public key, for the person who sent it. It is not quoted. */
@@ -118,8 +118,8 @@ export function publicKeyFault(text: string): string {
   if (line === undefined) return 'must be one line without control characters';
   const [type = ''] = line.split(/[ \t]/, 1);
   return isSshCertificateType(type)
-    ? 'is a certificate: send the key that it certifies, or name it by its serial'
-    : 'is no public key of the form TYPE BASE64';
+    ? 'is a certificate: send the key that it certifies, or give its serial number'
+    : 'is not a public key of the form TYPE BASE64';
 }
 
 /** As `ssh-keygen -l` writes it. */
@@ -159,7 +159,7 @@ export function sshPublicKeyOfSpki(spki: Buffer): SshPublicKey {
 
 /** SubjectPublicKeyInfo, DER, of a key on the curve P-256. */
 export function spkiOf({ type, blob }: SshPublicKey): Buffer {
-  if (type !== 'ecdsa-sha2-nistp256') throw new Error(`the HSM makes no SSH keys of type ${type}`);
+  if (type !== 'ecdsa-sha2-nistp256') throw new Error(`the HSM generates no SSH keys of type ${type}`);
   const reader = new WireReader(blob);
   reader.string();
   reader.string();

@@ -89,7 +89,7 @@ describe.runIf(hasTools)('sealwright agent', () => {
     mkdirSync(bench.at('open'));
     chmodSync(bench.at('open'), 0o755);
     const run = await bench.run(`sealwright agent --socket ${bench.at('open/pkcs11')}`);
-    expect(run).toMatchObject({ code: 1, text: expect.stringContaining('must be yours alone') });
+    expect(run).toMatchObject({ code: 1, text: expect.stringContaining('must be accessible only to you') });
   });
 
   it('tells programs when the service is away', async () => {

@@ -111,7 +111,13 @@ describe('the terminal says what to do where the tool shows a code', () => {
     ['a digest of SHA-1', CKM.rsaPkcs, sha1, undefined, /no digest of SHA-256, SHA-384 or SHA-512/],
     ['a mechanism of SHA-1', 0x6, Buffer.from('content'), undefined, /mechanism 0x6 .* SHA-256/],
     ['PSS with another salt', CKM.pss, digest, Buffer.concat([u(0x250), u(2), u(222)]), /rsa_pss_saltlen:digest/],
-    ['PSS that OpenSSL pads by itself', 0x3, Buffer.alloc(256), undefined, /pad by itself.*rsa_pss_saltlen:digest/],
+    [
+      'PSS that OpenSSL pads by itself',
+      0x3,
+      Buffer.alloc(256),
+      undefined,
+      /pads the digest itself.*rsa_pss_saltlen:digest/,
+    ],
   ] as const)('%s', async (_, type, data, parameters, words) => {
     const { program, session, rsa } = await open();
     token.notes.length = 0;

@@ -109,7 +109,7 @@ describe.runIf(hasTools)('an option for a file that is signed in itself has its 
   it('--wait: the same command goes on with what the tool asks for again', async () => {
     bench.keep('w.ko', `\x7fELF ${Math.random()}`);
     const run = await bench.run('sealwright sign w.ko --key gated --wait 1');
-    expect(run).toMatchObject({ code: 5, text: expect.stringContaining('The same command continues with it') });
+    expect(run).toMatchObject({ code: 5, text: expect.stringContaining('Repeat the command to continue') });
     const { id } = await waiting();
     expect((await vote(certified.service, id, approver)).status).toBe(200);
     const again = await bench.run('sealwright sign w.ko --key gated --wait 30');

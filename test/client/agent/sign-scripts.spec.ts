@@ -153,7 +153,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
 
     describe('before people are asked', () => {
       it.each([
-        ['line ends of Unix', 'Write-Host "a"\n', 'unix2dos'],
+        ['Unix line ends', 'Write-Host "a"\n', 'unix2dos'],
         ['no byte order mark', 'Write-Host "grün"\r\n', 'byte order mark'],
       ])('a script with %s is refused', async (_, content, said) => {
         bench.keep('odd.ps1', content);

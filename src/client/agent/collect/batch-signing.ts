@@ -122,11 +122,11 @@ async function polled(api: ApiClient, batch: Batch, wait: number, signal: AbortS
 /** Ends with an error: people did not decide in time, or the program is ended. */
 async function giveUp(api: ApiClient, { batchId, items }: Batch, { patience, signal }: BatchSettings): Promise<never> {
   if (signal?.aborted !== true && patience?.isResumable === true)
-    throw new ClientError(EXIT.pending, `Not signed yet: batch ${batchId} was not decided within ${patience.seconds} seconds. The same command continues with it.`); // prettier-ignore
+    throw new ClientError(EXIT.pending, `Not signed yet: batch ${batchId} was not decided within ${patience.seconds} seconds. Repeat the command to continue.`); // prettier-ignore
   const approvals = new Set(items.map(({ approvalId }) => approvalId).filter((id) => id !== undefined));
   for (const id of approvals)
     await api.call('POST', `/api/v1/approvals/${id}/withdraw`, { body: {}, repeatable: true }).catch(() => undefined);
-  const why = signal?.aborted === true ? 'the program was ended' : `it was not decided within ${patience?.seconds} seconds`; // prettier-ignore
+  const why = signal?.aborted === true ? 'the program was terminated' : `it was not decided within ${patience?.seconds} seconds`; // prettier-ignore
   throw new ClientError(EXIT.failed, `Not signed: batch ${batchId} was withdrawn because ${why}.`);
 }
 

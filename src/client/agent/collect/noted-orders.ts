@@ -26,7 +26,7 @@ export function nameOfOrder({ key, algorithm, scheme, format = 'raw', digest }: 
   return `${key.id} ${key.version ?? ''} ${algorithm} ${scheme ?? ''} ${format} ${digest.toString('hex')}`;
 }
 
-const NOTED: SignatureResult = { kind: 'withdrawn', detail: 'It was noted, to be signed later.' };
+const NOTED: SignatureResult = { kind: 'withdrawn', detail: 'It was recorded, to be signed later.' };
 
 /** NotedOrders notes which signatures tools ask for, in a run in which nothing is signed: each tool fails, and leaves its file as it is. */
 export class NotedOrders {
@@ -79,5 +79,5 @@ export class AnsweredOrders {
 
 const UNKNOWN: NotSigned = {
   kind: 'refused',
-  detail: 'The tool asks for another digest than in its first run: it signs the time, or the file has changed.',
+  detail: 'The tool requests another digest than in its first run: it signs the time, or the file has changed.',
 };

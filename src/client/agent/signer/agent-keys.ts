@@ -45,9 +45,8 @@ export async function readAgentKeys(api: ApiClient, { protocol, purpose, names, 
   const offered =
     names?.map((name) => named(listed, name, purpose)) ??
     listed.filter((key) => isOffered(key) && keySigns(key.purpose, purpose));
-  if (offered.length > MAX_KEYS)
-    throw usageError(`You may use more than ${MAX_KEYS} keys: name those that are needed.`);
-  if (offered.length === 0) throw new ClientError(EXIT.failed, `There is no key for ${purpose} that you may use.`);
+  if (offered.length > MAX_KEYS) throw usageError(`You can use more than ${MAX_KEYS} keys: name the ones you need.`);
+  if (offered.length === 0) throw new ClientError(EXIT.failed, `You can use no key for ${purpose}.`);
   const keys = await Promise.all(offered.map(async (key) => agentKeyOf(key, await chainOf(api, key))));
   return usesCertificate(purpose) ? withoutExpired(keys, names !== undefined, note) : keys;
 }
@@ -69,7 +68,7 @@ function withoutExpired(keys: readonly AgentKey[], isNamed: boolean, note: Wante
   if (usable.length > 0) return usable;
   throw new ClientError(
     EXIT.failed,
-    'The certificates of all keys that you may use have expired. [certificate.expired]',
+    'The certificates of all keys that you can use have expired. [certificate.expired]',
   );
 }
 

@@ -16,7 +16,7 @@ export function expiryOf({ name, chain }: CertifiedKey, now = new Date()): strin
   const over = chain.find((one) => endOf(one) <= now);
   if (over === undefined) return undefined;
   const which = over.equals(chain[0] ?? Buffer.alloc(0)) ? 'The certificate' : `The issuer "${commonNameOf(read(over))}" of the certificate`; // prettier-ignore
-  return `${which} of the key "${name}" expired on ${dayOf(endOf(over))}. Import a new certificate for the key, or name another key. [certificate.expired]`;
+  return `${which} of the key "${name}" expired on ${dayOf(endOf(over))}. Import a new certificate for the key, or use another key. [certificate.expired]`;
 }
 
 /** Returns a warning if the certificate of a key, or one of its issuers, expires within 30 days. */
@@ -44,7 +44,7 @@ export async function assertIssuedBy({ name, chain }: CertifiedKey, authorities:
   if (leaf !== undefined && leadsTo(leaf, issuers, trusted)) return;
   throw new ClientError(
     EXIT.failed,
-    `${authorities} does not accept the certificate of the key "${name}" (issuer: ${leaf?.issuer.replaceAll('\n', ', ') ?? 'none'}), so nobody was asked for a signature. Name the authority that issued it.`,
+    `${authorities} does not accept the certificate of the key "${name}" (issuer: ${leaf?.issuer.replaceAll('\n', ', ') ?? 'none'}), so no signature was requested. Give the authority that issued it.`,
   );
 }
 

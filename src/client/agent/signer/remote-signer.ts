@@ -229,7 +229,7 @@ export class RemoteSigner {
 
   private async tellWhoIsAsked({ key, digest, algorithm, signal }: SignatureOrder, request: Request): Promise<void> {
     const what = `${algorithm} ${digest.toString('hex').slice(0, 16)}…`;
-    this.settings.note(`sealwright: ${this.name} asks for a signature over ${what} by the key ${key.name}`);
+    this.settings.note(`sealwright: ${this.name} requests a signature over ${what} with the key ${key.name}`);
     const whom = await this.askedPeople(request, signal);
     this.settings.note(`sealwright: waiting for ${whom} (request ${request.requestId}); Ctrl-C withdraws it`);
   }
@@ -271,7 +271,7 @@ class OutOfPatience extends Error {
   }
 }
 
-const WITHDRAWN: SignatureResult = { kind: 'withdrawn', detail: 'The program that asked is gone.' };
+const WITHDRAWN: SignatureResult = { kind: 'withdrawn', detail: 'The calling program has ended.' };
 
 function resultOf(
   { key, purpose, signal }: SignatureOrder,

@@ -24,7 +24,7 @@ describe('a socket for one program', () => {
     writeFileSync(file, '');
     for (const parent of [file, join(directory, 'missing')])
       await expect(PrivateSocket.temporary(parent, 'pkcs11', closing)).rejects.toThrow(
-        `No socket can be made in ${parent} (set XDG_RUNTIME_DIR or TMPDIR`,
+        `No socket can be created in ${parent} (set XDG_RUNTIME_DIR or TMPDIR`,
       );
     rmSync(file);
   });
@@ -56,7 +56,7 @@ describe('a socket at a place that others know', () => {
   it('that cannot be made says so', async () => {
     writeFileSync(join(directory, 'plain'), '');
     await expect(PrivateSocket.at(join(directory, 'plain', 'a', 'pkcs11'), closing)).rejects.toThrow(
-      'No socket can be made at',
+      'No socket can be created at',
     );
   });
 });

@@ -26,7 +26,7 @@ export class PrivateSocket {
   /** A socket in a new directory below `parent`, which `close` removes. */
   static async temporary(parent: string, name: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
     const directory = await mkdtemp(join(parent, 'sealwright-')).catch((error: Error) => {
-      throw new ClientError(EXIT.failed, `No socket can be made in ${parent} (set XDG_RUNTIME_DIR or TMPDIR to a directory of yours): ${error.message}`); // prettier-ignore
+      throw new ClientError(EXIT.failed, `No socket can be created in ${parent} (set XDG_RUNTIME_DIR or TMPDIR to a directory of yours): ${error.message}`); // prettier-ignore
     });
     try {
       return await PrivateSocket.listen(join(directory, name), serve, directory);
@@ -45,11 +45,14 @@ export class PrivateSocket {
     const path = absolute(given);
     const directory = dirname(path);
     await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error: Error) => {
-      throw new ClientError(EXIT.failed, `No socket can be made at ${path}: ${error.message}`);
+      throw new ClientError(EXIT.failed, `No socket can be created at ${path}: ${error.message}`);
     });
     const { mode, uid } = await lstat(directory);
     if ((mode & OTHERS) !== 0 || uid !== process.getuid?.())
-      throw new ClientError(EXIT.failed, `${directory} must be yours alone: chmod 700 it, or name another place.`);
+      throw new ClientError(
+        EXIT.failed,
+        `${directory} must be accessible only to you: run chmod 700, or give another directory.`,
+      );
     if (await answers(path)) throw new ClientError(EXIT.failed, `Another agent listens at ${path}.`);
     await unlink(path).catch(() => undefined);
     return PrivateSocket.listen(path, serve, undefined);
@@ -71,7 +74,7 @@ export class PrivateSocket {
       serve(connection);
     });
     await new Promise<void>((resolve, reject) => {
-      server.once('error', (error) => reject(new ClientError(EXIT.failed, `No socket can be made at ${path}: ${error.message}`))); // prettier-ignore
+      server.once('error', (error) => reject(new ClientError(EXIT.failed, `No socket can be created at ${path}: ${error.message}`))); // prettier-ignore
       server.listen(path, resolve);
     });
     await chmod(path, 0o600);

@@ -41,7 +41,7 @@ export function serveSshClient(socket: Socket, source: SshKeySource): void {
     }
   });
   socket.on('error', () => socket.destroy());
-  socket.on('close', () => gone.abort(new Error('the program that asked is gone')));
+  socket.on('close', () => gone.abort(new Error('the calling program has ended')));
 }
 
 interface OfferedKey {

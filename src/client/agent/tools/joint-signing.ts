@@ -162,7 +162,7 @@ class WaitingTools {
 function endingWith(hasWaitingTools: boolean): { readonly signal: AbortSignal; release(): void } {
   const ended = new AbortController();
   const signals = hasWaitingTools ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : [];
-  const end = (): void => ended.abort(new Error('the program was ended'));
+  const end = (): void => ended.abort(new Error('the program was terminated'));
   for (const signal of signals) process.on(signal, end);
   return {
     signal: ended.signal,

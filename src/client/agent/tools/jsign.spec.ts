@@ -63,9 +63,9 @@ describe('a script whose signature holds on Windows', () => {
     ['UTF-8 without a mark', Buffer.from('grün\r\n'), 'a.ps1 is not ASCII and has no byte order mark'],
     ['a mark that is cut off', Buffer.from('efbb', 'hex'), 'no byte order mark'],
     ['another encoding', Buffer.from('grün\r\n', 'latin1'), 'save it as UTF-8 with a byte order mark'],
-    ['line ends of Unix', Buffer.from('a\r\nb\n'), 'unix2dos a.ps1'],
-    ['an empty first line of Unix', Buffer.from('\na'), 'line ends of Unix'],
-    ['line ends of Unix behind a mark', Buffer.from('\uFEFFa\n'), 'line ends of Unix'],
+    ['Unix line ends', Buffer.from('a\r\nb\n'), 'unix2dos a.ps1'],
+    ['an empty first line of Unix', Buffer.from('\na'), 'Unix line ends'],
+    ['Unix line ends behind a mark', Buffer.from('\uFEFFa\n'), 'Unix line ends'],
   ])('is not %s', (_, script, said) => {
     expect(() => assertWindowsReads('a.ps1', script)).toThrow(said);
   });

@@ -66,5 +66,5 @@ export function assertWindowsReads(name: string, script: Buffer): void {
     throw new ClientError(EXIT.failed, `${name} is not ASCII and has no byte order mark, so Windows would refuse its signature: save it as UTF-8 with a byte order mark.`); // prettier-ignore
   const isOfBytes = mark === undefined || mark === UTF8_MARK;
   if (isOfBytes && /(?<!\r)\n/.test(script.toString('latin1')))
-    throw new ClientError(EXIT.failed, `${name} has line ends of Unix, so Windows would refuse its signature: unix2dos ${name}.`); // prettier-ignore
+    throw new ClientError(EXIT.failed, `${name} has Unix line ends, so Windows would refuse its signature: unix2dos ${name}.`); // prettier-ignore
 }

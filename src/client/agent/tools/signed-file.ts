@@ -94,7 +94,7 @@ export async function noteFile(
   const work = (order: FileOrder) => runTool(tool, order, signing, surroundings, { sign, isQuiet: true });
   const { printed } = await besideOf(tool, signing, surroundings, work);
   if (hasAsked) return;
-  throw new ClientError(EXIT.failed, `${tool.program} did not ask for a signature of ${basename(signing.file)}: ${lastLine(printed)}`); // prettier-ignore
+  throw new ClientError(EXIT.failed, `${tool.program} did not request a signature of ${basename(signing.file)}: ${lastLine(printed)}`); // prettier-ignore
 }
 
 /** Does work on a copy of a file, in a directory beside the place of the signed one, which is then removed. */
@@ -106,7 +106,7 @@ async function besideOf<Result>(
 ): Promise<Result> {
   await assertToolReady(tool, basename(file), { environment, checks: authorities !== undefined });
   if (key.chain.length === 0)
-    throw new ClientError(EXIT.failed, `The key "${key.name}" has no certificate, and ${tool.program} needs one: sealwright certify ${key.name}.`); // prettier-ignore
+    throw new ClientError(EXIT.failed, `The key "${key.name}" has no certificate, which ${tool.program} requires: sealwright certify ${key.name}.`); // prettier-ignore
   if (authorities !== undefined) await assertIssuedBy(key, authorities);
   const directory = dirname(await targetOf(out));
   const { size } = await stat(file);
@@ -181,13 +181,13 @@ async function runTool(
 async function failureOf(tool: FileTool, order: FileOrder, code: number, ended: SignatureResult | undefined) {
   const name = basename(order.file);
   if (ended?.kind === 'pending')
-    return new ClientError(EXIT.pending, `Not signed yet, and ${name} is as it was. ${ended.detail} The same command continues with it.`); // prettier-ignore
+    return new ClientError(EXIT.pending, `Not signed yet, and ${name} is unchanged. ${ended.detail} Repeat the command to continue.`); // prettier-ignore
   if (ended !== undefined && ended.kind !== 'signed')
-    return new ClientError(EXIT.failed, `${name} is not signed, and as it was. ${ended.detail}${isTimed(tool, ended)}`);
+    return new ClientError(EXIT.failed, `${name} is not signed, and unchanged. ${ended.detail}${isTimed(tool, ended)}`);
   const { size } = await stat(order.file);
   // The tools say only that they failed.
   await assertSpace(dirname(order.out), size);
-  return new ClientError(EXIT.failed, `${tool.program} failed (${code}); ${name} is as it was.`);
+  return new ClientError(EXIT.failed, `${tool.program} failed (${code}); ${name} is unchanged.`);
 }
 
 function isTimed({ program, isRepeatable }: FileTool, { kind }: NotSigned): string {
@@ -219,7 +219,7 @@ function assertVerified({ program, args, expected, refused, isAccepted }: FileCh
   const isRefused = refused?.exec(said)?.[0];
   const isGood = isAccepted ?? ((code: number) => code === 0);
   if (status !== null && isGood(status) && said.includes(expected) && isRefused === undefined) return;
-  throw new ClientError(EXIT.failed, `${program} does not accept the signed file, which was thrown away: ${isRefused ?? lastLine(stderr, stdout)}`); // prettier-ignore
+  throw new ClientError(EXIT.failed, `${program} does not accept the signed file, which was discarded: ${isRefused ?? lastLine(stderr, stdout)}`); // prettier-ignore
 }
 
 function lastLine(...outputs: string[]): string {
