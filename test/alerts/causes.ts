@@ -162,7 +162,7 @@ export const CAUSES: Record<string, Cause> = {
   },
   'approvals-waiting': {
     told: [...OPENED, 'alert.resolved'],
-    alerts: [{ status: 'RESOLVED', resolvedBy: null, ...why(/Half of its time is over/) }],
+    alerts: [{ status: 'RESOLVED', resolvedBy: null, ...why(/Half of its time has passed/) }],
     cause: async ({ stage, service, key, heard }) => {
       const place = { stage, service, apiKey: key };
       const approver = await newApprover(place);

@@ -42,7 +42,7 @@ const OPERATOR = { actor_kind: 'system', actor_name: 'operator (command line)' }
 
 describe('an installation to which nobody can sign in', () => {
   it('says so at start, in health and in doctor, while there is no user', async () => {
-    expect(service.log()).toMatch(/There is no user, so nobody can sign in/);
+    expect(service.log()).toMatch(/There are no users, so nobody can sign in/);
     expect((await health()).components.administrators.status).toBe('UNKNOWN');
     const { out, code } = await admin(['doctor', '--json']);
     expect(code).toBe(1);

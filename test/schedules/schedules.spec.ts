@@ -186,7 +186,7 @@ it('a log check reports what it found', async () => {
   const { body } = await create({ intervalSeconds: 3600, target: 'log-check', settings: {} });
   const start = () => api.call('POST', `/api/schedules/${body.id}/run`, { key });
   await start();
-  expect(await run(body.id, 'SUCCEEDED')).toMatchObject({ detail: expect.stringMatching(/^\d+ leaves are what/) });
+  expect(await run(body.id, 'SUCCEEDED')).toMatchObject({ detail: expect.stringMatching(/^the \d+ leaves match/) });
   await stage.sql(`ALTER TABLE audit_entry DISABLE TRIGGER ALL`);
   await stage.sql(
     `UPDATE audit_entry SET action = 'nothing.happened' WHERE id = (SELECT min(id::text)::uuid FROM audit_entry)`,
