@@ -11,7 +11,7 @@ export interface Actor {
   readonly name: string;
 }
 
-/** The key that a token is bound to: whoever uses it must show that they have it (RFC 7800 section 3.1, `cnf`). */
+/** The key to which a token is bound: a caller must prove possession of it (RFC 7800 section 3.1, `cnf`). */
 export interface TokenBinding {
   /** `jkt`: the thumbprint of the key that signs DPoP proofs (RFC 9449 section 6.1). */
   readonly dpopKey?: string;
@@ -40,7 +40,7 @@ export interface CallerSession {
 export interface Caller extends Actor {
   /** `anonymous` where a call is answered without a credential (`admitAsGuest`). */
   readonly kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'anonymous';
-  /** The person behind it: the user, the owner of the API key or OAuth client, or whoever last changed the trust of the workload. */
+  /** The person behind the caller: the user, the owner of the API key or OAuth client, or the last person who changed the trust of the workload. */
   readonly ownerId: string;
   /** Ids of the other people who may know the credential. The credential and everything it creates are limited to their rights as well. */
   readonly behind?: readonly string[];
@@ -48,7 +48,7 @@ export interface Caller extends Actor {
   readonly origin: Origin;
   /** Absent for API keys. */
   readonly session?: CallerSession;
-  /** Of workloads alone: what their issuer proved about this run. */
+  /** Only for workloads: the claims about this run that the issuer proved. */
   readonly identity?: VerifiedIdentity;
   /** Names of the signing keys that the caller may use, `*` for every key; absent: no such limit. */
   readonly keys?: readonly string[];
@@ -104,15 +104,15 @@ export function credentialsOf({ kind, id, session, ordered }: Caller): string[] 
   return [...new Set([...own, ...client, ...(ordered?.credentials ?? [])])];
 }
 
-/** What was asked for, as far as it says whose it is. */
+/** The part of a request that identifies its owner. */
 interface AskedFor {
   readonly ownerId: string;
   readonly identity: VerifiedIdentity | null;
 }
 
 /**
- * Whether something that was asked for is the caller's: of what the same person is behind. A workload sees what it asked for itself, in this
- * run or another, since one person may be behind many workloads.
+ * Reports whether a request belongs to the caller, because the same person is behind both. A workload sees only its own requests, of this or another run,
+ * since one person can be behind many workloads.
  */
 export function isOwnedBy(caller: Caller, { ownerId, identity }: AskedFor): boolean {
   if (ownerId !== caller.ownerId) return false;

@@ -113,7 +113,7 @@ export function mayDo(held: ReadonlySet<string>, wanted: Scope): boolean {
   return held.has(wanted) || held.has('admin:*') || (wider !== undefined && held.has(wider));
 }
 
-/** Those of the wanted scopes that the held ones do not allow. */
+/** Returns the wanted scopes that the held scopes do not include. */
 export function scopesBeyond(held: ReadonlySet<string>, wanted: Iterable<Scope>): Scope[] {
   return [...wanted].filter((scope) => !mayDo(held, scope));
 }

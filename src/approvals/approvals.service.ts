@@ -36,7 +36,7 @@ export type { ApprovalRequirement, PolicyJudgement, PolicyFacts, ApprovalManifes
 export interface ShownSubject {
   /** One line that describes the subject. */
   readonly title: string;
-  /** Everything that the approval is to cover. The hash is over its canonical JSON, so it must be the same each time it is put together. */
+  /** The complete document that the approval covers. The hash is over its canonical JSON, so composing it again must give the same document. */
   readonly shown: Record<string, unknown>;
   /** The parts of a subject that is many together, such as a batch. */
   readonly items?: { readonly ids: readonly string[]; readonly manifest: ApprovalManifest };
@@ -52,7 +52,7 @@ export interface ApprovalOrder extends ShownSubject {
 /** A subject whose document has changed, for which another approval is requested. */
 interface RenewalOrder extends ShownSubject {
   readonly id: string;
-  /** What the policies of now judge. */
+  /** The uses that the current policies judge. */
   readonly uses: readonly KeyUseToApprove[];
 }
 
@@ -73,11 +73,14 @@ export interface CoveringApproval extends KnownApproval {
 
 /** GrantedApproval is the state of an approval when its subject is about to be carried out. */
 export interface GrantedApproval extends CoveringApproval {
-  /** APPROVED, with as many votes of different people over this very hash as each of its stages wants, by the rows and by the log. */
+  /** True if the approval is APPROVED and, according to both the rows and the log, each of its stages has enough votes of different people over this hash. */
   readonly granted: boolean;
 }
 
-/** The API for modules whose work may need approval: judge whether it does, ask for it, and check it once more before the work is done. */
+/**
+ * ApprovalsService is the API for modules whose work may need approval: it judges whether approval is needed, requests it, and checks it again before the
+ * work is done.
+ */
 @Injectable()
 export class ApprovalsService {
   constructor(
@@ -98,19 +101,19 @@ export class ApprovalsService {
     return this.evaluation.judgeAll(kind, uses);
   }
 
-  /** Judges as `judgeAll` does, by policies that are at least as new as those that the transaction sees. */
+  /** Like `judgeAll`, with policies that are at least as new as those that the transaction sees. */
   judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     return this.evaluation.judgeNow(tx, kind, uses);
   }
 
-  /** Whether the votes of an approval are fewer than a demand of now asks for. */
+  /** Reports whether an approval has fewer votes than the current policies demand. */
   async fallsShort(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     return demand !== undefined && (await this.extension.missingStages(tx, id, demand)).length > 0;
   }
 
   /**
-   * Asks for the stages that a demand of now adds to an approval which was granted and whose subject has not been carried out. Returns
-   * whether there are any: the approval is then PENDING again, and its votes keep counting.
+   * Requests the stages that the current policies add to an approved request that was not carried out yet. Returns true if there are any: the approval is
+   * then PENDING again, and its votes still count.
    */
   async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     return demand !== undefined && (await this.extension.reopen(tx, id, demand));
@@ -156,9 +159,9 @@ export class ApprovalsService {
   }
 
   /**
-   * Requests another approval under the policies of now and with new time, because the document has changed for a good reason. Votes on the
-   * old approval do not count for the new one. The old approval is SUPERSEDED, unless `isRest`: then it stays for the parts that are not
-   * requested again. Where no policy demands an approval any more, the rules of the old one stay.
+   * Requests a new approval under the current policies, with a new expiry, because the document has changed for a legitimate reason. Votes on the old
+   * approval do not count for the new one. The old approval becomes SUPERSEDED, unless `isRest`: then it remains valid for the parts that are not requested
+   * again. If no policy demands approval any longer, the rules of the old approval apply.
    */
   async renew(tx: EntityManager, oldId: string, order: RenewalOrder, isRest = false): Promise<void> {
     const row = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
@@ -182,7 +185,7 @@ export class ApprovalsService {
     await this.insert(tx, asked, order.items, { actor: APPROVALS_ACTOR, basis: logged.basis });
   }
 
-  /** Locks an approval against votes. Undefined when it is not pending any more, or somebody else holds it. */
+  /** Locks an approval against votes. Returns undefined if it is not pending, or if another transaction holds it. */
   async holdPending(tx: EntityManager, id: string): Promise<KnownApproval | undefined> {
     const [row] = await lockDue<KnownApproval>(
       tx,
@@ -213,7 +216,7 @@ export class ApprovalsService {
     return { id, kind, subjectId, about, hash, shown: canonicalJson(await this.shownOf(tx, id)) };
   }
 
-  /** The document of an approval as it is kept. */
+  /** Returns the stored document of an approval. */
   async shownOf(tx: EntityManager, id: string): Promise<Record<string, unknown>> {
     const [row]: { shown: string }[] = await tx.query(`SELECT shown FROM approval WHERE id = $1`, [id]);
     if (row === undefined) throw new Error('approvals are never deleted');
@@ -253,7 +256,7 @@ export class ApprovalsService {
     const ids = rows.filter(({ granted }) => granted).map(({ id }) => id);
     if (ids.length === 0) return rows;
     const logged = await this.logged.read(tx, ids, await this.logged.signedRights());
-    // Afterwards: the locks of these statements keep triggers and views as they were.
+    // The check comes last: the locks of these statements keep triggers and views unchanged.
     await this.logged.assertDatabaseUnchanged(tx);
     return rows.map((row) => ({ ...row, granted: row.granted && isGrantedBy(logged.get(row.id), row) }));
   }
@@ -288,7 +291,7 @@ function isGrantedBy(logged: LoggedApproval | undefined, { hash }: Pick<GrantedA
   );
 }
 
-/** SQL that is true for votes `v` of people who did not ask for `a`. */
+/** SQL that is true for votes `v` of people who did not request `a`. */
 const COUNTS = `NOT ${isRequester('v.user_id::text')}`;
 
 interface By {

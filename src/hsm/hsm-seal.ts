@@ -5,8 +5,9 @@ import { Seal } from '../platform/sealing/seal.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 
 /**
- * Encrypts small secrets for the database with a key that never leaves the HSM: the database and every setting of this service do not
- * suffice to read them. A secret that is sealed for one purpose and place cannot be opened for another. Errors are those of KeyVault; `hsm.not-authentic` when the bytes, the purpose or the place are not those of `close`.
+ * HsmSeal encrypts small secrets for the database with a key that never leaves the HSM: the database and all settings of this service are not sufficient to
+ * decrypt them. A secret that is encrypted for one purpose and place cannot be decrypted for another. Errors are those of KeyVault; `hsm.not-authentic` if
+ * the bytes, the purpose or the place differ from those of `close`.
  */
 @Injectable()
 export class HsmSeal {
@@ -17,7 +18,7 @@ export class HsmSeal {
     return await this.vault.seal({ plain, associatedData: placeOf(purpose, place) });
   }
 
-  /** The first bytes of what is sealed now: they name the method and the key. */
+  /** The first bytes of new ciphertexts. They identify the method and the key. */
   async prefix(): Promise<Buffer> {
     const sealed = await this.close('name of the sealing key', '', Buffer.alloc(1));
     return sealed.subarray(0, KEY_NAME_BYTES);
@@ -38,7 +39,7 @@ function placeOf(purpose: string, place: string): Buffer {
 /** What the HSM sealed begins with this, followed by what HsmSeal gave, which names its key. */
 const HSM_MARK = Buffer.from('sealhsm1');
 
-/** Seals by the HSM, and opens besides what a version before sealed by a key from SVC_JWT_SECRET. */
+/** Encrypts with the HSM, and also decrypts secrets that an earlier version encrypted with a key derived from SVC_JWT_SECRET. */
 @Injectable()
 export class HsmLastingSeal implements LastingSeal {
   constructor(

@@ -1,4 +1,4 @@
-/** What a signature over a digest of a caller can be for. A digest does not tell a release from an SSH login or a TLS challenge. */
+/** The purpose of a signature over a caller's digest. A digest does not reveal whether it belongs to a release, an SSH login or a TLS challenge. */
 export const SIGNATURE_PURPOSES = [
   'code-signing',
   'documents',
@@ -21,8 +21,8 @@ export const SIGNER_PURPOSES = [
 export type SignerPurpose = (typeof SIGNER_PURPOSES)[number];
 
 /**
- * Which key an order means. The token's own CKA_LABEL must say the same: rows of the database, where CKA_IDs and public keys
- * are kept, do not decide alone which key signs.
+ * Identifies the key of an order. The CKA_LABEL in the token must match: rows of the database, which contain CKA_IDs and public keys, do not alone decide
+ * which key signs.
  */
 export interface KeyIdentity {
   readonly purpose: SignerPurpose;
@@ -33,7 +33,7 @@ export interface KeyIdentity {
 /** A key in the token: it is found by its CKA_ID, and counts only when its CKA_LABEL is one of these. */
 export interface TokenKey {
   readonly ckaId: Buffer;
-  /** The first is the one that keys are made with; the others were given by earlier versions of this service. */
+  /** The first label is used for new keys. Earlier versions of this service used the others. */
   readonly labels: readonly [string, ...string[]];
 }
 
@@ -93,11 +93,11 @@ export interface SignOrder {
   readonly algorithm: DigestAlgorithm;
   /** The bare hash value; its length is that of the algorithm. */
   readonly digest: Buffer;
-  /** ML-DSA only: what is signed in place of the digest, for standards that have it sign whole structures. */
+  /** ML-DSA only: the bytes to be signed instead of the digest, for standards that sign whole structures. */
   readonly message?: Buffer;
 }
 
-/** The token's own report on a key, kept as evidence that the private key was made in it and cannot leave it. */
+/** The token's own report on a key, stored as evidence that the private key was generated in the token and cannot leave it. */
 export interface KeyEvidence {
   readonly tokenLabel: string;
   readonly tokenSerial: string;
@@ -113,12 +113,12 @@ export interface KeyEvidence {
 export interface GeneratedKey {
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** To be kept and given back with each order; absent when the token holds the private key. */
+  /** Stored by the caller and passed with each order; absent if the token holds the private key. */
   readonly sealed?: Buffer | null;
   readonly evidence: KeyEvidence;
 }
 
-/** At most MAX_SEALED_BYTES of plaintext; the associated data is bound to the ciphertext and must be given again to open it. */
+/** At most MAX_SEALED_BYTES of plaintext. The associated data is bound to the ciphertext and must be passed again for decryption. */
 export interface SealOrder {
   readonly plain: Uint8Array;
   readonly associatedData: Uint8Array;
@@ -129,13 +129,13 @@ export interface UnsealOrder {
   readonly associatedData: Uint8Array;
 }
 
-/** Names a key pair twice: what has this CKA_ID but another CKA_LABEL is some other key, and is left alone. */
+/** Identifies a key pair by two attributes: an object with this CKA_ID but another CKA_LABEL is a different key and is left untouched. */
 export interface DestroyOrder {
   readonly ckaId: Buffer;
   readonly identity: KeyIdentity;
 }
 
-/** The last checkpoint that the key of a log signed, as the token keeps it, out of reach of the database: the next one must continue it. */
+/** The last checkpoint that the key of a log signed. The token stores it, out of reach of the database, and the next checkpoint must continue it. */
 export interface LogAnchor {
   /** Name of the log (C2SP tlog-checkpoint). */
   readonly origin: string;
@@ -144,7 +144,7 @@ export interface LogAnchor {
   /** Leaves of the last checkpoint; 0 before the first. */
   readonly size: number;
   readonly root: Uint8Array;
-  /** Milliseconds since 1970 when a log that an earlier version had begun was anchored; 0 for one that had its anchor from the start. */
+  /** Milliseconds since 1970 at which a log of an earlier version was anchored; 0 for a log that had an anchor from the start. */
   readonly since: number;
 }
 
@@ -161,16 +161,15 @@ export interface CheckpointOrder {
   readonly publicKey: Uint8Array;
   readonly size: number;
   readonly root: Uint8Array;
-  /** Hashes that lead from the anchored tree to this one (RFC 9162 section 2.1.4). */
+  /** Hashes that prove that this tree continues the anchored tree (RFC 9162 section 2.1.4). */
   readonly proof: readonly Uint8Array[];
-  /** Newest signed note; with it a log that has no anchor yet gets one. */
+  /** Newest signed note; gives an anchor to a log that has none. */
   readonly lastNote?: string | undefined;
 }
 
 /**
- * Why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: its first leaves are not those
- * that were signed. `other-key`: another key signs this log. `no-anchor`: the token knows nothing of this log, and no checkpoint
- * that its key signed was given.
+ * Why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: its first leaves differ from those that were signed.
+ * `other-key`: another key signs this log. `no-anchor`: the token has no anchor of this log, and no checkpoint that its key signed was given.
  */
 const LOG_HOLDS = ['rolled-back', 'forked', 'other-key', 'no-anchor'] as const;
 export type LogHold = (typeof LOG_HOLDS)[number];
@@ -179,7 +178,7 @@ export type CheckpointAnswer =
   | { readonly kind: 'signed'; readonly signature: Uint8Array; readonly anchor: LogAnchor }
   | { readonly kind: 'held'; readonly why: LogHold; readonly anchor?: LogAnchor | undefined };
 
-/** The state of a log that an operator accepts; without `state` its anchor is removed, and the log may begin anew. */
+/** The state of a log that an operator accepts. Without `state` its anchor is removed, and the log can start again. */
 export interface AcceptedLog {
   readonly origin: string;
   readonly state?: { readonly ckaId: Uint8Array; readonly size: number; readonly root: Uint8Array } | undefined;
@@ -194,7 +193,7 @@ export interface HeldKey {
 
 export const MAX_SEALED_BYTES = 65_536;
 
-/** Reads the mark that a deployment refuses rows without a seal, or makes it. `origin` is the base name of its audit log. */
+/** Reads or sets the mark that a deployment refuses rows without a seal. `origin` is the base name of its audit log. */
 export interface RowMarkOrder {
   readonly origin: string;
   /** Number of the upgrade whose tables the mark is about. */
@@ -215,16 +214,16 @@ export interface VaultHealth {
 }
 
 /**
- * The key boundary. Private keys stay behind it; digests go in, verified signatures come out.
+ * KeyVault is the key boundary. Private keys stay behind it; digests go in, verified signatures come out.
  *
  * Errors are Problems:
- * - `hsm.unavailable` (unavailable): the HSM did not answer; the operation may or may not have run; try again.
+ * - `hsm.unavailable` (unavailable): the HSM did not respond; the operation may or may not have run; retry.
  * - `hsm.deadline` (unavailable): the call took too long and the key process was replaced.
- * - `hsm.wrong-signature` (unavailable): the signature did not verify with the stored public key and was dropped.
- * - `hsm.key-missing` (conflict): the token holds no such key; retrying does not help.
- * - `hsm.other-key` (conflict): the key of this CKA_ID has another label: it is for another purpose or another owner.
+ * - `hsm.wrong-signature` (unavailable): the signature did not verify with the stored public key and was discarded.
+ * - `hsm.key-missing` (conflict): the token does not contain the key; retrying does not help.
+ * - `hsm.other-key` (conflict): the key with this CKA_ID has another label: it has another purpose or another owner.
  * - `hsm.refused` (conflict): the token refuses this key, mechanism or length; retrying does not help.
- * - `hsm.not-authentic` (conflict): the bytes were not sealed by this token with this associated data.
+ * - `hsm.not-authentic` (conflict): the bytes were not encrypted by this token with this associated data.
  */
 export abstract class KeyVault {
   /** Begins to reach for the HSM and waits a few seconds for its first word. Does nothing when it was called before. */
@@ -237,8 +236,8 @@ export abstract class KeyVault {
   abstract generate(order: { ckaId: Buffer; identity: KeyIdentity; type: KeyType }): Promise<GeneratedKey>;
 
   /**
-   * Destroys a signing key pair in the token, for good. Answers how many private keys this very call destroyed: 0 when there was none
-   * (any more), so that a call whose answer was lost can be made again. `hsm.other-key` when the label is another.
+   * Destroys a signing key pair in the token permanently. Returns the number of private keys that this call destroyed: 0 if there was none, so that a call
+   * whose response was lost can be repeated. `hsm.other-key` if the label differs.
    */
   abstract destroy(order: DestroyOrder): Promise<number>;
 
@@ -254,30 +253,27 @@ export abstract class KeyVault {
    */
   abstract generateLogKey(order: NewLogOrder): Promise<GeneratedKey>;
 
-  /** Makes another sealing key, which seals from now on; those before it go on opening what they sealed. Answers its CKA_ID. */
+  /** Creates a new sealing key, which encrypts from now on; earlier keys still decrypt. Returns its CKA_ID. */
   abstract newSealingKey(): Promise<Buffer>;
 
   /** Every key in the token whose label is one of this service, or of those the ones with this label. */
   abstract holdings(label?: string): Promise<readonly HeldKey[]>;
 
-  /** The anchor of the log of this origin in the token; undefined when there is none. */
+  /** Returns the anchor of the log with this origin in the token; undefined if there is none. */
   abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
 
   /** Since when this deployment refuses rows without a seal, in milliseconds since 1970; undefined while the token has no such mark. */
   abstract rowMark(order: RowMarkOrder): Promise<number | undefined>;
 
-  /**
-   * Signs a checkpoint: the key process puts the note together itself, and signs only what continues the last one that it signed.
-   * The answer says why it did not otherwise.
-   */
+  /** Signs a checkpoint. The key process composes the note itself, and signs it only if it continues the last one. Otherwise the result states the reason. */
   abstract signCheckpoint(order: CheckpointOrder): Promise<CheckpointAnswer>;
 
-  /** Replaces the anchor by what an operator has accepted, or removes it. Answers the one that was there. */
+  /** Replaces the anchor with the state that an operator has accepted, or removes it. Returns the previous anchor. */
   abstract acceptLog(order: AcceptedLog): Promise<LogAnchor | undefined>;
 
-  /** Lets every process try the PIN in its file once more, although the token refused it before. Answers how many were refused. */
+  /** Lets every process try the PIN in its file once more, although the token refused it before. Returns the number of refused PINs. */
   abstract retryPin(): Promise<number>;
 
-  /** The last known state; cheap, never asks the HSM. */
+  /** Returns the last known state; cheap, never calls the HSM. */
   abstract health(): VaultHealth;
 }

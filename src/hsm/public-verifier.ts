@@ -14,12 +14,12 @@ export interface DigestSignature {
   readonly scheme: SignatureScheme;
   readonly algorithm: DigestAlgorithm;
   readonly digest: Buffer;
-  /** ML-DSA only: what was signed in place of the digest. */
+  /** ML-DSA only: the bytes that were signed instead of the digest. */
   readonly message?: Buffer;
   readonly signature: Buffer;
 }
 
-/** Verifies with the public key alone: neither the HSM nor its process is asked. node:crypto cannot verify ECDSA over a bare digest. */
+/** Verifies with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a bare digest. */
 export class PublicVerifier {
   private readonly rsa = new RsaCheck();
 
@@ -31,7 +31,7 @@ export class PublicVerifier {
       if (scheme === 'rsa-pss') return this.rsa.pss(publicKey, algorithm, digest, signature);
       return scheme === 'rsa-pkcs1v15' && this.rsa.pkcs1(publicKey, algorithm, digest, signature);
     } catch (error) {
-      // Bytes that cannot be read as a signature, or as one by this key, are none.
+      // Bytes that cannot be parsed as a signature by this key are invalid.
       if (error instanceof RangeError) return false;
       throw error;
     }

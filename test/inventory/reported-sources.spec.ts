@@ -232,7 +232,7 @@ describe('a source', () => {
     const { body } = await send(first, undefined, log('one/', 'two/'));
     expect(body).toMatchObject({
       source: 'one/',
-      warnings: [expect.objectContaining({ code: 'source.another', detail: 'a part was taken in as two/' })],
+      warnings: [expect.objectContaining({ code: 'source.another', detail: 'a part was imported as two/' })],
     });
   });
 

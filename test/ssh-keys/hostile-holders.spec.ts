@@ -110,7 +110,7 @@ describe.runIf(canRunSshd())('an account that is named as the holder of a key', 
     [
       'has a FIFO there',
       (_key, name) => void build.sshd.inside('runuser', '-u', 'eve', '--', 'mkfifo', `/home/eve/.ssh/${name}`),
-      /not a regular file/,
+      /no regular file/,
     ],
     [
       'has a file without end there',

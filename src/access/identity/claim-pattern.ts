@@ -1,4 +1,6 @@
-/** What a wildcard stands for: printable ASCII without separators, escapes and white space, so that no look-alike and no encoded path passes. */
+/**
+ * The characters that a wildcard matches: printable ASCII without separators, escapes and white space, so that it matches no look-alike and no encoded path.
+ */
 const PLAIN_SEGMENT = /^[\w.~+@=-]+$/;
 /** The separators of paths and of subjects such as `repo:org/app:ref:refs/tags/v1`. */
 const SEPARATORS = /([/:])/;
@@ -9,10 +11,9 @@ const CONTROL = /\p{C}/u;
 const REST = '**';
 
 /**
- * Whether a value of a claim is the wanted one. Without `*` it must be the same text, character by character. `*` stands for one or more
- * characters within one segment; segments end at `/` and `:`. `**` at the end stands for one or more segments of a path. A wildcard never
- * stands for anything but letters, digits and `_ . ~ + @ = -` of ASCII, and a value with a segment that is empty, `.` or `..` fits no
- * pattern with a wildcard. Case counts.
+ * Reports whether a claim value matches the wanted value. Without `*` both must be the same text. `*` matches one or more characters within one segment;
+ * segments end at `/` and `:`. `**` at the end matches one or more segments of a path. A wildcard matches only letters, digits and `_ . ~ + @ = -` of ASCII,
+ * and a value with a segment that is empty, `.` or `..` matches no pattern with a wildcard. Case is significant.
  */
 export function claimMatches(pattern: string, value: string): boolean {
   if (!pattern.includes('*')) return pattern === value;
@@ -51,7 +52,7 @@ function containsInOrder(value: string, texts: readonly string[]): boolean {
   return value.length - last.length >= at && value.endsWith(last);
 }
 
-/** Why a text cannot be a pattern, for whoever writes one; undefined if it can. */
+/** Returns why a text is not a valid pattern, for its author; undefined if it is valid. */
 export function faultOfPattern(pattern: string): string | undefined {
   if (!pattern.isWellFormed() || CONTROL.test(pattern)) return 'has a control character or half a surrogate pair';
   if (!pattern.includes('*')) return undefined;

@@ -13,7 +13,7 @@ export interface VerifiedIdentity {
   /** The trust that the token met. */
   readonly trust: { readonly id: string; readonly name: string };
   readonly claims: Claims;
-  /** SHA-256 of what the issuer signed (RFC 7515 section 5.1: header and payload, as they were sent), base64. */
+  /** SHA-256 of the signed part of the token (RFC 7515 section 5.1: header and payload as sent), base64. */
   readonly tokenSha256: string;
   /** Thumbprint of the issuer's key (RFC 7638, SHA-256), base64url. */
   readonly keyThumbprint: string;
@@ -31,7 +31,7 @@ export function identitySha256(identity: VerifiedIdentity): string {
   return createHash('sha256').update(canonicalJson(identity)).digest('base64');
 }
 
-/** What the log has of a verified identity; nothing of callers that are no workloads. */
+/** Returns the log details of a verified identity; empty for callers that are not workloads. */
 export function loggedIdentity(identity: VerifiedIdentity | null): Record<string, unknown> {
   if (identity === null) return {};
   const { iss: issuer, sub: subject } = identity.claims;
@@ -55,8 +55,8 @@ const MAX_FACTS = 300;
 const MAX_DEPTH = 4;
 
 /**
- * The facts of an identity that conditions of policies can name: `verified.<claim>`, for what is nested `verified.<JSON pointer>`, and
- * `trust` with the name and the id of the trust.
+ * Returns the facts of an identity that policy conditions can name: `verified.<claim>`, `verified.<JSON pointer>` for nested claims, and `trust` with the
+ * name and the ID of the trust.
  */
 export function identityFacts({ claims, trust }: VerifiedIdentity): Record<string, string[]> {
   const facts = new Map<string, string[]>();

@@ -51,7 +51,7 @@ export class ApprovalEndings {
     this.moves.committed(approval);
   }
 
-  /** Ends the approvals that were not decided in time. One that cannot be ended does not stop the others. */
+  /** Ends approvals that have expired. A failure to end one does not affect the others. */
   @Background({ name: 'approval-expiry', scope: 'process', due: EXPIRED, when: isWorker })
   async expire(): Promise<void> {
     const late: { id: string }[] = await this.db.query(

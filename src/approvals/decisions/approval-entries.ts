@@ -22,7 +22,7 @@ export interface ApprovalManifest {
   readonly root: string;
 }
 
-/** The audit entry of an approval that was asked for. */
+/** Returns the audit entry of a requested approval. */
 export function requestedEntry(approval: Requested, actor: Actor, source?: string): NewEntry {
   const {
     policies,
@@ -45,7 +45,7 @@ export function requestedEntry(approval: Requested, actor: Actor, source?: strin
   return { action: 'approval.requested', actor, target: targetOf(approval), correlation, source, detail };
 }
 
-/** The audit entry of an approval that needs further stages. Its stages replace those of the entry before, and begin with the same ones. */
+/** Returns the audit entry of an approval that needs further stages. Its stages replace those of the previous entry and begin with the same ones. */
 export function extendedEntry(
   approval: About & ApprovalRequirement & Pick<Approval, 'stage' | 'correlation'>,
   actor: Actor,

@@ -20,8 +20,8 @@ export interface VotesSoFar {
 }
 
 /**
- * ApprovalExtension adds stages to an approval whose subject needs more votes under the policies of now than when it was asked for. The document
- * stays the same, so votes that were cast keep counting.
+ * ApprovalExtension adds stages to an approval if the current policies demand more votes than those in effect at the request. The document does not change,
+ * so existing votes still count.
  */
 @Injectable()
 export class ApprovalExtension {
@@ -55,7 +55,7 @@ export class ApprovalExtension {
     return [...lost, ...demanded];
   }
 
-  /** Asks for the missing stages, under the row lock of the approval. Returns whether there are any: the approval is then PENDING. */
+  /** Requests the missing stages, under the row lock of the approval. Returns true if there are any: the approval is then PENDING. */
   async extend(
     tx: EntityManager,
     approval: Approval,
@@ -121,7 +121,7 @@ function shortOf(stage: Stage, given: number): Stage[] {
   return given >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - given }];
 }
 
-/** What was demanded before stays demanded: policies that no longer apply have been met already. */
+/** Earlier demands remain: policies that no longer apply have already been met. */
 function mergedRules(approval: Approval, demand: Omit<ApprovalRequirement, 'stages'>, missing: readonly Stage[]) {
   const earlier = approval.policies.filter(({ id }) => !demand.policies.some((policy) => policy.id === id));
   return {

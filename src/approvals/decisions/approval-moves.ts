@@ -25,7 +25,7 @@ export class ApprovalMoves {
     private readonly extension: ApprovalExtension,
   ) {}
 
-  /** The stage that is being asked has approved: the next one is asked or, after the last, the subject is released. */
+  /** Handles the approval of the current stage: requests the next stage or, after the last one, releases the subject. */
   async stagePassed(tx: EntityManager, approval: Approval, by: By, votes: VotesSoFar): Promise<void> {
     const next = approval.stages[approval.stage + 1];
     if (next === undefined) return this.approved(tx, approval, by, votes);

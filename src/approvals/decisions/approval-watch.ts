@@ -31,7 +31,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** The mark that the query of the watch answers for this row. */
+/** The marker that the query of the watch returns for this row. */
 export function approvalMarkOf({
   status,
   stage,

@@ -31,7 +31,7 @@ const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequest
 /** An approval of a list: a batch is shown without its up to 1,000 lines. */
 const SHOWN_IN_LISTS = `CASE subject_kind WHEN 'signing-batch' THEN (shown::jsonb - 'items' - 'details')::text ELSE shown END`;
 
-/** Finds approvals for the people concerned: the requester, members of the groups that are asked, and readers of the audit log. */
+/** Finds approvals for the people concerned: the requester, members of the groups of the current stage, and readers of the audit log. */
 @Injectable()
 export class ApprovalsReader {
   constructor(
@@ -107,7 +107,7 @@ export class ApprovalsReader {
   }
 }
 
-/** The person behind the caller, in the form in which they can be compared with ids of people. */
+/** The person behind the caller, in a form that can be compared with IDs of people. */
 function personOf({ ownerId }: Caller): string | null {
   return isId(ownerId) ? ownerId : null;
 }

@@ -33,7 +33,9 @@ const ACTIONS = [
 ];
 export const VOTE_SCOPE = 'approvals:approve' as const;
 
-/** LoggedApprovals reads what the audit log says about approvals, sign-ins and people. A vote counts by this: rows could have been changed in the database. */
+/**
+ * LoggedApprovals reads approvals, sign-ins and people from the audit log. Votes are judged by the log, because rows could have been changed in the database.
+ */
 @Injectable()
 export class LoggedApprovals {
   constructor(
@@ -42,7 +44,7 @@ export class LoggedApprovals {
     private readonly catalogue: CatalogueCheck,
   ) {}
 
-  /** What the log says about rights now. Problems are those of RightsLedger. */
+  /** Returns the current rights according to the log. Problems are those of RightsLedger. */
   rights(): Promise<RightsHistory> {
     return this.ledger.current();
   }
@@ -96,10 +98,10 @@ export class LoggedApprovals {
   }
 
   /**
-   * Returns the approvals as people see them, with the title, requester and rules from the log. If the log has a different document than the row, or the
-   * text does not match the hash, the title is replaced with a notice and the document is empty.
+   * Returns the approvals as they are shown, with the title, requester and rules from the log. If the log has a different document than the row, or the text
+   * does not match the hash, the title is replaced with a notice and the document is empty.
    *
-   * @param digests SHA-256 of the text of each approval by id, base64
+   * @param digests SHA-256 of the text of each approval by ID, base64
    */
   async shownAs<Row extends Approval>(
     tx: EntityManager,

@@ -26,7 +26,7 @@ interface Standing {
   readonly voted: boolean;
 }
 
-/** People saying yes or no. All votes on one approval stand in one line: its row is locked while one is counted. */
+/** VotingService counts votes. Votes on an approval are serialized by a row lock. */
 @Injectable()
 export class VotingService {
   constructor(

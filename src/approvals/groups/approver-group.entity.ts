@@ -1,7 +1,7 @@
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn, Check } from 'typeorm';
 
-/** A group of people who may approve. Its members are in approver_group_member. */
+/** A group of approvers. Its members are in approver_group_member. */
 @Entity('approver_group')
 export class ApproverGroup {
   @PrimaryColumn('uuid')
@@ -22,7 +22,7 @@ export class ApproverGroup {
   updatedAt: Date;
 }
 
-/** A member of an approver group: a person, or everybody whom an identity provider names as one of a group of its own. */
+/** A member of an approver group: a user, or all users in a group of an identity provider. */
 @Entity('approver_group_member')
 @Check('approver_group_member_kind', `(user_id IS NULL) = (provider_id IS NOT NULL AND sso_group IS NOT NULL)`)
 @Sealed<ApproverGroupMember>({
@@ -50,7 +50,7 @@ export class ApproverGroupMember extends SealedEntity {
   @Column('text')
   addedBy: string;
 
-  /** Ids of the other people who may know that credential, and could have made the call. Null: nobody. */
+  /** IDs of the other people who know that credential and could have made the call. Null if there are none. */
   @Column('text', { array: true, nullable: true })
   addedBehind: string[] | null;
 

@@ -63,7 +63,7 @@ export class ApproverGroupsService {
   /** Only a group that no policy and no pending approval names. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
-      // A policy that is being written holds the group until it is there to be found.
+      // A policy that is being created locks the group until it is committed.
       await tx.query(`SELECT FROM approver_group WHERE id = $1 FOR UPDATE`, [id]);
       const { name } = await this.read(id, tx);
       const [used]: { by: string }[] = await tx.query(

@@ -14,7 +14,7 @@ export interface SsoGroup {
 }
 
 export interface GroupMemberList {
-  /** Ids of people. */
+  /** IDs of users. */
   readonly members: readonly string[];
   readonly ssoGroups: readonly SsoGroup[];
 }

@@ -2,8 +2,8 @@ import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
 
 /**
- * SQL that is true when a person is a member of a group now: by name, or because an identity provider that is switched on said so
- * at their last sign-in. Disabled people are members of nothing.
+ * Returns SQL that is true if a user is a member of a group: by name, or because an enabled identity provider listed the user in a group at the last sign-in.
+ * Disabled users are not members of any group.
  *
  * @param group, person SQL expressions of the type uuid
  * @param unless SQL condition over `m`, the row of approver_group_member: such memberships do not count
@@ -15,7 +15,7 @@ export function isMember(group: string, person: string, unless = 'false'): strin
       WHERE e.user_id = u.id AND e.provider_id = m.provider_id AND m.sso_group = ANY(e.groups))))`;
 }
 
-/** SQL of the ids of everybody who may be a member of a group: few, found by index, and each still to be asked of `isMember`. */
+/** Returns SQL of the IDs of all possible members of a group: few, found by index, each still to be checked with `isMember`. */
 export function possibleMembers(group: string): string {
   return `SELECT m.user_id FROM approver_group_member m WHERE m.group_id = ${group} AND m.user_id IS NOT NULL
     UNION SELECT e.user_id FROM approver_group_member m JOIN external_identity e ON e.groups @> ARRAY[m.sso_group]
@@ -27,8 +27,8 @@ export const ADDED_BY_REQUESTER =
   'array_append(m.added_behind, m.added_by) && array_append(a.requesters, a.owner_id) AND m.added_at > a.created_at';
 
 /**
- * How many people of a group can approve: its named members who are not disabled. Infinity for a group that takes people from an identity
- * provider, which are known only when they sign in.
+ * Returns how many users of a group can approve: its named members who are not disabled. Infinity for a group with members from an identity provider, which
+ * are known only when they sign in.
  */
 export async function approversIn(tx: EntityManager, groupId: string): Promise<number> {
   const [row]: { people: number; others: number }[] = await tx.query(
@@ -41,8 +41,8 @@ export async function approversIn(tx: EntityManager, groupId: string): Promise<n
 }
 
 /**
- * Refuses a change that leaves fewer people in a group than a policy asks of it: nobody could approve any more. A group that was too
- * small before may stay so.
+ * Refuses a change that leaves a group with fewer users than a policy requires, because nobody could approve any longer. A group that was too small before
+ * can remain so.
  */
 export async function assertStillEnough(tx: EntityManager, groupId: string, before: number): Promise<void> {
   const count = await approversIn(tx, groupId);

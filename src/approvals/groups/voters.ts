@@ -6,13 +6,13 @@ import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { ApproverGroupMember } from './approver-group.entity.js';
 
-/** What decides who may vote on an approval, as the audit log has it. */
+/** The facts that determine who may vote on an approval, according to the audit log. */
 export interface VotersOf {
   readonly groupId: string;
-  /** People whose additions to the group after `since` do not count: those who made the request. */
+  /** The requesters. Members whom they added to the group after `since` do not count. */
   readonly requesters: readonly string[];
   readonly since: Date;
-  /** `RightsHistory.withdrawn`. Groups of identity providers that were removed or disabled make nobody a voter. */
+  /** `RightsHistory.withdrawn`. Groups of removed or disabled identity providers have no voters. */
   readonly withdrawn: ReadonlyMap<string, number>;
 }
 
@@ -24,8 +24,8 @@ interface MemberRows {
 }
 
 /**
- * Whether a person may vote: like `isMember`, but judged in the service on rows that match their seals. A vote counts by this alone; SQL predicates
- * only choose what is listed and who is notified.
+ * Reports whether a user may vote: like `isMember`, but judged in the service on rows that match their seals. Only this function decides whether a vote
+ * counts; SQL predicates only select what is listed and who is notified.
  */
 export async function mayVote(tx: EntityManager, personId: string, voters: VotersOf): Promise<boolean> {
   const rows: MemberRows[] = await tx.query(

@@ -4,9 +4,9 @@ import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.j
 import { newId } from '../../platform/database/new-id.js';
 
 /**
- * The life of an approval: PENDING until one of the others. An APPROVED one whose subject was not carried out becomes PENDING again when the
- * policies of now demand further stages; the others are final. SUPERSEDED: what was to be approved changed for a
- * good reason (its key was rotated), and another approval was asked for.
+ * The status of an approval: PENDING until it changes to another status. An APPROVED approval whose subject was not carried out becomes PENDING again if the
+ * current policies demand further stages; the other statuses are final. SUPERSEDED: the document changed for a legitimate reason (its key was rotated), and a
+ * new approval was requested.
  */
 export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN', 'SUPERSEDED'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
@@ -60,7 +60,7 @@ export class Approval {
   @Column('jsonb')
   stages: Stage[];
 
-  /** Index of the stage that is being asked. */
+  /** Index of the current stage. */
   @Column('int', { default: 0 })
   stage: number;
 
@@ -85,7 +85,7 @@ export class Approval {
   @Column('text')
   ownerId: string;
 
-  /** People who could have asked as this caller did, by a secret that they were shown: their votes never count, either. */
+  /** IDs of the people who could have made this request with a secret that they were shown. Their votes never count. */
   @Column('text', { array: true, default: '{}' })
   requesters: string[];
 
@@ -96,7 +96,7 @@ export class Approval {
   @Column('text')
   requesterName: string;
 
-  /** X-Request-Id of the call that asked. */
+  /** X-Request-Id of the request. */
   @Column('text')
   correlation: string;
 
@@ -120,17 +120,17 @@ export class Approval {
 
 /** Approvals with less time than this have no reminder. */
 const MIN_REMINDED_SECONDS = 10;
-/** Approvers are reminded when this part of the waiting time is over; the texts of `approval-notices.ts` say so. */
+/** Approvers are reminded after this part of the time has passed; the texts of `approval-notices.ts` state it. */
 const REMINDER_SHARE = 0.5;
 
-/** Values for the columns `expiresAt` and `remindAt` of an approval that is open for so many seconds from now. */
+/** Returns the columns `expiresAt` and `remindAt` of an approval that expires after the given number of seconds. */
 export function endsAfter(seconds: number) {
   const fromNow = (part: number) => () => `now() + make_interval(secs => ${Math.trunc(seconds) * part})`;
   return { expiresAt: fromNow(1), remindAt: seconds < MIN_REMINDED_SECONDS ? null : fromNow(REMINDER_SHARE) };
 }
 
 /**
- * SQL that is true when a person asked for an approval, or could have: they own the credential that asked, or were shown its secret before.
+ * Returns SQL that is true if a person requested an approval, or could have: the person owns the credential that was used, or was shown its secret before.
  *
  * @param person SQL expression of the type text, over `a`, the row of the approval
  */

@@ -11,12 +11,12 @@ import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/members
 import { NoticedApprovals } from './noticed-approvals.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
-/** What waits longer is told in the next round; what is told in one round and to one person is one mail. */
+/** Further notices are sent in the next round. Notices of one round to one person form one mail. */
 const BATCH_SIZE = 200;
 const UNSENT = { table: 'approval_notice', where: 'told_at IS NULL', order: 'id' };
 const HALF_OVER = { table: 'approval', where: `status = 'PENDING' AND remind_at <= now()`, order: 'remind_at' };
 
-/** A mail that somebody is to get. */
+/** A mail to be sent. */
 interface Due {
   readonly kind: NoticeKind;
   readonly approval: Approval;
@@ -32,20 +32,20 @@ interface Waiting {
 
 type Asked = Pick<Approval, 'id' | 'title' | 'requesterName' | 'createdAt'>;
 
-/** People of whom ASKED may be true; the whole of all people is long. */
+/** People for whom ASKED may be true; checking all people would be slow. */
 const MAY_BE_ASKED = possibleMembers('a.group_id');
-/** Members of the group that is asked who have not voted. */
+/** Members of the group of the current stage who have not voted. */
 const ASKED = `${isMember('a.group_id', 'person.id', ADDED_BY_REQUESTER)} AND NOT EXISTS (
   SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = person.id)`;
 const MAY_BE_CONCERNED = `SELECT ${uuidOf('a.owner_id')} AS user_id UNION SELECT p.user_id
   FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) CROSS JOIN LATERAL (${possibleMembers('asked.id')}) p`;
-/** Members of all groups that were asked so far, and who asked. */
+/** Members of all groups that were requested to vote so far, and the requester. */
 const CONCERNED = `(person.id = ${uuidOf('a.owner_id')} OR EXISTS (
   SELECT 1 FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) WHERE ${isMember('asked.id', 'person.id')}))`;
 
 /**
- * Tells people and programs: approvers when they are asked, reminded, and when it is decided; the requester of the outcome. A notice
- * becomes mails and webhook messages in one transaction, each of which waits in a table of its own until it is delivered.
+ * ApprovalNotices notifies people and programs: approvers of requests, reminders and decisions, and the requester of the outcome. A notice becomes mails and
+ * webhook messages in one transaction; each waits in its own table until it is delivered.
  */
 @Injectable()
 export class ApprovalNotices {
@@ -63,7 +63,7 @@ export class ApprovalNotices {
     while ((await whenDue(this.db, UNSENT, (tx) => this.sendSome(tx))) === BATCH_SIZE);
   }
 
-  /** Puts a reminder in line for approvals of which half the time is over, once; whoever waits for alerts hears of it too. */
+  /** Queues a reminder, once, for approvals of which half the time has passed, and emits an alert event. */
   @Background({ name: 'approval-reminders', scope: 'process', due: HALF_OVER, wakes: ['approval-notices'] })
   async remind(): Promise<void> {
     await whenDue(this.db, HALF_OVER, async (tx) => {
@@ -92,12 +92,12 @@ export class ApprovalNotices {
     return waiting.length;
   }
 
-  /** Announces it to programs and answers who gets a mail. */
+  /** Announces the event to programs and returns the recipients of mails. */
   private async sendOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
     const approval = await this.noticed.find(tx, approvalId);
-    // Decided meanwhile: nobody needs to be asked any more.
+    // It was decided in the meantime, so nobody needs to vote.
     if (kind !== 'decided' && isDecided(approval.status)) return [];
-    // Only what was told to wait has an end to tell.
+    // Only people who were notified of the request are notified of its end.
     if (kind === 'decided' && approval.remindAt === null)
       await this.alertEvents.record(tx, [{ ...waitingOf(approval), over: true }]);
     await this.webhooks.announce(tx, messageOf(kind, approval, at, this.noticed.linkTo(approval)));
@@ -112,7 +112,7 @@ export class ApprovalNotices {
     return people.map(({ email }) => ({ kind, approval, email }));
   }
 
-  /** One mail for each, unless there is much of the same to tell a person at once. */
+  /** Returns one mail per person and approval, or one mail for several similar approvals of a person. */
   private async write(tx: EntityManager, due: readonly Due[]): Promise<void> {
     const alike = Map.groupBy(due, ({ email, kind, approval }) => `${email} ${kind} ${approval.status}`);
     for (const group of alike.values()) {

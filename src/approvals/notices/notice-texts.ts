@@ -46,7 +46,7 @@ export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, 
 
 const MAX_LISTED = 100;
 
-/** One mail about many approvals, such as those of a batch: at least two, all of one status. */
+/** Returns one mail about several approvals, such as those of a batch: at least two, all with one status. */
 export function digestMailOf(
   kind: NoticeKind,
   pending: readonly { readonly approval: Approval; readonly link: string }[],
@@ -92,7 +92,7 @@ export function messageOf(kind: NoticeKind, approval: Approval, at: Date, link: 
   };
 }
 
-/** A mail that asks is of no use when the approval is over. */
+/** A mail that requests a vote is useless after the approval has ended. */
 function secondsFor(kind: NoticeKind, { expiresAt }: Approval): number {
   if (kind === 'decided') return 3 * DAY;
   return Math.max(1, Math.ceil((expiresAt.getTime() - Date.now()) / 1000));

@@ -6,13 +6,13 @@ import type { PolicySubject } from '../subjects/approval-subject.port.js';
 export interface Condition {
   readonly fact: string;
   readonly op: 'in' | 'not-in';
-  /** A value that ends in `*` stands for every value with this beginning; those of verified facts are patterns, see `claimMatches`. */
+  /** A value that ends in `*` matches by prefix. Values of verified facts are patterns, see `claimMatches`. */
   readonly values: readonly string[];
 }
 
 export interface PolicyStage {
   readonly groupId: string;
-  /** Number of different people of the group who must approve. */
+  /** Number of different members of the group who must approve. */
   readonly threshold: number;
 }
 

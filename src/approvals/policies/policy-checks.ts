@@ -28,7 +28,7 @@ interface NamedGroup {
   readonly name: string;
 }
 
-/** Checks whether a policy can work: its keys exist, and the people of its groups can satisfy it. */
+/** Checks whether a policy can be satisfied: its keys exist, and its groups have enough members. */
 @Injectable()
 export class PolicyChecks {
   constructor(

@@ -14,7 +14,7 @@ import { jointVerdictOf, type PolicyVerdict, verdictOf } from './policy-judgemen
 
 export interface Stage {
   readonly groupId: string;
-  /** The group's name when the approval was asked for. */
+  /** Name of the group at the time of the request. */
   readonly group: string;
   readonly threshold: number;
   /** True if the stage replaces votes of people who have left the group. */
@@ -36,7 +36,7 @@ export interface ApprovalRequirement {
  */
 type Certainty = 'confirmed' | 'provisional';
 
-/** The judgement of the policies of one revision; without a demand nobody needs to approve. */
+/** The judgement by the policies of one revision. Without a demand, no approval is needed. */
 export interface PolicyJudgement {
   readonly revision: number;
   readonly demand: ApprovalRequirement | undefined;
@@ -49,7 +49,7 @@ export interface JointJudgement extends PolicyJudgement {
 
 /** What the policies make of uses that one approval would cover, with the reasons of each. */
 interface Trial {
-  /** Who must approve; undefined: nobody. */
+  /** The required approval; undefined if none is needed. */
   readonly demand: Pick<ApprovalRequirement, 'stages'> | undefined;
   readonly verdicts: readonly {
     readonly policy: Pick<ApprovalPolicy, 'id' | 'name'>;
@@ -87,7 +87,7 @@ const MAX_READINGS = 5;
 @Injectable()
 export class PolicyEvaluation {
   private readonly book = new TtlCache<Book>(() => this.read());
-  /** The newest revision that this process has read: an older one was put back in the database. */
+  /** The newest revision that this process has read. An older one was restored in the database. */
   private newest = 0;
   /** The policies that were read last, and until when transactions may use them. */
   private last: { readonly book: Book; readonly until: number } | undefined;
@@ -121,7 +121,7 @@ export class PolicyEvaluation {
     return judged;
   }
 
-  /** Like `judgeAll`, by policies that were compared with the log and are at least as new as those that the transaction sees. */
+  /** Like `judgeAll`, with policies that were compared with the log and are at least as new as those that the transaction sees. */
   async judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     const isKnown = this.last?.book.revision === row?.revision && performance.now() < (this.last?.until ?? 0);
@@ -131,7 +131,7 @@ export class PolicyEvaluation {
     return judgedBy(book, kind, uses);
   }
 
-  /** Judges uses as `judgeAll` does and tells the reasons; nothing is asked of anybody. */
+  /** Judges uses like `judgeAll` and returns the reasons. No approval is requested. */
   async explain(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<Trial> {
     const book = await this.current();
     const verdicts = book.policies.map((policy) => ({ policy, verdict: jointVerdictOf(policy, kind, uses) }));
@@ -226,7 +226,9 @@ function rolledBack(): Problem {
   return new Problem('unavailable', 'approval-policy.changed', detail);
 }
 
-/** The requirement of all policies that apply: another policy never makes it easier. A group in two policies is asked once, with the higher threshold. */
+/**
+ * Returns the combined requirement of all policies that apply: no policy weakens another. A group of several policies votes once, with the highest threshold.
+ */
 function joined(policies: readonly ApprovalPolicy[], groups: ReadonlyMap<string, string>): ApprovalRequirement {
   const stages = new Map<string, Stage>();
   for (const { groupId, threshold } of policies.flatMap((policy) => policy.stages)) {

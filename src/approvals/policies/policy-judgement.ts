@@ -9,7 +9,7 @@ const WHOLE = '*';
 /** The rules of a policy about which uses it guards. */
 export type PolicyRules = Pick<ApprovalPolicy, 'subject' | 'keys' | 'conditions' | 'unless'>;
 
-/** A condition with the values that a use has for its fact; none: the use does not tell. */
+/** A condition with the values of its fact in a use; empty if the use does not have the fact. */
 export interface JudgedCondition extends Condition {
   readonly given: readonly string[];
   readonly holds: boolean;

@@ -31,13 +31,13 @@ export interface CertificateUse {
   readonly isRenewal: boolean;
   /** Ids of the caller and of the person behind it. */
   readonly callers: readonly string[];
-  /** What an issuer proved of the caller; null for callers that are no workloads. */
+  /** Claims that an issuer proved about the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;
 }
 
 /**
- * An SSH certificate as policies judge it, wherever they do: each principal is a use of the authority by itself, so that a harmless
- * principal beside a guarded one changes nothing.
+ * An SSH certificate as policies judge it: each principal is a separate use of the authority, so that adding a harmless principal to a guarded one has no
+ * effect.
  */
 export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[] {
   const { authority: key, kind, keyType, keyId, principals, isRenewal, callers, identity } = certificate;
@@ -63,24 +63,24 @@ function hostNames(principal: string): readonly string[] {
   return [...new Set([principal, principal.toLowerCase()])];
 }
 
-/** What is known of a signing request before it is judged. */
+/** The facts of a signing request before it is judged. */
 interface SigningUse {
   /** Name of the key. */
   readonly key: string;
   readonly algorithm: string;
   readonly scheme: string;
   readonly format: string;
-  /** What the caller says of it. */
+  /** Facts that the caller states. */
   readonly metadata: Record<string, unknown>;
   /** Ids of the caller and of the person behind it. */
   readonly callers: readonly string[];
-  /** What an issuer proved of the caller; null for callers that are no workloads. */
+  /** Claims that an issuer proved about the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;
 }
 
 /**
- * Formats in which the service composes what the key signs around the digest of the caller. In every other format the key signs that digest
- * itself, so its signature can be moved into any format: a caller who hashes the signed attributes of a CMS gets a CMS signature by `raw`.
+ * Formats in which the service composes the signed bytes around the digest of the caller. In every other format the key signs the digest itself, so the
+ * signature can be moved into any format: a caller who hashes the signed attributes of a CMS gets a CMS signature with `raw`.
  */
 export const COMPOSED_FORMATS: readonly string[] = ['cms', 'authenticode', 'jws', 'attestation'];
 /** Facts that say nothing about a signature over the caller's own digest. */

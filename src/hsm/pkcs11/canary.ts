@@ -13,7 +13,7 @@ const LABEL = 'sealwright-canary';
 const CKA_ID = Buffer.from(LABEL);
 const KEY: TokenKey = { ckaId: CKA_ID, labels: [LABEL] };
 const TYPE = 'ec-p256';
-/** Processes that start together on a fresh token would each make a canary; most are kept from it by looking again. */
+/** Processes that start together on a fresh token would each create a canary key; a second search prevents most of them from doing so. */
 const CREATION_PAUSE_MS = 150;
 
 interface Pair {
@@ -22,8 +22,8 @@ interface Pair {
 }
 
 /**
- * A key that signs nothing but random digests, to learn whether the token still works. Session state says nothing of
- * that: it stays good after the token is gone.
+ * A key that signs only random digests, to detect whether the token still works. The session state does not show this: it remains valid after the token was
+ * removed.
  */
 export class Canary {
   private readonly parts: SigningParts;

@@ -9,8 +9,8 @@ import { ecPublicKeyInfo, rsaPublicKeyInfo } from '../signatures/spki.js';
 const HANDLES_KEPT = 10_000;
 
 /**
- * Finds private and secret keys by CKA_ID and CKA_LABEL, and remembers their handles, which count for the whole process. A CKA_ID alone
- * finds no key: the database says which one it is, and the database may be wrong.
+ * Finds private and secret keys by CKA_ID and CKA_LABEL, and caches their handles, which are valid for the whole process. A CKA_ID alone does not identify a
+ * key: it comes from the database, which may be wrong.
  */
 export class KeyDirectory {
   private readonly token: Pkcs11Token;
@@ -18,7 +18,7 @@ export class KeyDirectory {
   private readonly handles = new Map<string, Handle>();
   private created = false;
 
-  /** `session` is used for searches alone, each of which ends before it returns. */
+  /** `session` is used only for searches, each of which ends before it returns. */
   constructor(token: Pkcs11Token, session: Handle) {
     this.token = token;
     this.session = session;
@@ -46,7 +46,7 @@ export class KeyDirectory {
     return this.known(key) ?? this.lookUp(CKO.SECRET_KEY, key);
   }
 
-  /** Does `once`, and again with a handle that was looked up anew when the token no longer knows the one that was kept. */
+  /** Runs `once`, and repeats it with a new handle if the token no longer knows the cached one. */
   async withFreshHandles<T>(key: TokenKey, once: () => Promise<T>): Promise<T> {
     try {
       return await once();
@@ -89,7 +89,7 @@ export class KeyDirectory {
     if (this.created) throw this.missing();
   }
 
-  /** The key is gone from the token. */
+  /** The token no longer contains the key. */
   forget(key: TokenKey): void {
     this.handles.delete(nameOf(key));
   }
@@ -122,7 +122,7 @@ export class KeyDirectory {
     const keys = [CKO.PRIVATE_KEY, CKO.SECRET_KEY].flatMap((objectClass) =>
       this.token.findAll(this.session, objectClass, wanted),
     );
-    // A key that another process made may not be seen by one that made another.
+    // A process that created a key may not see a key that another process created.
     if (keys.length === 0) this.assertSeesAll();
     return keys
       .map((object) => ({ label: this.attribute(object, CKA.LABEL).toString(), object }))
@@ -159,10 +159,10 @@ const SIGNING_OWNER = /^([a-z0-9][a-z0-9._-]{0,62} v\d{1,9}) [0-9a-f]{32}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * CKA_LABEL of such a key. Labels of different purposes and owners are never the same: owners have a fixed form. Before
- * purpose and id were part of it, the label of a signing key said its name and version only.
+ * Returns the CKA_LABEL of a key. Labels of different purposes and owners never coincide: owners have a fixed form. Before purpose and ID were part of it,
+ * the label of a signing key contained only its name and version.
  *
- * @throws KeyProcessFault `refused` when the owner has another form
+ * @throws KeyProcessFault `refused` if the owner has another form
  */
 export function labelsOf({ purpose, owner }: KeyIdentity): readonly [string, ...string[]] {
   if (purpose === 'ssh-ca' || purpose === 'ssh-key') {

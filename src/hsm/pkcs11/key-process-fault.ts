@@ -1,8 +1,8 @@
 import { ckrOf, isFatal, isRefusal } from './pkcs11-errors.js';
 
 /**
- * How an order ended, as the key process reports it. `unseen`: it was not begun, and the next process may see its key; this one gives back
- * every order that follows, and ends when it is told to leave.
+ * The result of an order as the key process reports it. `unseen`: the order was not started, and the next process may see its key; this process returns every
+ * later order, and ends when it is told to stop.
  */
 export const OUTCOMES = [
   'done',
@@ -19,7 +19,7 @@ export type CallOutcome = (typeof OUTCOMES)[number];
 /** An order that failed for a reason the key process knows. */
 export class KeyProcessFault extends Error {
   readonly outcome: Exclude<CallOutcome, 'done'>;
-  /** The process can no longer be trusted or used and is to be replaced. */
+  /** The process can no longer be trusted or used and must be replaced. */
   readonly fatal: boolean;
 
   constructor(outcome: Exclude<CallOutcome, 'done'>, message: string, fatal = false) {

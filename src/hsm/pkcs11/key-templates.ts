@@ -45,7 +45,7 @@ export function generationPlan(key: NewKey): GenerationPlan {
     { type: CKA.EXTRACTABLE, value: false },
     { type: CKA.SIGN, value: true },
   ];
-  // Tokens differ in what they allow a key of either kind when nothing is said.
+  // Tokens have different defaults for the permitted uses of a key.
   const notFor = [CKA.DECRYPT, CKA.UNWRAP, CKA.SIGN_RECOVER].map((type) => ({ type, value: false }));
   if (isCurve(key.type)) {
     return {

@@ -1,6 +1,6 @@
 import { CKR } from '../../formats/pkcs11/cryptoki.js';
 
-/** After these the library or the token must be opened anew, which is safe only in a new process. */
+/** After these errors the library or the token must be opened again, which is safe only in a new process. */
 const FATAL: ReadonlySet<number> = new Set([
   CKR.HOST_MEMORY,
   CKR.GENERAL_ERROR,
@@ -12,7 +12,7 @@ const FATAL: ReadonlySet<number> = new Set([
   CKR.TOKEN_NOT_PRESENT,
   CKR.TOKEN_NOT_RECOGNIZED,
   CKR.USER_NOT_LOGGED_IN,
-  // SoftHSM says so while another process logs in, which writes the file of the token. No PIN was looked at.
+  // SoftHSM returns this while another process logs in, which writes the file of the token. The PIN was not checked.
   CKR.USER_PIN_NOT_INITIALIZED,
   CKR.CRYPTOKI_NOT_INITIALIZED,
 ]);
@@ -54,7 +54,7 @@ export function isBadSignature(error: unknown): boolean {
   return code === CKR.SIGNATURE_INVALID || code === CKR.SIGNATURE_LEN_RANGE;
 }
 
-/** Whether a token reports a wrong tag. SoftHSM answers CKR_GENERAL_ERROR, so the caller has to probe whether the token still works. */
+/** Reports whether a token reports an authentication failure. SoftHSM returns CKR_GENERAL_ERROR, so the caller must probe whether the token still works. */
 export function isNotAuthentic(error: unknown): boolean {
   const code = ckrOf(error);
   return (

@@ -28,10 +28,9 @@ const OPEN_ATTEMPTS = 8;
 const OPEN_PAUSE_MS = 40;
 
 /**
- * The only caller of the HSM library. Locking is left to the operating system's primitives (CKF_OS_LOCKING_OK): without
- * them concurrent calls crash SoftHSM. Signing, verifying and generating run on libuv's threads through the `…Async`
- * calls, which alone keep their buffers alive. Nothing here finalizes or logs out: with calls in flight that crashes,
- * and a library that lost its token is recovered only by a new process.
+ * The only caller of the HSM library. Locking uses the primitives of the operating system (CKF_OS_LOCKING_OK): without them concurrent calls crash SoftHSM.
+ * Signing, verifying and generating run on libuv's threads through the `…Async` calls, which keep their buffers alive. Nothing here finalizes or logs out:
+ * with calls in progress that crashes, and a library that lost its token recovers only in a new process.
  */
 export class Pkcs11Token {
   private readonly library: pkcs11js.PKCS11;
@@ -44,7 +43,7 @@ export class Pkcs11Token {
     this.identity = identity;
   }
 
-  /** Loads the module and finds the token by its label; slot numbers change. Throws when no or several tokens have it. */
+  /** Loads the module and finds the token by its label, since slot numbers change. Throws if no token or several tokens have the label. */
   static async open(modulePath: string, label: string): Promise<Pkcs11Token> {
     const library = new pkcs11js.PKCS11();
     library.load(modulePath);
@@ -79,7 +78,7 @@ export class Pkcs11Token {
     }
   }
 
-  /** Asks the token anew; unlike C_GetSessionInfo this fails when the token is gone. */
+  /** Queries the token again; unlike C_GetSessionInfo this fails if the token was removed. */
   assertPresent(): void {
     this.library.C_GetTokenInfo(this.slot);
   }
@@ -89,7 +88,7 @@ export class Pkcs11Token {
     return this.library.C_OpenSession(this.slot, flags);
   }
 
-  /** Never throws: what is closed is either sound or already lost, and the caller has its own error to report. */
+  /** Never throws: the closed object is either sound or already lost, and the caller has its own error to report. */
   closeSession(session: Handle): void {
     try {
       this.library.C_CloseSession(session);
@@ -144,7 +143,7 @@ export class Pkcs11Token {
     }
   }
 
-  /** One attribute; asked for together, one that the token withholds would spoil the others. */
+  /** Reads one attribute. Attributes are read separately, because one that the token withholds would make the whole call fail. */
   attribute(session: Handle, object: Handle, type: number): Buffer {
     const [attribute] = this.library.C_GetAttributeValue(session, object, [{ type }]);
     if (!Buffer.isBuffer(attribute?.value))

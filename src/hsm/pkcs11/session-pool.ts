@@ -3,7 +3,7 @@ import { type Handle, type Pkcs11Token, SIGNATURE_BUFFER_BYTES } from './pkcs11-
 /** Public keys that one session holds as session objects; they vanish with it. */
 const PUBLIC_KEYS_PER_SESSION = 256;
 
-/** A session that one holder uses alone, with the public keys that were loaded into it. */
+/** A session used exclusively by one holder, with the public keys that were loaded into it. */
 export class PooledSession {
   readonly handle: Handle;
   /** Where the token writes this session's signatures; they are copied out before the session is handed on. */
@@ -16,7 +16,7 @@ export class PooledSession {
     this.handle = token.openSession();
   }
 
-  /** The session object for `name`, made by `create` when the session has none; a full session drops the one that was unused longest. */
+  /** Returns the session object for `name`, which `create` makes if the session has none. A full session drops the least recently used object. */
   publicKey(name: string, create: () => Handle): Handle {
     const known = this.publicKeys.get(name);
     if (known !== undefined) {
@@ -57,7 +57,7 @@ export class SessionPool {
     this.idle = [...this.slots];
   }
 
-  /** Runs `work` with a session of its own. `limitMs` is what `overdue` measures against; nothing is interrupted here. */
+  /** Runs `work` with an exclusive session. `overdue` measures against `limitMs`; nothing is interrupted here. */
   async use<T>(limitMs: number, work: (session: PooledSession) => Promise<T>): Promise<T> {
     const slot = this.idle.pop() ?? (await new Promise<Slot>((resolve) => void this.waiting.push(resolve)));
     slot.dueAt = performance.now() + limitMs;

@@ -26,8 +26,8 @@ export interface SealedSignOrder {
 }
 
 /**
- * Keys of types that the token does not have. The private key is made here, in software, and sealed by a key of the token; it is open
- * in this process alone, for as long as one signature takes. That is less than a key in the token, and its evidence says so.
+ * Keys of types that the token does not support. The private key is generated in software and encrypted with a key of the token; it is in clear only in this
+ * process, for the duration of one signature. That is weaker than a key in the token, and its evidence states so.
  */
 export class SoftwareKeys {
   private readonly token: Pkcs11Token;

@@ -1,6 +1,6 @@
 /**
- * Runs what creates or destroys token objects one after another. SoftHSM answers CKR_GENERAL_ERROR when a thread reads the file of an object
- * that another one is writing or removing, and with that error the process is replaced.
+ * Runs operations that create or destroy token objects one after another. SoftHSM returns CKR_GENERAL_ERROR if a thread reads the file of an object that
+ * another thread is writing or removing, and with that error the process is replaced.
  */
 export class TokenChanges {
   private readonly assertMayBegin: () => void;

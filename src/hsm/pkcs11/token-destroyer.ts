@@ -5,8 +5,8 @@ import type { Handle } from './pkcs11-token.js';
 import type { SigningParts } from './token-signer.js';
 
 /**
- * Destroys key pairs in the token. Both the CKA_ID and the CKA_LABEL must be those of the order, and secret keys are not looked
- * for: the key of the log, the canary and the keys that seal secrets are out of reach, whatever a row says.
+ * Destroys key pairs in the token. Both the CKA_ID and the CKA_LABEL must match the order, and secret keys are never searched: the key of the log, the canary
+ * and the sealing keys are out of reach, whatever a row contains.
  */
 export class TokenDestroyer {
   private readonly parts: SigningParts;

@@ -30,7 +30,7 @@ export interface TokenGenerateOrder extends TokenKey {
   readonly trial?: Buffer;
 }
 
-/** Generates key pairs in the token, tries them, and reads back what the token says of them. */
+/** Generates key pairs in the token, tests them, and reads the attributes that the token reports. */
 export class TokenGenerator {
   private readonly parts: SigningParts;
   private readonly signer: TokenSigner;

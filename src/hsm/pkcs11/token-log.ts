@@ -32,8 +32,8 @@ interface KeptAnchor {
 }
 
 /**
- * The key of the log, which signs checkpoints and nothing else. What it signed last is kept in the token, in a data object; a
- * checkpoint that does not continue it is not signed, whatever the database says.
+ * The key of the log, which signs only checkpoints. The token stores the last signed one in a data object. A checkpoint that does not continue it is not
+ * signed, whatever the database contains.
  */
 export class TokenLog {
   private readonly parts: SigningParts;
@@ -116,7 +116,7 @@ export class TokenLog {
     return { origin, ckaId: key.ckaId, size: signed.size, root: signed.root, since: Date.now() };
   }
 
-  /** Writes the new anchor before it removes the old one: whatever stops it in between, the newest of those that are there is right. */
+  /** Writes the new anchor before it removes the old one: after an interruption at any point, the newest anchor is correct. */
   private keep(anchor: LogAnchor): void {
     const { token, directory } = this.parts;
     const session = token.openSession(true);

@@ -20,7 +20,7 @@ export class TokenRowMark {
     this.changes = changes;
   }
 
-  /** Milliseconds since 1970; undefined while there is no mark. With `set` the mark is made unless it exists. */
+  /** Milliseconds since 1970; undefined if there is no mark. With `set` the mark is created unless it exists. */
   mark({ origin, generation, set }: RowMarkOrder): Promise<{ since?: number }> {
     return this.changes.runNext(() => {
       if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s]/u.test(origin))

@@ -68,7 +68,7 @@ export class TokenSealer {
     }
   }
 
-  /** Makes the key that seals from now on, in every process within a minute. Answers its CKA_ID. */
+  /** Creates the key that encrypts from now on, in every process within a minute. Returns its CKA_ID. */
   async newKey(): Promise<Buffer> {
     const id = await this.create();
     this.sealingId.forget();
@@ -100,8 +100,8 @@ export class TokenSealer {
 }
 
 /**
- * A CKA_ID that sorts before those of all sealing keys made earlier: the first of them seals, in versions before too. Two zero bytes, the
- * milliseconds that are left of 48 bits (6), random (8). Ids of versions before are random.
+ * Returns a CKA_ID that sorts before those of all earlier sealing keys: the first key encrypts, also in earlier versions. Two zero bytes, the remaining
+ * milliseconds of 48 bits (6), random (8). IDs of earlier versions are random.
  */
 function newKeyId(): Buffer {
   const id = randomBytes(ID_BYTES);

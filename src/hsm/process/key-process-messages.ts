@@ -16,7 +16,7 @@ import type {
 import type { SealedSignOrder } from '../pkcs11/software-keys.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
 
-/** The calls to the key process besides signing digests: rare enough to travel as objects. Buffers arrive as Uint8Array. */
+/** Calls to the key process other than signing digests: rare enough to be sent as objects. Buffers arrive as Uint8Array. */
 export interface KeyProcessCalls {
   readonly generate: { readonly order: GenerateOrder; readonly answer: GeneratedKey };
   readonly destroy: { readonly order: DestroyOrder; readonly answer: { readonly destroyed: number } };
@@ -41,7 +41,7 @@ export type CallHandlers = {
   readonly [Name in CallName]: (order: KeyProcessCalls[Name]['order']) => Promise<KeyProcessCalls[Name]['answer']>;
 };
 
-/** First message to the key process. It alone carries the PIN: neither the environment nor the arguments do. */
+/** First message to the key process. The PIN is only in this message, not in the environment or the arguments. */
 export interface StartMessage {
   readonly kind: 'start';
   readonly library: string;
@@ -59,7 +59,7 @@ interface CallOf<Name extends CallName> {
 }
 export type CallMessage = { [Name in CallName]: CallOf<Name> }[CallName];
 
-/** No order follows. A process that gives orders back as `unseen` ends as soon as those that it has begun are done. */
+/** No further order follows. A process that returns orders as `unseen` ends as soon as the orders that it has started are done. */
 export interface LeaveMessage {
   readonly kind: 'leave';
 }
@@ -92,7 +92,7 @@ export interface AliveMessage {
 /** The last message: the process ends itself after it, so its last results and reply come in the same message. */
 export interface LastMessage {
   readonly kind: 'last';
-  /** `stuck`: a call exceeded its deadline. `login`: the token refused the PIN, so that nobody may try again. */
+  /** `stuck`: a call exceeded its deadline. `login`: the token refused the PIN, so no further attempt is allowed. */
   readonly why: 'fatal' | 'stuck' | 'login';
   readonly detail: string;
   /** A block of results, which may be empty. */

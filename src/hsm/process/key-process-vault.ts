@@ -27,7 +27,7 @@ import { assertKeyNamed, assertSealable, assertSignable, vaultProblem } from './
 
 /** Orders that may wait in this process; further callers get `hsm.busy`. */
 const MAX_WAITING = 10_000;
-/** Orders handed to the key process at a time. All of them are lost with it, so they are no more than keep it busy. */
+/** Orders passed to the key process at a time. All of them are lost with the process, so there are only enough to keep it busy. */
 const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
 /** How long orders wait for a replacement of the key process before they fail with `hsm.unavailable`. */
@@ -59,7 +59,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly inFlight = new Map<number, Pending>();
   /** Orders for the next process. */
   private readonly unseen: Pending[] = [];
-  /** The process cannot see a key that another one made: it is told to leave, and given no more orders. */
+  /** The process cannot see a key that another process created: it is told to stop, and gets no further orders. */
   private leaving = false;
   private lastId = 0;
   private flushing = false;
@@ -101,7 +101,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     await Promise.race([news, sleep(FIRST_START_MS, undefined, { ref: false })]);
   }
 
-  /** Lets what was accepted finish, for as long as one call may take. */
+  /** Waits until accepted orders are done, at most as long as one call may take. */
   async onApplicationShutdown(): Promise<void> {
     const until = performance.now() + this.deadlineMs;
     while (this.queue.length + this.unseen.length + this.inFlight.size > 0 && performance.now() < until)
@@ -195,7 +195,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private accept(work: Work, reject: (error: Error) => void): void {
     const refusal = this.refusal();
     if (refusal) {
-      // In a later iteration of the event loop: a caller that asks again at once would keep it from ever seeing the next start.
+      // In a later iteration of the event loop: a caller that retries immediately would otherwise prevent the next start.
       setImmediate(() => reject(refusal));
       return;
     }
@@ -228,7 +228,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
     }
-    // Signatures first: a process that was given a key to make says of a key that is not there that it may not see it.
+    // Signatures first: a process that was ordered to create a key reports a missing key as possibly unseen.
     const orders = handed.filter((pending) => pending.kind === 'sign');
     if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
     for (const pending of handed)
@@ -262,8 +262,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   /**
-   * Only an order that was not begun is given to another process. The first that a process gives back is the one whose key it did not find:
-   * twice is enough for that. Those behind it were given back because of it.
+   * Only an order that was not started is given to another process. The first order that a process returns is the one whose key it did not find: two attempts
+   * are sufficient for it. The orders behind it were returned because of it.
    */
   private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
     if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
@@ -295,7 +295,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     else if (this.supervisor.final) this.endGrace();
   }
 
-  /** From here on callers are served when the process is up, and else refused at once. */
+  /** From here on callers are served if the process is up, and otherwise refused immediately. */
   private endGrace(): void {
     clearTimeout(this.grace);
     this.grace = undefined;

@@ -10,7 +10,7 @@ import type { VaultHealth } from '../key-vault.js';
 import { PinWatch } from './pin-watch.js';
 import type { RefusedPins } from './refused-pins.repository.js';
 
-/** Compiled or as source: the key process lies beside this file and has the same extension. */
+/** The key process file is next to this file and has the same extension, compiled or as source. */
 const OWN_FILE = fileURLToPath(import.meta.url);
 const ENTRY = fileURLToPath(new URL(`./key-process${extname(OWN_FILE)}`, import.meta.url));
 /** Loading Node, opening the token and logging in; generous, because a machine that boots is busy. */
@@ -29,7 +29,7 @@ export interface SupervisorListener {
   ready(): void;
   results(block: Buffer): void;
   onReply(message: ReplyMessage): void;
-  /** The key process is gone with all that was handed to it. */
+  /** The key process ended, and all orders in it are lost. */
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }
 
@@ -40,7 +40,7 @@ export class KeyProcessSupervisor {
   private state: 'starting' | 'up' | 'waiting' | 'halted' | 'stopped' = 'stopped';
   private detail = 'the key process was not started';
   private respawns = 0;
-  /** The PIN of the attempt under way, until it is known whether the token takes it. */
+  /** The PIN of the current attempt, until it is known whether the token accepts it. */
   private refusable?: string;
   private failures = 0;
   private startedAt = 0;
@@ -95,7 +95,7 @@ export class KeyProcessSupervisor {
     this.startedAt = this.lastMessageAt = performance.now();
     let pin: string;
     try {
-      // Read for each start, so that it need not be kept.
+      // Read for each start, so that it need not be stored.
       pin = readPin(this.config);
     } catch (error) {
       const fault = error instanceof ConfigError ? error.faults[0] : undefined;
@@ -140,7 +140,7 @@ export class KeyProcessSupervisor {
     });
   }
 
-  /** A process whose messages make no sense is as good as dead, and must not take this one with it. */
+  /** A process that sends invalid messages is treated as failed, and must not affect this process. */
   private readSafely(message: FromKeyProcess): void {
     try {
       this.read(message);
@@ -191,7 +191,7 @@ export class KeyProcessSupervisor {
     const limit = this.state === 'up' ? this.config.pkcs11DeadlineMs + SILENCE_SLACK_MS : START_LIMIT_MS;
     const silent = (): boolean => this.child !== undefined && performance.now() - this.lastMessageAt > limit;
     if (!silent()) return;
-    // When this process was the one that stood still, the messages are waiting: one iteration of the event loop reads them.
+    // If this process was the one that stalled, the messages are waiting: one iteration of the event loop reads them.
     const { child } = this;
     setImmediate(() => silent() && this.lose('stuck', `it did not respond for ${limit} ms`, child));
   }
@@ -207,13 +207,13 @@ export class KeyProcessSupervisor {
     this.detail = detail;
     if (why === 'login') this.halt(this.refusable ?? '', detail);
     else this.respawnAfter(this.backoff(wasUp ? MAX_BACKOFF_MS.wasUp : MAX_BACKOFF_MS.neverUp), news);
-    // Only now, since the receiver of a result may send the next order at once.
+    // Last, since the receiver of a result may send the next order immediately.
     if (last) this.listener.results(bufferOf(last.results));
     if (last?.reply) this.listener.onReply(last.reply);
     this.listener.lost(why, wasUp);
   }
 
-  /** A token locks its PIN after a few wrong attempts, so there is no second one with the same PIN before an operator steps in. */
+  /** A token locks its PIN after a few wrong attempts, so the same PIN is not tried again before an operator intervenes. */
   private halt(pin: string, detail: string): void {
     this.state = 'halted';
     this.refusable = undefined;

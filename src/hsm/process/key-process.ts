@@ -24,7 +24,7 @@ import { TokenRowMark } from '../pkcs11/token-row-mark.js';
 import { TokenSealer } from '../pkcs11/token-sealer.js';
 import { type SigningParts, TokenSigner } from '../pkcs11/token-signer.js';
 
-/** A token that gave no signature for so long is asked for one by the canary. */
+/** A token that made no signature for this long is probed with the canary key. */
 const QUIET_MS = 1500;
 const CANARY_CHECK_MS = 1000;
 const SLOWEST_TICK_MS = 1000;
@@ -52,7 +52,7 @@ class KeyProcess {
   private ended = false;
   /** Orders that are being worked on. */
   private underWay = 0;
-  /** Why every further order is given back to the parent as not begun. */
+  /** Why every further order is returned to the parent as not started. */
   private unseen?: KeyProcessFault;
   /** The parent sends no further orders. */
   private leaving = false;
@@ -135,7 +135,7 @@ class KeyProcess {
     this.leaveWhenDone();
   }
 
-  /** Throws when the token is not open, or this process is about to be replaced by one that sees all keys. */
+  /** Throws if the token is not open, or if this process is about to be replaced by one that sees all keys. */
   private parts(): Running {
     if (this.unseen) throw this.unseen;
     if (!this.running) throw new Error('the token is not open yet');
@@ -147,7 +147,7 @@ class KeyProcess {
     if (this.leaving && this.underWay === 0) this.end('fatal', this.unseen?.message ?? 'it was told to stop');
   }
 
-  /** A token that was taken away looks like one without the key, or one that opens nothing; a probe of the canary key distinguishes them. */
+  /** A removed token looks like one without the key, or one that decrypts nothing; a probe with the canary key distinguishes them. */
   private async settle(error: unknown): Promise<ReturnType<typeof faultOf>> {
     const fault = faultOf(error);
     if (fault.outcome === 'unseen') this.unseen ??= fault;
@@ -161,7 +161,7 @@ class KeyProcess {
     }
   }
 
-  /** Not beside a change: in SoftHSM the change may fail by it. */
+  /** Not during a change: in SoftHSM the change could fail because of it. */
   private async probe({ canary, changes }: Running): Promise<void> {
     if (this.isProbing || this.unseen || performance.now() - this.lastGood < QUIET_MS) return;
     this.isProbing = true;

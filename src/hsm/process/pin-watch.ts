@@ -10,7 +10,7 @@ export class PinWatch {
   /** Of the last PIN that the token took: the next key process need not ask the database about it. */
   private taken?: Buffer;
 
-  /** Without `pins` this process knows of its own attempts only. `readPin` throws while the file cannot be read. */
+  /** Without `pins` this process knows only its own attempts. `readPin` throws while the file cannot be read. */
   constructor(
     private readonly readPin: () => string,
     private readonly pins: RefusedPins | undefined,
@@ -27,7 +27,7 @@ export class PinWatch {
     this.taken = this.digestOf(pin);
   }
 
-  /** Watches until another PIN is in the file, or the database has forgotten this one; then calls `again`, once. */
+  /** Watches until the file contains another PIN, or the database no longer lists this one; then calls `again` once. */
   async begin(pin: string, again: () => void): Promise<void> {
     const refused = this.digestOf(pin);
     this.stop();

@@ -19,8 +19,8 @@ export class RefusedPin {
 const PATIENCE_MS = 500;
 
 /**
- * PINs that the token refused, known to all processes: a token locks its PIN after a few wrong attempts, and each process that tried by
- * itself would be one. Kept as HMACs, since a PIN is a few digits.
+ * PINs that the token refused, shared by all processes: a token locks its PIN after a few wrong attempts, and each process would otherwise make one. Stored
+ * as HMACs, since a PIN has only a few digits.
  */
 export class RefusedPins {
   private readonly key: KeyObject;
@@ -41,7 +41,7 @@ export class RefusedPins {
     return Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })]);
   }
 
-  /** Answers false while the database does not answer: this process alone knows then. */
+  /** Returns false while the database does not respond: then only this process knows. */
   async remember(pin: string): Promise<boolean> {
     const sql = 'INSERT INTO hsm_refused_pin (fingerprint) VALUES ($1) ON CONFLICT DO NOTHING';
     return this.db.query(sql, [this.fingerprintOf(pin)]).then(
@@ -50,7 +50,7 @@ export class RefusedPins {
     );
   }
 
-  /** Lets every PIN be tried once more. */
+  /** Allows every PIN to be tried once more. */
   async forgetAll(): Promise<number> {
     const [, count]: [unknown[], number] = await this.db.query('DELETE FROM hsm_refused_pin');
     return count;

@@ -11,7 +11,7 @@ import {
 } from '../key-vault.js';
 import { isCurve } from '../signatures/ecdsa.js';
 
-/** An order that was `unseen` is given to the next process, and is `unavailable` when there is none in time. */
+/** An order that was `unseen` is given to the next process, and is `unavailable` if there is none in time. */
 type Failure = Exclude<CallOutcome, 'done' | 'unseen'> | 'deadline' | 'busy';
 
 /** Seconds after which the HSM is likely to be back: a replaced key process needs well under one. */
@@ -62,7 +62,7 @@ export function assertSignable({ key, scheme, algorithm, digest, message }: Sign
   if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
 }
 
-/** Refuses what is empty or too long to be sealed. Problem `hsm.refused`. */
+/** Refuses values that are empty or too long to be encrypted. Problem `hsm.refused`. */
 export function assertSealable({ plain: { length } }: SealOrder): void {
   if (length === 0 || length > MAX_SEALED_BYTES)
     throw vaultProblem('refused', `1 to ${MAX_SEALED_BYTES} bytes can be sealed, not ${length}`);

@@ -11,9 +11,8 @@ export function isCurve(type: KeyType): type is CurveType {
 }
 
 /**
- * The leftmost bits of the digest, as many as the group order has (FIPS 186-5 section 6.4.1). The orders of P-256 and
- * P-384 are whole bytes and no digest is longer than that of P-521, so cutting bytes is exact. Tokens differ in whether
- * they cut for themselves or answer CKR_DATA_LEN_RANGE.
+ * Returns the leftmost bits of the digest, as many as the group order has (FIPS 186-5 section 6.4.1). The orders of P-256 and P-384 are whole bytes and no
+ * digest is longer than that of P-521, so truncating bytes is exact. Some tokens truncate themselves, others return CKR_DATA_LEN_RANGE.
  */
 export function leftmostBits(digest: Buffer, curve: CurveType): Buffer {
   return digest.length > CURVE_BYTES[curve] ? digest.subarray(0, CURVE_BYTES[curve]) : digest;
@@ -27,7 +26,7 @@ export function rawToDer(raw: Buffer): Buffer {
 }
 
 /**
- * SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError when it is not DER or does not fit the curve: a length in more octets than it needs
+ * Converts SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError if it is not DER or does not fit the curve: a length with more octets than necessary
  * is BER, and would be a second signature that nobody made.
  */
 export function derToRaw(der: Buffer, curve: CurveType): Buffer {

@@ -9,7 +9,7 @@ const KEYS_KEPT = 1000;
 export class RsaCheck {
   private readonly keys = new Map<string, KeyObject>();
 
-  /** Bits of the modulus of a SubjectPublicKeyInfo. Throws RangeError when it is no RSA key. */
+  /** Returns the bits of the modulus of a SubjectPublicKeyInfo. Throws RangeError if it is not an RSA key. */
   modulusBits(publicKey: Buffer): number {
     return this.key(publicKey).asymmetricKeyDetails?.modulusLength ?? 0;
   }

@@ -27,8 +27,8 @@ export function encodePss(algorithm: DigestAlgorithm, digest: Buffer, salt: Buff
 }
 
 /**
- * EMSA-PSS-VERIFY (RFC 8017 section 9.1.2) with MGF1 over the same digest and a salt of the digest's length.
- * `encoded` is what the public operation without padding gave: as long as the modulus.
+ * EMSA-PSS-VERIFY (RFC 8017 section 9.1.2) with MGF1 over the same digest and a salt of the digest's length. `encoded` is the result of the public operation
+ * without padding: as long as the modulus.
  */
 export function verifyPss(algorithm: DigestAlgorithm, digest: Buffer, encoded: Buffer, modulusBits: number): boolean {
   const emBits = modulusBits - 1;

@@ -2,7 +2,7 @@ import { bitString, integer, nullValue, octetString, oid, sequence } from '../..
 import { bitStringOf, elementsOfSequence, octetsOf } from '../../formats/asn1/der-reader.js';
 import { CURVE_BYTES, type CurveType } from './ecdsa.js';
 
-/** First octet of a point that is given by both coordinates (SEC 1 section 2.3.3). */
+/** First octet of a point that is encoded with both coordinates (SEC 1 section 2.3.3). */
 const UNCOMPRESSED = 0x04;
 
 /** rsaEncryption (RFC 8017) and id-ecPublicKey (RFC 5480). */
