@@ -19,7 +19,7 @@ const ACTIONS: Record<AlertMove, string> = {
   reopen: 'alert.reopened',
 };
 
-/** Changes of alerts by people. */
+/** Changes of alerts by users. */
 @Injectable()
 export class AlertsService {
   private readonly record: EntryRecorder;
@@ -33,7 +33,7 @@ export class AlertsService {
     this.record = audit.recorderFor('alert');
   }
 
-  /** Acknowledges, resolves or reopens, by compare-and-set: of two people who do it at once, one gets a conflict. */
+  /** Acknowledges, resolves or reopens an alert by compare-and-set: of two concurrent changes, one gets a conflict. */
   async move(caller: Caller, id: string, move: AlertMove, comment: string | undefined): Promise<Alert> {
     const { from, to } = ALERT_MOVES[move];
     return this.db.transaction(async (tx) => {

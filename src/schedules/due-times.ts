@@ -18,9 +18,8 @@ export interface DueSpan {
 const MAX_COUNTED = 100;
 
 /**
- * Due times after `after`, in order; fewer than `count` when there are no more. On the day when clocks go forward, a time that does not
- * exist is due at the moment of the change. When they go back, a fixed time is due once, at its first coming; `*` and steps of hours
- * and minutes go on through both.
+ * Returns due times after `after`, in order; fewer than `count` if there are no more. On the day when clocks go forward, a time that does not exist is due at
+ * the moment of the change. When they go back, a fixed time is due once, at its first occurrence; `*` and steps of hours and minutes continue through both.
  */
 export function dueTimes(table: Timetable, after: Date, count: number): Date[] {
   if (table.cron !== null) return cronOf(table, table.cron).nextRuns(count, after);

@@ -37,7 +37,7 @@ export class RunExecutor implements OnApplicationBootstrap {
     }
   }
 
-  /** One process at a time has the lease. When it dies, the lease runs out while the run is still open, so another process begins it anew. */
+  /** One process at a time has the lease. If it dies, the lease expires while the run is still open, so another process starts it again. */
   private async carryOut(kind: string, target: ExecutableTarget): Promise<void> {
     if ((await this.open(kind)) === undefined) return;
     await this.leases.alone(`schedule-run ${kind}`, async () => {

@@ -24,7 +24,7 @@ const DUE = {
 export const OVERDUE_RUN = `SELECT r.id FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
   WHERE r.status IN ('DUE', 'RUNNING') AND r.created_at < now() - make_interval(mins => s.timeout_minutes)`;
 
-/** Starts the runs that are due, each in a transaction with what its target writes down, and ends those that nobody ended. */
+/** Starts the due runs, each in a transaction with the rows of its target, and ends those whose target did not end them. */
 @Injectable()
 export class ScheduleStarter {
   constructor(
@@ -47,7 +47,7 @@ export class ScheduleStarter {
       await whenDue(this.db, DUE, takeAndStart, [kinds]);
     } catch (error) {
       const failed = started;
-      // Whether the start was committed is not known then: the run is started at the next look, or is under way.
+      // Whether the start was committed is unknown then: the next check starts the run, or finds it in progress.
       if (failed === undefined || isDatabaseTrouble(error)) throw error;
       const detail =
         error instanceof Problem
@@ -59,7 +59,7 @@ export class ScheduleStarter {
     return started !== undefined;
   }
 
-  /** Those in whose name it runs may have lost since what it takes: then nothing starts, and the schedule waits for somebody who may. */
+  /** The users in whose name a schedule runs may have lost the required scope: then nothing starts, and the schedule waits for a user who has it. */
   private async start(tx: EntityManager, run: DueRun): Promise<void> {
     const target = this.targets.get(run.target);
     if (target === undefined) return;
@@ -84,7 +84,7 @@ export class ScheduleStarter {
     ]);
   }
 
-  /** A target that died with its worker never says how a run ended; the next run must not wait for that. */
+  /** A target that died with its worker never reports the end of a run; the next run must not wait for it. */
   async endOverdue(): Promise<void> {
     const overdue: { id: string }[] = await this.db.query(`${OVERDUE_RUN} LIMIT 100`);
     for (const { id } of overdue) {
@@ -98,7 +98,7 @@ function pausedFor(scope: string): string {
   return `Paused: the last author of this schedule may no longer start it. A user with ${scope} can resume it; it then runs in that user's name.`;
 }
 
-/** Marks the oldest run that is due as started; others look at other runs meanwhile. */
+/** Marks the oldest due run as started; other workers select other runs at the same time. */
 async function take(tx: EntityManager, targets: readonly string[]): Promise<DueRun | undefined> {
   const [run] = await claimDue<DueRun>(
     tx,

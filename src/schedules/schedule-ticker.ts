@@ -12,14 +12,14 @@ export const DUE_SCHEDULE = { table: 'schedule', where: 'enabled AND next_due_at
 const ON_TIME_MS = 60_000;
 
 /**
- * Turns due times into rows. The clock is that of the database, which all workers share, so it does not matter how theirs differ; the
- * unique row per schedule and due time decides which of them makes it.
+ * Turns due times into rows. The clock is that of the database, which all workers share, so differences between their clocks do not matter; the unique row
+ * per schedule and due time decides which worker creates it.
  */
 @Injectable()
 export class ScheduleTicker {
   constructor(private readonly db: DataSource) {}
 
-  /** Answers how many schedules were due. */
+  /** Returns how many schedules were due. */
   async tick(): Promise<number> {
     const ticked = await whenDue(this.db, DUE_SCHEDULE, async (tx) => {
       const due = await lockDue<{ id: string; now: Date }>(tx, {
@@ -55,11 +55,11 @@ export interface NewRun {
   readonly missed: number;
   /** Why it is not to start. */
   readonly skipped: string | undefined;
-  /** Id of who asks for it by hand. */
+  /** ID of the user who starts it manually. */
   readonly askedBy?: string;
 }
 
-/** One run for this due time, whoever asks; skipped when another run of the schedule is under way. Answers its id, if it is new. */
+/** Creates one run for this due time, regardless of the worker; skipped if another run of the schedule is in progress. Returns its ID if it is new. */
 export async function insertRun(tx: EntityManager, run: NewRun): Promise<string | undefined> {
   const rows: { id: string }[] = await tx.query(
     `INSERT INTO schedule_run (id, schedule_id, due_at, trigger, missed, asked_by, status, detail, ended_at)

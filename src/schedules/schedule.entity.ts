@@ -35,7 +35,7 @@ export class Schedule {
   @Column('text', { default: 'once' })
   missed: MissedRule;
 
-  /** A run that the target does not end by then has failed. */
+  /** A run that the target has not ended by this time has failed. */
   @Column('int', { default: 1440 })
   timeoutMinutes: number;
 
@@ -46,7 +46,7 @@ export class Schedule {
   @Column('timestamptz', { nullable: true })
   nextDueAt: Date | null;
 
-  /** Id of who made or changed it last: a person, an API key or an OAuth client. It runs for as long as they may order what it starts. */
+  /** ID of the last author: a user, an API key or an OAuth client. The schedule runs as long as the author may start its target. */
   @Column('text')
   madeBy: string;
 

@@ -19,7 +19,7 @@ import { SchedulesService } from './schedules.service.js';
 })
 export class SchedulesModule {}
 
-/** The background half: starts and executes what is due. */
+/** The background part: starts and executes due runs. */
 @Module({
   imports: [RightsModule, SchedulesModule],
   providers: [RunExecutor, ScheduleClock, ScheduleStarter, ScheduleTicker],

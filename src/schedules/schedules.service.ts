@@ -22,7 +22,7 @@ export type ScheduleOrder = Pick<
 >;
 export type ScheduleChange = Partial<Omit<ScheduleOrder, 'target'> & Pick<Schedule, 'enabled'>>;
 
-/** Schedules: when what is started, and what became of it. */
+/** Schedules: due times, targets and results of runs. */
 @Injectable()
 export class SchedulesService {
   private readonly record: EntryRecorder;
@@ -59,8 +59,8 @@ export class SchedulesService {
   }
 
   /**
-   * A change of the time starts it anew from now; what was due while it was paused is not caught up. From now on it runs in the name of the
-   * caller, unless it is paused.
+   * A changed time counts from now; runs that were due during a pause are not repeated. From now on the schedule runs in the name of the caller, unless it is
+   * paused.
    */
   async change(caller: Caller, id: string, version: number, change: ScheduleChange): Promise<Schedule> {
     const present = await this.get(id);
@@ -89,7 +89,7 @@ export class SchedulesService {
     });
   }
 
-  /** Starts it now, besides its times. */
+  /** Starts it now, in addition to its due times. */
   async run(caller: Caller, id: string): Promise<ScheduleRun> {
     this.targetFor(caller, (await this.get(id)).target);
     return this.db.transaction(async (tx) => {

@@ -40,7 +40,7 @@ interface KnownSensor {
   readonly wasSilent: boolean;
 }
 
-/** Takes heartbeats of sensors, and answers with their configuration and commands. */
+/** Receives heartbeats of sensors, and returns their configuration and commands. */
 @Injectable()
 export class Heartbeats {
   constructor(
@@ -49,7 +49,7 @@ export class Heartbeats {
     private readonly runs: ScheduledRuns,
   ) {}
 
-  /** Takes a heartbeat, and answers with the configuration and the open commands. Repeating one changes nothing more. */
+  /** Records a heartbeat, and returns the configuration and the open commands. A repeated heartbeat changes nothing. */
   async beat(caller: Caller, heartbeat: SensorHeartbeat): Promise<Orders> {
     return this.db.transaction(async (tx) => {
       const sensor = await touch(tx, caller, heartbeat);

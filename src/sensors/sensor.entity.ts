@@ -69,7 +69,7 @@ export class Sensor {
   createdAt: Date;
 }
 
-/** An API key of a sensor: its present one, or one that was replaced and may still be in use. */
+/** An API key of a sensor: its current one, or a replaced one that may still be in use. */
 @Entity('sensor_api_key')
 export class SensorApiKey {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'sensor_api_key_id' })
@@ -96,7 +96,7 @@ export class SensorCommand {
   @Column('uuid', { nullable: true })
   runId: string | null;
 
-  /** Scan settings beside those of the configuration. */
+  /** Scan settings in addition to those of the configuration. */
   @Column('jsonb', { default: {} })
   settings: Record<string, unknown>;
 

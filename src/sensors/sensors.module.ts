@@ -9,7 +9,7 @@ import { SensorSilence } from './sensor-silence.service.js';
 import { SensorsController } from './sensors.controller.js';
 import { SensorScanTarget, SensorsService } from './sensors.service.js';
 
-/** Sensors, and the scans that people and schedules order of them. */
+/** Sensors, and the scans that users and schedules order from them. */
 @Module({
   imports: [AuditModule, AuthModule, TypeOrmModule.forFeature([Sensor, SensorApiKey, SensorCommand])],
   controllers: [SensorsController],

@@ -72,7 +72,7 @@ export class SensorsService {
     return this.get(id);
   }
 
-  /** Gives the sensor another key; the old ones go on for their overlap, or end with none. A disabled sensor is enabled by it. */
+  /** Gives the sensor a new key. The old keys remain valid for their overlap, or end immediately without one. A disabled sensor is enabled. */
   async renewKey(
     caller: Caller,
     id: string,
@@ -94,7 +94,7 @@ export class SensorsService {
     return { row: await this.get(id), key: made.key };
   }
 
-  /** Revokes its keys: within five seconds nothing of it is taken any more. */
+  /** Revokes the keys of a sensor: within five seconds nothing from it is accepted. */
   async disable(caller: Caller, id: string): Promise<Sensor> {
     await this.db.transaction((tx) => this.end(tx, caller, id));
     return this.get(id);

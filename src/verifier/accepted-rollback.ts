@@ -14,7 +14,7 @@ export interface AcceptedRollback {
   readonly after: string;
   /** What the HSM had signed last; undefined when the token was a new one. */
   readonly signed: LogState | undefined;
-  /** The leaves that were kept. */
+  /** The remaining leaves. */
   readonly accepted: LogState;
 }
 
@@ -30,9 +30,8 @@ export function acceptedRollbackIn(data: object): AcceptedRollback | undefined {
 }
 
 /**
- * Why a log is the continuation of an older checkpoint although leaves of it are gone or it has another name: in the words for an auditor.
- * Undefined when no accepted rollback leads from that checkpoint to the log of this name. `diverges`: the first leaves are not those of the
- * checkpoint.
+ * Returns, in words for an auditor, why a log continues an older checkpoint although it lost leaves or has another name. Undefined if no accepted rollback
+ * leads from that checkpoint to the log of this name. `diverges`: the first leaves differ from those of the checkpoint.
  */
 export function coveringRollback(
   rollbacks: readonly AcceptedRollback[],
@@ -45,7 +44,7 @@ export function coveringRollback(
   const [rollback] = chain;
   if (rollback === undefined || chain.at(-1)?.after !== now) return undefined;
   if (chain.some(({ before }, at) => at > 0 && chain[at - 1]?.after !== before)) return undefined;
-  // What both have must be the same; what was signed after the backup must not be more than the HSM says that it signed.
+  // The common part must be the same, and the backup must not have more leaves than the HSM signed.
   if (older.size <= rollback.accepted.size && diverges) return undefined;
   if (older.size > rollback.accepted.size && !isOf(older, rollback.signed)) return undefined;
   const lost = Math.max(0, older.size - rollback.accepted.size);

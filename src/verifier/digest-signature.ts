@@ -46,8 +46,8 @@ export interface DigestSignature {
 }
 
 /**
- * Verifies a signature over a bare digest, without the file. Node cannot verify ECDSA over a digest, so the equation of FIPS 186-5 section 6.4.2 is
- * computed here, with public values alone.
+ * Verifies a signature over a bare digest, without the file. Node cannot verify ECDSA over a digest, so the equation of FIPS 186-5 section 6.4.2 is computed
+ * here, with public values only.
  *
  * @param publicKey PEM
  * @returns undefined if this scheme cannot be verified without the file: RSASSA-PSS

@@ -8,7 +8,7 @@ const MAX_LATE_MS = 10 * 60_000;
 const MAX_APART_MS = 10 * 60_000;
 
 /**
- * EntryOrder finds entries of the audit log that are not where the service put them. An attacker who writes to the database can have a genuine entry
+ * EntryOrder finds entries of the audit log that are not where the service wrote them. An attacker who writes to the database can have a genuine entry
  * numbered again, hold an entry back and have it numbered later, or change the date of an entry before it is numbered.
  */
 export class EntryOrder {

@@ -17,7 +17,7 @@ const HASH = createHash('sha256').update(canonicalJson(SHOWN)).digest('base64');
 
 interface Case {
   readonly voters: readonly string[];
-  /** People who were shown a secret of the credential that asked. */
+  /** People who were shown a secret of the requesting credential. */
   readonly requesters?: readonly string[];
   /** The hash that the votes approve. */
   readonly hash?: string;

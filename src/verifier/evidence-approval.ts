@@ -6,11 +6,14 @@ import { approvalIn } from './evidence-steps.js';
 import { leafHash } from './merkle-tree.js';
 import { rootOfInclusion } from './merkle-proof.js';
 
-/** Faults of the approval of a held request: enough different people must have approved this very document in each stage, and none of them may be the requester. */
+/**
+ * Returns the faults of the approval of a held request: enough different people must have approved this document in each stage, and none of them may be the
+ * requester.
+ */
 export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const { approvalId, requestId } = evidence.request;
   const all = loggedFactsIn(evidence);
-  // The log decides whether it had to be approved, whatever the file says.
+  // The log decides whether it needed approval, regardless of the file.
   const logged = approvalIn(all.filter(({ target }) => target.id === requestId));
   if (logged !== approvalId)
     return logged === undefined ? ['the log has no approval of this request'] : ['its approval is left out'];
@@ -25,7 +28,7 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
   return [...faultsOfShown(evidence), ...faultsOfVotes(evidence, asked, facts), ...faultsOfSignIns(evidence, facts)];
 }
 
-/** The document that the file shows as approved must be the one whose hash the log has: by itself, or in the manifest of a batch. */
+/** The document that the file shows as approved must have the hash in the log: alone, or in the manifest of a batch. */
 function isAbout({ approval }: EvidenceFile, { detail }: LoggedFact): boolean {
   if (approval === undefined) return false;
   const { shown, place = 0, path = [] } = approval;
@@ -57,9 +60,9 @@ function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
 
 function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
   const requester = approval?.shown['requester'] as { readonly person: string };
-  // The log names those as well who were shown a secret of the credential that asked; entries of older versions do not.
+  // The log also lists everyone who was shown a secret of the requesting credential; entries of older versions do not.
   const never = new Set([requester.person, ...((asked.detail['requesters'] as string[] | undefined) ?? [])]);
-  // Policies that became stricter add stages to those that were asked for first.
+  // Policies that became stricter add stages to the original ones.
   const extended = facts.findLast(({ action }) => action === 'approval.extended');
   const stages = (extended ?? asked).detail['stages'] as { readonly group: string; readonly threshold: number }[];
   // A person counts in one stage only.

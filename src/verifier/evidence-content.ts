@@ -3,8 +3,8 @@ import { base64Bytes } from '../formats/encoding/base64.js';
 import type { EvidenceFile } from './evidence-file.js';
 
 /**
- * The file that was signed, piece by piece, against its evidence. Formats are verified with their own tools (openssl, osslsigncode, jose,
- * cosign); here it is their digest alone.
+ * EvidenceContent checks the signed file, piece by piece, against its evidence. Formats are verified with their own tools (openssl, osslsigncode, jose,
+ * cosign); here only their digest is compared.
  */
 export class EvidenceContent {
   private readonly digest;

@@ -38,14 +38,14 @@ export interface EvidenceFile {
     /** Attributes of the private key in the token when it was generated. */
     readonly attributes?: object;
   };
-  /** The document that people approved, when a policy required it. */
+  /** The approved document, if a policy required approval. */
   readonly approval?: {
     readonly shown: Record<string, unknown>;
     /** For a batch: the position in the manifest, and the inclusion path to its root, base64. */
     readonly place?: number;
     readonly path?: readonly string[];
   };
-  /** What the issuer of a workload's token proved, when a workload asked. */
+  /** The claims that the issuer of the requesting workload's token proved. */
   readonly workload?: {
     readonly identity: {
       readonly claims: Record<string, unknown>;

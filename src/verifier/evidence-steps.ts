@@ -1,11 +1,11 @@
 import type { EvidenceFile, LoggedFact } from './evidence-file.js';
 
-/** How an attempt ends that leads to another one. */
+/** Results of an attempt that is followed by another one. */
 const INTERRUPTED = ['signing.released', 'signing.outcome-unknown'];
 
 /**
- * Whether the file has every step that the log must have of a request that was signed: it was accepted once, every attempt was begun, every
- * one but the last was broken off, and what was held was released. What was cut out of the file is missed here.
+ * Returns faults if the file lacks steps that the log must have of a signed request: it was accepted once, every attempt was started, every attempt but the
+ * last was interrupted, and a held request was released. Steps that were removed from the file are noticed here.
  */
 export function faultsOfSteps({ request: { requestId } }: EvidenceFile, facts: readonly LoggedFact[]): string[] {
   const own = facts.filter(({ target }) => target.id === requestId);
@@ -39,7 +39,7 @@ function faultsOfRelease(own: readonly LoggedFact[], accepted: LoggedFact): stri
   return isReleased ? [] : ['its release by the approval is left out'];
 }
 
-/** The approval that the request waited for last, by the log; undefined when nobody had to approve it. */
+/** Returns the last approval that the request waited for, according to the log; undefined if it needed none. */
 export function approvalIn(facts: readonly LoggedFact[]): string | undefined {
   const last = facts.findLast(({ action }) => action === 'signing.accepted' || action === 'signing.approval-renewed');
   const approval = last?.detail['approval'];

@@ -19,15 +19,15 @@ import { type Checkpoint, openNote } from './signed-note.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 
 interface Given {
-  /** Public key of the log as it was learnt before (DER); without it the one in the file is taken, which only shows that the file is whole. */
+  /** Public key of the log from a trusted source (DER). Without it the key in the file is used, which only shows that the file is complete. */
   readonly logKey?: Buffer;
   /** The file that was signed; a large one goes through EvidenceContent piece by piece. */
   readonly content?: Buffer;
 }
 
 /**
- * Checks an evidence file without the service. Answers what is wrong with it; nothing means that the log vouches for this signature over
- * this digest by this key, and, when the file is given, that the signature is one of that file.
+ * verifyEvidence checks an evidence file without the service. It returns the faults. If there are none, the log confirms this signature over this digest by
+ * this key and, if the file is given, that the signature is over that file.
  */
 export function verifyEvidence(evidence: EvidenceFile, given: Given = {}): string[] {
   return examineEvidence(evidence, given).faults;
@@ -57,7 +57,7 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
       ...faultsOfWorkload(evidence, facts),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
-    // The log has the hash of the signature: what it says of the key and the digest is compared with the signature itself.
+    // The log has the hash of the signature: its statements on key and digest are compared with the signature itself.
     if (faults.length === 0) faults.push(...faultsOfSignature(evidence, logged));
     return { faults, unsaid: [...stated.unsaid, ...unsaidOfKey(logged), ...unsaidOfWorkload(evidence)] };
   } catch (error) {
@@ -84,7 +84,7 @@ function loggedOf(facts: readonly LoggedFact[]): Record<string, unknown> {
   return { ...accepted, keyVersion, ...(isSame ? {} : { publicKeySha256, attributesSha256 }) };
 }
 
-/** The log's own words about the request against what the file says of it. */
+/** Compares the statements of the log about the request with those in the file. */
 function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>): string[] {
   const { request, key } = evidence;
   const facts = loggedFactsIn(evidence);
@@ -101,7 +101,9 @@ function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>
   return faults;
 }
 
-/** The signature against the digest and the key in the file. Formats are verified with their own tools, structures of the service by who gets them. */
+/**
+ * Verifies the signature with the digest and the key in the file. Formats are verified with their own tools, structures of the service by their recipients.
+ */
 function faultsOfSignature({ request, key }: EvidenceFile, logged: Record<string, unknown>): string[] {
   const { algorithm, scheme, format } = request;
   if (format !== 'raw' || logged['composed'] === true) return [];
@@ -118,7 +120,7 @@ const MEANINGS: Record<(typeof KEY_FACTS)[number], string> = {
   attributesSha256: 'the attributes of the private key',
 };
 
-/** The key in the file against what the log says of it. */
+/** Compares the key in the file with the log. */
 function faultsOfKey({ key }: EvidenceFile, logged: Record<string, unknown>): string[] {
   const found = {
     publicKeySha256: sha256(createPublicKey(key.publicKey).export({ format: 'der', type: 'spki' })),

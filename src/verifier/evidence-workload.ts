@@ -6,9 +6,9 @@ import type { EvidenceFile, LoggedFact } from './evidence-file.js';
 const UNREAD = 'the identity of the workload cannot be read';
 
 /**
- * Faults of the identity of the workload that asked. The log has its hash; the token in the file must be the one of which the log speaks, have
- * the claims that are shown, and be signed by the key that the service took for one of the issuer's. Whether it was one is to be compared with
- * what is known of the issuer: its thumbprint is in the log.
+ * Returns the faults of the identity of the requesting workload. The log has its hash; the token in the file must be the logged one, have the shown claims,
+ * and be signed by a key that the service took for one of the issuer's. Whether it was one must be compared with the known keys of the issuer: its thumbprint
+ * is in the log.
  */
 export function faultsOfWorkload(
   { workload, request, approval }: EvidenceFile,

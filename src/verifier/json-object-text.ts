@@ -4,10 +4,7 @@ import { readJson, readJsonObject, withoutMark } from '../platform/json/strict-j
 
 const SIGNATURE = 'signature';
 
-/**
- * A JSON object as it stands in a file. Its lists are read item by item: a document of a million components is longer than a text may be
- * in memory.
- */
+/** A JSON object in a file. Its lists are read item by item: a document of a million components is longer than a string in memory can be. */
 export class JsonObjectText {
   /** Lists are empty here. */
   readonly members: Readonly<Record<string, unknown>>;

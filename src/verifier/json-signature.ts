@@ -46,7 +46,7 @@ const USUAL: Readonly<Record<string, string>> = { 'ec-p256': 'ES256', 'ec-p384':
 
 /** A signing key that is about to sign. */
 export interface JsfSigner {
-  /** The members of the signature beside its value. */
+  /** The members of the signature except its value. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly how: JsfAlgorithm;
   readonly publicKey: KeyObject;
@@ -65,8 +65,8 @@ export function jsfSignerOf(keyId: string, type: string, key: PublicKeyInput | s
 }
 
 /**
- * What is signed: the canonical form (RFC 8785) of the object with its signature, apart from the value. Gone through once, for its digest
- * and for who verifies: with a million components that takes seconds.
+ * The signed text: the canonical form (RFC 8785) of the object with its signature, without the value. It is traversed once, for both the digest and the
+ * verifier: with a million components that takes seconds.
  */
 export class SignedText {
   readonly digest: Buffer;
@@ -83,7 +83,7 @@ export class SignedText {
     this.digest = digest.digest();
   }
 
-  /** To be asked once. */
+  /** May be called once. */
   isSignedBy(key: KeyObject, { curve, isPss }: JsfAlgorithm, value: string): boolean {
     const padding = isPss === true ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
     const how = curve === undefined ? { key, padding } : { key, dsaEncoding: 'ieee-p1363' as const };
@@ -92,8 +92,8 @@ export class SignedText {
 }
 
 /**
- * faultsOfJsonSignature verifies the signature of the object with a key that the caller trusts, and returns the faults; none when it holds. The
- * key beside the signature is the sender's choice and is not used.
+ * faultsOfJsonSignature verifies the signature of the object with a key that the caller trusts, and returns the faults; none if it is valid. The key in the
+ * signature is chosen by the sender and is not used.
  *
  * @throws SyntaxError
  */

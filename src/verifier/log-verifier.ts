@@ -8,8 +8,8 @@ import { type Checkpoint, openNote } from './signed-note.js';
 import { readJsonObject } from '../platform/json/strict-json.js';
 
 /**
- * The content of a leaf. `entry`: an entry of the audit log. `record`: the record of a signature that an entry carries, by itself and in
- * the shape that sigstore's verifiers expect. `missing`: an entry that was deleted before it was numbered. `foreign`: one that the service did not write.
+ * The content of a leaf. `entry`: an entry of the audit log. `record`: the record of a signature in an entry, in the format of sigstore's verifiers.
+ * `missing`: an entry that was deleted before it was numbered. `foreign`: one that the service did not write.
  */
 export type LeafKind = 'entry' | 'record' | 'missing' | 'foreign';
 
@@ -23,7 +23,7 @@ export interface ExportHead {
   readonly checkpoint: string;
 }
 
-/** Lines after the last leaf: entries of the table that are no leaves and do not wait to become one. The service leaves none so. */
+/** Lines after the last leaf: entries of the table that are not leaves and are not waiting to become one. The service leaves none. */
 export interface UnloggedEntry {
   readonly unlogged: { readonly id: string; readonly at: string; readonly action: string };
 }
@@ -39,7 +39,7 @@ export interface ExportedLeaf {
   readonly data: object | null;
 }
 
-/** The result: no findings mean that the log is the one of its checkpoint. */
+/** The result: without findings, the log is the one of its checkpoint. */
 export interface LogFinding {
   /** Number of the leaf; undefined when it is about the whole log. */
   readonly index?: number;
@@ -50,7 +50,7 @@ export interface LogVerdict {
   /** Leaves that were there. */
   readonly size: number;
   readonly findings: readonly LogFinding[];
-  /** What an auditor must know although it is no fault: rollbacks that an operator accepted. */
+  /** Facts that an auditor must know although they are not faults: rollbacks that an operator accepted. */
   readonly notes: readonly string[];
   /** The newest signed checkpoint, as it came; undefined when the key of the log did not sign it. */
   readonly checkpoint: { readonly origin: string; readonly note: string; readonly publicKey: Buffer } | undefined;
@@ -63,11 +63,11 @@ const MAX_FINDINGS = 100;
 const UNREADABLE = Buffer.alloc(HASH_BYTES);
 
 /**
- * Checks an export of the log without the service, line by line: every leaf against what it is over, their order, the root against the
- * signed checkpoint, and the first leaves against an older checkpoint that somebody kept. It keeps no leaf.
+ * Verifies an export of the log without the service, line by line: every leaf against its content, their order, the root against the signed checkpoint, and
+ * the first leaves against an older checkpoint from elsewhere. It stores no leaf.
  *
- * `publicKey` is the key of the log as it was learnt before (SubjectPublicKeyInfo, DER); without it the one in the export is taken, which
- * proves no more than that the export is whole.
+ * `publicKey` is the key of the log from a trusted source (SubjectPublicKeyInfo, DER). Without it the key in the export is used, which proves only that the
+ * export is complete.
  */
 export class LogVerifier {
   readonly findings: LogFinding[] = [];
@@ -78,7 +78,7 @@ export class LogVerifier {
   private older: Checkpoint | undefined;
   private readonly rollbacks: AcceptedRollback[] = [];
   private divergesFromOlder = false;
-  /** How far the numbers on the lines are from their places: one missing line is said once. */
+  /** Offset between the numbers on the lines and their positions: one missing line is reported once. */
   private shift = 0;
 
   constructor(private readonly trusted: { publicKey?: Buffer; olderNote?: string } = {}) {}
@@ -153,7 +153,7 @@ export class LogVerifier {
     if (this.older?.size === this.tree.size && !this.older.root.equals(this.tree.root())) this.divergesFromOlder = true;
   }
 
-  /** Compares with the older checkpoint after all leaves. A rollback that the log itself says was accepted is a note, any other a finding. */
+  /** Compares with the older checkpoint after all leaves. A rollback that the log itself shows as accepted is a note, any other a finding. */
   private judgeOlder(older: Checkpoint): string[] {
     const now = this.checkpoint?.origin;
     const accepted = coveringRollback(this.rollbacks, older, now, this.divergesFromOlder);

@@ -7,12 +7,12 @@ export interface Inclusion {
   readonly path: readonly Buffer[];
 }
 
-/** Where a proof stands in the tree: a node of a level and the last node of that level. */
+/** Position of a proof in the tree: a node of a level and the last node of that level. */
 class Climb {
   private node: number;
   private last: number;
 
-  // Written out: the key process runs this from source in tests, where types alone are taken away.
+  // Written out, because tests run the key process from source with only the types removed.
   constructor(node: number, last: number) {
     this.node = node;
     this.last = last;
@@ -22,7 +22,7 @@ class Climb {
     return this.last === 0;
   }
 
-  /** True when the next hash of the proof is on the left. Levels where the node has nothing beside it are passed. */
+  /** True if the next hash of the proof is on the left. Levels where the node has no sibling are skipped. */
   isLeftNext(): boolean {
     const left = this.node % 2 === 1 || this.node === this.last;
     if (left) while (this.node % 2 === 0 && this.node !== 0) this.up();
@@ -67,7 +67,7 @@ export function isConsistent(proof: Consistency): boolean {
   const { first, firstRoot, second, secondRoot, path } = proof;
   if (first > second || first < 0) return false;
   if (first === second) return path.length === 0 && firstRoot.equals(secondRoot);
-  // Every tree begins with the empty one; what calls itself that and has another root is none.
+  // Every tree starts with the empty one; an empty tree with another root is invalid.
   if (first === 0) return path.length === 0 && firstRoot.equals(EMPTY_ROOT);
   const [start, ...hashes] = Number.isInteger(Math.log2(first)) ? [firstRoot, ...path] : path;
   return start !== undefined && leadsToBoth(proof, start, hashes);

@@ -73,7 +73,7 @@ export function consistencyPath(first: number, second: number): Range[] {
   if (first === 0 || first === second) return [];
   const path: Range[] = [];
   let range: Range = { from: 0, to: second };
-  // The old root itself is known to who asks; it is part of the proof only when it is no subtree on the left edge.
+  // The verifier knows the old root; the proof contains it only if it is not a subtree on the left edge.
   while (range.to !== first) {
     const middle = range.from + split(range.to - range.from);
     if (first <= middle) {

@@ -9,8 +9,8 @@ import { truncate } from '../../platform/text/truncate.js';
 const GATHER_SECONDS = 5;
 
 /**
- * Opens alerts, counts on open ones, and reopens those that were resolved before the event. At most one hit per rule and key
- * in a call. A lasting condition (a silent sensor) counts once; if a person resolved it while it lasts, it stays resolved.
+ * Opens alerts, counts on open ones, and reopens those that were resolved before the event. At most one hit per rule and key in a call. A lasting condition
+ * (a silent sensor) counts once; if a user resolved it while it lasts, it stays resolved.
  */
 export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<void> {
   if (hits.length === 0) return;
@@ -50,7 +50,7 @@ export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<vo
   );
 }
 
-/** Resolves the alerts of conditions that have ended; people who were notified of them get a notification. */
+/** Resolves the alerts of conditions that have ended. Users who were notified of them are notified again. */
 export async function end(tx: EntityManager, ended: readonly { rule: string; key: string; at: Date }[]): Promise<void> {
   if (ended.length === 0) return;
   const { from, values } = columns(ended, { rule: 'uuid', key: 'text', at: 'timestamptz' });

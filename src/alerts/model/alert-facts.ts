@@ -4,8 +4,8 @@ import { RISK_LEVELS } from './alert-condition.js';
 const LEVEL = /^level([0-4])$/;
 
 /**
- * shownFacts returns the facts of an alert as people and receivers of webhooks see them: numbers of assets are named by their risk level
- * (`HIGH`), which rows name by its index (`level3`), and `examples` is a list.
+ * shownFacts returns the facts of an alert as users and webhooks receive them: numbers of assets are keyed by their risk level (`HIGH`) instead of its index
+ * in the rows (`level3`), and `examples` is a list.
  */
 export function shownFacts(facts: AlertFacts): Record<string, AlertFact> {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [nameOf(name), shown(name, value)]));

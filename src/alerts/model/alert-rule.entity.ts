@@ -37,7 +37,7 @@ export class AlertRule {
   @Column('text')
   grouping: Grouping;
 
-  /** Minimum time between two notifications of one alert; the later one has the count of events meanwhile. */
+  /** Minimum time between two notifications of one alert; the later one contains the number of events in between. */
   @Column('int', { default: 60 })
   coolDownMinutes: number;
 

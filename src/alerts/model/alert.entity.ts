@@ -5,7 +5,7 @@ import type { AlertFacts } from '../../platform/events/alert-events.js';
 export const ALERT_STATUSES = ['OPEN', 'ACKNOWLEDGED', 'RESOLVED', 'REOPENED'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** Transitions of alerts by people. New events turn RESOLVED into REOPENED as well. */
+/** Transitions of alerts by users. New events turn RESOLVED into REOPENED as well. */
 export const ALERT_MOVES = {
   acknowledge: { from: ['OPEN', 'REOPENED'], to: 'ACKNOWLEDGED' },
   resolve: { from: ['OPEN', 'REOPENED', 'ACKNOWLEDGED'], to: 'RESOLVED' },
@@ -62,7 +62,7 @@ export class Alert {
   @Column('timestamptz')
   lastAt: Date;
 
-  /** The person who is responsible for it. */
+  /** The user who is responsible for the alert. */
   @Column('uuid', { nullable: true })
   ownerId: string | null;
 
@@ -90,7 +90,7 @@ export class Alert {
   @Column('text', { nullable: true })
   notifiedStatus: AlertStatus | null;
 
-  /** Increases with each change by people. */
+  /** Increases with each change by a user. */
   @Column('int', { default: 1 })
   version: number;
 }

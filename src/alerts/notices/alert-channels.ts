@@ -9,7 +9,7 @@ import type { AlertRule } from '../model/alert-rule.entity.js';
 import { alertMail } from './alert-message.js';
 import { AlertNotification, type NotificationChannel, type NotificationReason } from '../model/alert.entity.js';
 
-/** Mails that could not be sent for a week are given up. */
+/** Mails that could not be sent for a week are discarded. */
 const GOOD_FOR_SECONDS = 7 * 24 * 3600;
 
 export interface Sent {

@@ -30,7 +30,7 @@ const TITLE_PREFIX: Record<NotificationReason, string> = {
 };
 const SHOWN_SEPARATELY = new Set(['where', 'why']);
 
-/** The notification of an alert, for people and programs: what, where, why, since when, and what to do. */
+/** The notification of an alert, for people and programs: event, location, reason, time, and remedy. */
 export function alertMessage(
   alert: NotifiedAlert,
   rule: AlertRule,

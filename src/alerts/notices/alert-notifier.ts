@@ -11,7 +11,7 @@ import { alertMessage } from './alert-message.js';
 const BATCH_SIZE = 20;
 const DUE = { table: 'alert', where: 'notify_at <= now()', order: 'notify_at' };
 
-/** Decides who is to be told of which alert now. That it was told commits together with the mails and messages that tell it. */
+/** Decides which notifications of alerts are due. The notification commits together with its mails and messages. */
 @Injectable()
 export class AlertNotifier {
   constructor(
@@ -60,7 +60,7 @@ export class AlertNotifier {
   }
 }
 
-/** Undefined when nobody needs to hear of it: somebody looks after it, or resolved it. */
+/** Undefined if no notification is due: the alert is acknowledged or resolved. */
 function reasonOf({ status, resolvedBy, notifiedAt, notifiedStatus }: Alert): NotificationReason | undefined {
   if (status === 'ACKNOWLEDGED') return undefined;
   if (status === 'RESOLVED') {

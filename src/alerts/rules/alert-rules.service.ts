@@ -69,7 +69,7 @@ export class AlertRulesService {
     });
   }
 
-  /** Removes a rule and resolves what it opened. */
+  /** Deletes a rule and resolves the alerts that it opened. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(AlertRule, { id });

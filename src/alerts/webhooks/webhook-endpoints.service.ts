@@ -205,7 +205,7 @@ async function keepOldSecret(tx: EntityManager, endpointId: string, secret: Buff
 
 const SENDER = { kind: 'system', id: 'webhook-sender', name: 'webhook sender' } as const;
 
-/** Audits endpoints that were disabled because of their receiver, so that people find out why messages are missing. */
+/** Adds audit entries about endpoints that were disabled because of their receiver, so that users find out why messages are missing. */
 @Injectable()
 export class DisabledWebhooks {
   constructor(repository: WebhookDeliveryRepository, audit: AuditService) {

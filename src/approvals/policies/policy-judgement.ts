@@ -25,8 +25,8 @@ export interface PolicyVerdict {
 }
 
 /**
- * Whether a policy applies to a use of a key: the one rule for the API, for the claim of a request that is about to be signed, and for the
- * trial of a policy. In doubt it applies: a condition about a fact that the use does not tell holds, an exception about such a fact does not.
+ * Reports whether a policy applies to a use of a key. The API, the claim of a request that is about to be signed, and the trial of a policy use this one
+ * rule. In doubt the policy applies: a condition on a fact that the use does not have holds, an exception on such a fact does not.
  */
 export function verdictOf(policy: PolicyRules, kind: PolicySubject, use: KeyUseToApprove): PolicyVerdict {
   const names = [WHOLE, use.key, ...(use.formerKeys ?? [])];
@@ -59,7 +59,7 @@ function judgedCondition(condition: Condition, { facts, interchangeable = [] }: 
   return interchangeable.includes(condition.fact) ? { ...judgement, holds: true } : judgement;
 }
 
-/** Earlier versions stored exceptions on any fact. Those that are refused now never hold. */
+/** Earlier versions stored exceptions on any fact. Exceptions that are now refused never apply. */
 function judgedException(condition: Condition, { facts }: KeyUseToApprove): JudgedCondition {
   const judgement = judged(condition, facts, false);
   return isExceptionFact(condition.fact) ? judgement : { ...judgement, holds: false };

@@ -12,7 +12,7 @@ interface DraftPolicy extends PolicyRules {
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
 }
 
-/** What one approval would cover, as if somebody asked for it. */
+/** The subject that one approval would cover. */
 export interface TriedSubject {
   readonly kind: PolicySubject;
   /** One at least; of a certificate one for each principal. */
@@ -20,10 +20,10 @@ export interface TriedSubject {
 }
 
 export interface PolicyTrial {
-  /** Those of the policies of this moment, or those of the draft alone. */
+  /** Only policies of the current set, or only the draft. */
   readonly policy: DraftPolicy | undefined;
   readonly subjects: readonly TriedSubject[];
-  /** Past signing requests and SSH certificates to be judged as if they were asked for now. */
+  /** Past signing requests and SSH certificates, judged as if they were requested now. */
   readonly requestIds: readonly string[];
   readonly certificateIds: readonly string[];
 }
@@ -38,7 +38,7 @@ export interface TriedUse {
   readonly verdicts: readonly { readonly policy: string; readonly verdict: PolicyVerdict }[];
 }
 
-/** Tries policies on uses of keys that did not happen, or happened before: by the same rule by which they are judged, and without asking anybody. */
+/** Tests policies on hypothetical or past uses of keys, with the same rule that judges real uses. No approval is requested. */
 @Injectable()
 export class PolicyTrialService {
   constructor(
@@ -47,7 +47,7 @@ export class PolicyTrialService {
     private readonly subjects: ApprovalSubjectsService,
   ) {}
 
-  /** One result for each subject, then one for each past request and certificate, in their order. Problems of what is missing. */
+  /** Returns one result for each subject, then one for each past request and certificate, in their order. Problems if one does not exist. */
   async try(caller: Caller, { policy, subjects, requestIds, certificateIds }: PolicyTrial): Promise<TriedUse[]> {
     const [requests, certificates] = await Promise.all([
       this.past('signing-request', caller, requestIds),

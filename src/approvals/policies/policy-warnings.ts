@@ -83,7 +83,7 @@ function warningOfCondition({ subject }: PolicyRules, condition: Condition): Pol
   };
 }
 
-/** Signatures over the caller's own digest are covered whatever the condition says, so only the other formats are a way around it. */
+/** Signatures over the caller's own digest meet every such condition, so only the other formats avoid it. */
 function warningOfFormats(condition: Condition): PolicyWarning | undefined {
   const rules = { subject: 'signing-request' as const, keys: ['*'], conditions: [condition], unless: [] };
   const free = COMPOSED_FORMATS.filter(

@@ -4,7 +4,7 @@ import type { Problem } from '../../platform/errors/problem.js';
 import type { KeyUseToApprove } from './key-use.port.js';
 import { Injectable } from '@nestjs/common';
 
-/** Kinds of subjects that can wait for approval, one alone or many together. The module that owns it registers an ApprovalSubject for it. */
+/** Kinds of subjects that can wait for approval, alone or many together. The module that owns a kind registers an ApprovalSubject for it. */
 export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation', 'ssh-certificate'] as const;
 export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 
@@ -18,7 +18,7 @@ export interface SubjectApproval {
   readonly subjectId: string;
   /** Ids of the parts of a subject that is many together; empty for others. */
   readonly itemIds: readonly string[];
-  /** X-Request-Id of the call that asked. */
+  /** X-Request-Id of the request. */
   readonly correlation: string;
 }
 
@@ -29,11 +29,11 @@ export interface SubjectApproval {
 export interface ApprovalSubject {
   /** The last stage has approved. */
   released(tx: EntityManager, approval: SubjectApproval): Promise<void>;
-  /** It was rejected, withdrawn or cancelled, or nobody decided in time; `why` has the code. */
+  /** The approval was rejected, withdrawn, cancelled or has expired; `why` has the code. */
   ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;
   /**
-   * Which of these names no key of this kind has. Asked of names that a policy is to guard: a name that is misspelt would guard nothing.
-   * Kinds that no policy asks for need not answer.
+   * Returns the names that no key of this kind has. It is called with the names that a policy will cover: a misspelt name would protect nothing. Kinds
+   * without policies need not implement it.
    */
   unknownKeys?(tx: EntityManager, names: readonly string[]): Promise<readonly string[]>;
   /** Names of keys that exist now and that policies naming `names` cover. Kinds whose keys keep their names need not answer. */
@@ -43,24 +43,24 @@ export interface ApprovalSubject {
    * consists of. Kinds on which no policy is tried need not answer.
    */
   usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]>;
-  /** The uses of keys that an approval is about, by the present rows, for the policies of now. */
+  /** Returns the uses of keys that an approval covers, from the current rows, for the current policies. */
   usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]>;
   /** Why the subject could not be requested now, other than by its requester. Kinds without such a reason need not answer. */
   lostGround?(tx: EntityManager, approval: SubjectApproval): Promise<Problem | undefined>;
-  /** After the commit of either: a hint to go on at once, which may be lost. */
+  /** Called after the commit of either: a hint to continue immediately, which may be lost. */
   decided(subjectId: string): void;
 }
 
 /**
- * SQL for how often policies were changed. An approval demand is of one revision; a statement that lets something pass because of it
- * compares the two, so that no policy is missed that was committed meanwhile.
+ * SQL for the number of policy changes. An approval demand belongs to one revision. A statement that lets something pass because of it compares the two, so
+ * that no policy committed in the meantime is missed.
  */
 export const POLICY_REVISION = '(SELECT revision FROM approval_policy_revision)';
 
 /**
- * SQL that is true when a subject has an approval, alone or as a part of many: whatever the row of the subject says itself.
+ * Returns SQL that is true if a subject has an approval, alone or as a part of many, regardless of the row of the subject.
  *
- * @param subject SQL expression of its id (uuid)
+ * @param subject SQL expression of its ID (uuid)
  */
 export function hasApproval(kind: PolicySubject, subject: string): string {
   return `(EXISTS (SELECT FROM approval a WHERE a.subject_kind = '${kind}' AND a.subject_id = ${subject})

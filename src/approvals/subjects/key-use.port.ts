@@ -11,13 +11,13 @@ export interface KeyUseToApprove {
   readonly formerKeys?: readonly string[];
   readonly facts: PolicyFacts;
   /**
-   * Facts whose value the caller could have replaced without changing what the key signs. A condition on such a fact holds, as one on a fact
-   * that is not told does.
+   * Facts whose value the caller could have replaced without changing the signed bytes. A condition on such a fact holds, as does a condition on a missing
+   * fact.
    */
   readonly interchangeable?: readonly string[];
 }
 
-/** What is known of an SSH certificate before it is judged. */
+/** The facts of an SSH certificate before it is judged. */
 export interface CertificateUse {
   /** Name of the authority. */
   readonly authority: string;
@@ -27,7 +27,7 @@ export interface CertificateUse {
   readonly keyType: string;
   readonly keyId: string;
   readonly principals: readonly string[];
-  /** Whether the host renews what it has. */
+  /** Whether the host renews its own certificate. */
   readonly isRenewal: boolean;
   /** Ids of the caller and of the person behind it. */
   readonly callers: readonly string[];

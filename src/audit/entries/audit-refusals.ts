@@ -23,7 +23,7 @@ const OTHER_SUBJECTS = 'elsewhere';
 class RefusalCounts<Who> {
   private counts = new Map<string, { count: number; readonly who: Who }>();
 
-  /** Counts a refusal. @returns whether it gets an entry of its own. `who`: the subject of the sum, as of the first refusal of the minute. */
+  /** Counts a refusal. @returns whether it gets its own entry. `who`: the subject of the sum, from the first refusal of the minute. */
   count(key: string, who: Who): boolean {
     const place = this.counts.has(key) || this.counts.size < MAX_SUBJECTS ? key : OTHER_SUBJECTS;
     const known = this.counts.get(place) ?? { count: 0, who };

@@ -41,7 +41,7 @@ export class AuditSeals {
       .digest();
   }
 
-  /** Whether the seal is right; false for an entry without one. */
+  /** Reports whether the seal is valid; false for an entry without one. */
   verifies(entry: SealedFields, seal: Buffer | null): boolean {
     return seal?.length === SEAL_BYTES && isMadeByOneOf(this.keys, textOf(entry), seal);
   }

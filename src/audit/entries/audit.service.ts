@@ -33,7 +33,7 @@ export interface PlacedEntry {
   readonly waits: boolean;
 }
 
-/** An entry without what the call itself says: who made it, which call it was, where it came from. */
+/** An entry without the facts of the call: caller, request ID and address. */
 type CallEntry = Omit<NewEntry, 'actor' | 'correlation' | 'source'>;
 
 /** Records in the caller's transaction what a call did to the thing with this id. */
@@ -127,7 +127,7 @@ export class AuditService {
       .addOrderBy('entry.id', 'DESC')
       .take(limit + 1);
     for (const [condition, values] of conditionsOf(wanted)) query.andWhere(condition, values);
-    // The time of the entry itself, since a cursor would have it in milliseconds.
+    // Uses the time of the entry itself, since a cursor would have it in milliseconds.
     const place = '((SELECT last.at FROM audit_entry last WHERE last.id = :before), CAST(:before AS uuid))';
     if (before !== undefined) query.andWhere(`(entry.at, entry.id) < ${place}`, { before });
     const { items, nextCursor } = this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
@@ -177,7 +177,7 @@ function conditionsOf(filter: AuditFilter): [condition: string, values: Record<s
     // Failures and refusals are rare and have a partial index.
     outcome: outcome === 'done' ? 'entry.outcome = :outcome' : `entry.outcome = :outcome AND entry.outcome <> 'done'`,
     target: 'entry.targetId = :target',
-    // Entries of refused and failed calls alone are indexed by the call.
+    // Only entries of refused and failed calls are indexed by the call.
     correlation: `entry.correlation = :correlation AND entry.outcome <> 'done'`,
     from: 'entry.at >= :from',
     to: 'entry.at < :to',

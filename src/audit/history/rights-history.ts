@@ -8,7 +8,7 @@ const REMEMBERED_MS = 31 * 24 * 3600_000;
 /** No approval is used this long after it ended. */
 const REMEMBERED_APPROVALS_MS = 400 * 24 * 3600_000;
 
-/** What the log says of a person. Absent members: the log does not say. */
+/** The state of a user according to the log. Absent members: the log does not have them. */
 export interface LoggedPerson {
   readonly roles?: readonly RoleName[];
   /** When the account was disabled, in milliseconds; 0: it is enabled. */
@@ -22,7 +22,7 @@ export interface LoggedPerson {
 interface LoggedGroup {
   readonly name: string;
   readonly members: readonly string[];
-  /** Groups of identity providers whose people are members as well. */
+  /** Groups of identity providers whose users are members as well. */
   readonly ssoGroups: readonly { readonly provider: string; readonly group: string }[];
   /** When the members were changed, in milliseconds. */
   readonly at: number;
@@ -92,12 +92,12 @@ export interface PolicyBehind {
 }
 
 /**
- * RightsHistory is what the audit log says about rights: who is disabled, which sessions ended, which keys were revoked, who is in which approver group. The
- * rows of the database say the same unless somebody put earlier rows back, which their seals do not show.
+ * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The rows of the
+ * database agree unless someone restored earlier rows, which their seals do not show.
  */
 export class RightsHistory {
   readonly people: Map<string, LoggedPerson>;
-  /** Sessions of people that ended, with the time in milliseconds. */
+  /** Ended sessions of users, with the time in milliseconds. */
   readonly ended: Map<string, number>;
   /** API keys and OAuth clients that were revoked, with the time in milliseconds. */
   readonly revoked: Map<string, number>;
@@ -122,8 +122,8 @@ export class RightsHistory {
   /** Revocations of SSH certificates and keys, by `revocationName`. */
   readonly sshRevocations: Map<string, LoggedRevocation>;
   /**
-   * Id of the newest entry about each person, group or policy. An attacker who writes to the database can have an old entry logged again, or hold an entry
-   * back and have it logged later. Neither may undo what was logged since.
+   * ID of the newest entry about each user, group or policy. An attacker who writes to the database can have an old entry logged again, or hold an entry back
+   * and have it logged later. Neither may undo later entries.
    */
   private readonly last: Map<string, string>;
 
@@ -194,7 +194,7 @@ export class RightsHistory {
   }
 
   /**
-   * Why the person had lost the right to act by then, in words that complete "The audit log says that …"; undefined if the log has nothing against it.
+   * Returns why the user had lost the right to act at that time, in words that complete "The audit log says that …"; undefined if the log does not object.
    *
    * @param toleranceMs time between a loss and an action that may be a race of two processes
    */
@@ -282,7 +282,7 @@ const setPolicy =
     if (typeof policySet === 'number') setPolicySet(history, policySet, id);
   };
 
-/** Replaces the policies with those that an operator or an upgrade accepted as they were in the database. */
+/** Replaces the policies with those that an operator or an upgrade accepted from the database. */
 const acceptPolicies: Rule = (history, { id, detail: { policySet, policies } }) => {
   if (typeof policySet !== 'number') return;
   setPolicySet(history, policySet, id);

@@ -14,9 +14,9 @@ import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leav
 
 /** Leaves that a process may have to read beyond the stored snapshot: about a second. */
 const SNAPSHOT_LEAVES = 20_000;
-/** The newest signed entry may be this old. Otherwise the service writes one, to see that the log goes on. */
+/** Maximum age of the newest signed entry. If it is older, the service writes an entry to verify that the log still grows. */
 const MAX_SILENCE_MS = 30_000;
-/** A log that nobody has read yet takes minutes for each ten million leaves. */
+/** Reading a log for the first time takes minutes for each ten million leaves. */
 const READ_PATIENCE_MS = 8000;
 /** `recent` does not read the log again within this time. */
 const RECENT_MS = 5000;
@@ -37,7 +37,7 @@ interface SnapshotContent {
   readonly newestAt: number;
 }
 
-/** What was read of the log up to a signed tree. */
+/** The part of the log that was read, up to a signed tree. */
 class LedgerState {
   /** The first leaf whose entry was changed or removed, and that no operator accepted since. */
   damaged: number | undefined;
@@ -62,8 +62,8 @@ class LedgerState {
 }
 
 /**
- * RightsLedger knows what the audit log says about rights. It reads every entry up to the tree that the HSM signed last: an entry that is hidden by a view, removed
- * or changed is missed, so it shows that something did not happen, such as the end of a session.
+ * RightsLedger reads the rights from the audit log. It reads every entry up to the newest tree that the HSM signed. An entry that is hidden by a view,
+ * removed or changed is noticed as missing, so the ledger can prove that something did not happen, such as the end of a session.
  */
 @Injectable()
 export class RightsLedger {
@@ -86,9 +86,9 @@ export class RightsLedger {
   ) {}
 
   /**
-   * What the log says now.
+   * Returns the current rights according to the log.
    *
-   * @throws Problem `audit-log.incomplete` when entries were changed or removed, `audit-log.behind` when new entries are not signed
+   * @throws Problem `audit-log.incomplete` if entries were changed or removed, `audit-log.behind` if new entries are not signed
    */
   async current(): Promise<RightsHistory> {
     let state = await this.readInTime();
@@ -109,7 +109,7 @@ export class RightsLedger {
     return this.withUnsigned(state);
   }
 
-  /** What the signed entries say, without those of the last second. Problems are those of `current`. */
+  /** Returns the rights according to the signed entries, without those of the last second. Problems are those of `current`. */
   async signed(): Promise<RightsHistory> {
     const state = await this.readInTime();
     assertIntact(state);
@@ -150,12 +150,12 @@ export class RightsLedger {
     const reading = this.upToDate();
     const state = await Promise.race([reading, sleep(READ_PATIENCE_MS, undefined, { ref: false })]);
     if (state !== undefined) return state;
-    // The walk goes on for the next call; its errors are those of that call.
+    // The walk continues for the next call, which gets its errors.
     reading.catch(() => undefined);
     throw behind('The audit log is still being read');
   }
 
-  /** The first leaf whose entry was changed or removed; undefined if the log is complete. Rejects if the log is not the one that was signed. */
+  /** Returns the first leaf whose entry was changed or removed; undefined if the log is complete. Rejects if the log differs from the signed one. */
   async damagedLeaf(): Promise<number | undefined> {
     return (await this.upToDate()).damaged;
   }
@@ -196,7 +196,7 @@ export class RightsLedger {
     // The entry was restored: what follows from it is read again, from the snapshot on, which is never one of a damaged log.
     if (damaged !== undefined && (await this.leaves.isIntact(damaged))) this.state = undefined;
     let state = await this.read();
-    // A walk that was under way may have begun with a smaller tree.
+    // A walk in progress may have started with a smaller tree.
     while (state.tree.size < size) state = await this.read();
     return state;
   }
@@ -260,7 +260,7 @@ export class RightsLedger {
     return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);
   }
 
-  /** Writes an entry and waits until it is signed: entries that are kept from the log would not be missed otherwise. */
+  /** Writes an entry and waits until it is signed. Otherwise entries that are kept out of the log would not be noticed. */
   private async probed(): Promise<LedgerState> {
     const target = { kind: 'service', id: 'rights-ledger' };
     const began = Date.now();

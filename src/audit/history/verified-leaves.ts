@@ -11,7 +11,7 @@ const PAGE = 1024;
 /** Leaves that are hashed before other work of the event loop runs: about a millisecond. */
 const LEAVES_PER_SLICE = 50;
 
-/** A leaf whose content is what was numbered; `entry` is undefined if its entry was changed or removed since. */
+/** A leaf whose content was numbered; `entry` is undefined if its entry was changed or removed since. */
 export interface VerifiedLeaf {
   readonly index: number;
   readonly entry: LeafRow | undefined;
@@ -34,7 +34,7 @@ export class VerifiedLeaves {
     return (await this.anchors.newest())?.size ?? 0;
   }
 
-  /** Whether the entry of a leaf is what was numbered. */
+  /** Reports whether the entry of a leaf is the one that was numbered. */
   async isIntact(index: number): Promise<boolean> {
     const [[row], [hash]] = await Promise.all([
       this.leaves.rows(index, index + 1),
@@ -44,7 +44,8 @@ export class VerifiedLeaves {
   }
 
   /**
-   * Passes the leaves that follow `tree`, which grows with them. What was passed counts only when the walk has ended: only then is the root compared.
+   * Passes the leaves that follow `tree`, which grows with them. Passed leaves are valid only when the walk has ended, because only then is the root
+   * compared.
    *
    * @throws ForkedLeaves
    */

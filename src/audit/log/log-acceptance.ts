@@ -11,7 +11,7 @@ import { rootOf, SEQUENCER_LOCK } from './log-tiles.js';
 
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 
-/** State of a log that an operator is asked to accept. */
+/** State of a log that an operator is about to accept. */
 export interface LogStanding {
   /** Why no checkpoint is signed; undefined when there is nothing to accept. */
   readonly fault: Problem | undefined;
@@ -39,8 +39,8 @@ export class LogAcceptance {
   }
 
   /**
-   * The entry is written first: if the token fails after that, the log has the intention. Checkpoints that are not of this log are
-   * removed, and the newest of them is kept in the entry, so that its proof is not lost.
+   * The entry is written first: if the token fails after that, the log has the intention. Checkpoints of another log are removed, and the entry keeps the
+   * newest of them so that its proof is not lost.
    */
   async accept(): Promise<LogStanding> {
     return this.db.transaction(async (tx) => {

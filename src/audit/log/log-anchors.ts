@@ -20,10 +20,10 @@ export class LogAnchors {
   ) {}
 
   /**
-   * Signs a checkpoint over a tree of this size. Problems `log.rolled-back`, `log.forked`, `log.other-key`, `log.no-anchor` if it does not
-   * continue what was signed before, and those of the vault.
+   * Signs a checkpoint over a tree of this size. Problems `log.rolled-back`, `log.forked`, `log.other-key`, `log.no-anchor` if it does not continue the last
+   * signed one, and those of the vault.
    *
-   * @param lastNote the newest note that the database has
+   * @param lastNote the newest note in the database
    */
   async sign(tx: EntityManager, key: MadeLogKey, size: number, lastNote: string | undefined): Promise<Signed> {
     const { origin, ckaId, publicKey } = key;
@@ -52,7 +52,7 @@ export class LogAnchors {
     return logHeld('forked', anchor, size);
   }
 
-  /** A log with a key but without an anchor begins with its newest checkpoint; without one that the key signed it is a fault. */
+  /** A log with a key but without an anchor starts with its newest checkpoint. It is a fault if its key signed none. */
   async unanchored(tx: EntityManager, key: MadeLogKey): Promise<Problem | undefined> {
     if ((await this.newest()) !== undefined) return undefined;
     const [last]: { note: string }[] = await tx.query(`SELECT note FROM log_checkpoint ORDER BY size DESC LIMIT 1`);
@@ -60,14 +60,14 @@ export class LogAnchors {
     return isSigned ? undefined : logHeld('no-anchor', undefined, await checkpointSizeOf(tx));
   }
 
-  /** Whether entries without a seal are accepted as those of an earlier version: only for a while after the upgrade. */
+  /** Whether entries without a seal are accepted as those of an earlier version: only for a limited time after the upgrade. */
   async acceptsUnsealed(): Promise<boolean> {
     const anchor = await this.newest();
     if (anchor === undefined) return (await this.keys.current()) === undefined;
     return anchor.size === 0 || (anchor.since > 0 && Date.now() < anchor.since + UPGRADE_MS);
   }
 
-  /** Whether an entry of this time may be one that an earlier version wrote without a seal. */
+  /** Reports whether an entry of this time may be one that an earlier version wrote without a seal. */
   async mayLackSeal(at: Date): Promise<boolean> {
     const since = (await this.newest())?.since ?? 0;
     return since > 0 && at.getTime() < since + UPGRADE_MS;

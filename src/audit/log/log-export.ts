@@ -47,7 +47,7 @@ export class LogExport {
     yield* this.unlogged();
   }
 
-  /** Entries that the service did not write; normally none. All entries are looked at, in parts: a statement over all would take too long one day. */
+  /** Entries that the service did not write; normally none. All entries are checked, in parts: one statement over all would eventually take too long. */
   private async *unlogged(): AsyncGenerator<string> {
     let left = MAX_UNLOGGED;
     for (let after: string | null = NIL_ID; after !== null && left > 0;) {

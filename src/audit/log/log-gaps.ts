@@ -8,9 +8,9 @@ const BATCH_SIZE = 10_000;
 const MAX_NAMED = 10;
 
 /**
- * Condition on audit_entry e: no transaction of the service can have left the entry so, since it is no leaf and does not wait to become
- * one. Every entry commits with its row in log_waiting, and loses that only to its leaf. OFFSET 0 has PostgreSQL look each entry up by
- * its index: while its statistics do not say how far a growing log reaches, it would go through all leaves for each.
+ * Condition on audit_entry e: no transaction of the service can have left the entry in this state, since it is not a leaf and is not waiting to become one.
+ * Every entry commits with its row in log_waiting, which only its leaf removes. OFFSET 0 makes PostgreSQL look each entry up by index: with outdated
+ * statistics of a growing log, it would scan all leaves for each entry.
  */
 export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w WHERE w.entry_id = e.id OFFSET 0)
   AND NOT EXISTS (SELECT FROM (SELECT index FROM log_leaf WHERE entry_id = e.id OFFSET 0) l
@@ -23,7 +23,7 @@ interface Step {
   readonly unlogged: string[] | null;
 }
 
-/** Searches all entries, newest first and again and again, for those that are not in the log and do not wait for it. */
+/** Searches all entries repeatedly, newest first, for those that are not in the log and are not waiting for it. */
 @Injectable()
 export class LogGaps {
   private readonly logger = new Logger('AuditLog');

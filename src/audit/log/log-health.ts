@@ -15,7 +15,7 @@ const TIMEOUT_MS = 500;
 /** How long the token's answer is cached. */
 const CACHE_MS = 3000;
 
-/** Whether entries get their number in the tree, and whether the tree is the one that was signed. */
+/** Reports whether entries get their number in the tree, and whether the tree matches the signed one. */
 @Injectable()
 export class LogHealth {
   private readonly tokenFault: RecentValue<string | undefined>;
@@ -49,7 +49,7 @@ export class LogHealth {
     return { status: 'DOWN', detail: `entries wait for their number since ${oldest.at.toISOString()}; ${detail}` };
   }
 
-  /** By the clock of the database alone: the time in an id is that of the process that made it, which may be wrong. */
+  /** Uses only the clock of the database: the time in an ID comes from the process that created it, which may be wrong. */
   private async oldestWaiting(): Promise<{ at: Date; ageMs: number } | undefined> {
     const [row]: { at: Date | null; ageMs: number }[] = await this.db.query(
       `SELECT min(e.at) AS at, (extract(epoch FROM clock_timestamp() - min(e.at)) * 1000)::float8 AS "ageMs"

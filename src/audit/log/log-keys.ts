@@ -29,8 +29,8 @@ export class LogKeys {
   }
 
   /**
-   * The key, made now if there is none. The caller must hold the sequencer's lock. Problem `log.other-key` if the token
-   * has signed for a log of this name already, which cannot begin again.
+   * Returns the key, created if there is none. The caller must hold the sequencer's lock. Problem `log.other-key` if the token has already signed for a log
+   * of this name, which cannot start again.
    */
   async ensured(): Promise<MadeLogKey> {
     const there = await this.current();

@@ -70,7 +70,7 @@ export type LeafRow = EntryRow & {
 export class LeafRowsReader {
   constructor(private readonly db: DataSource) {}
 
-  /** Number of leaves in the database, whatever the checkpoint says. */
+  /** Number of leaves in the database, regardless of the checkpoint. */
   async size(): Promise<number> {
     const [row]: { size: string }[] = await this.db.query('SELECT size FROM log_head');
     return Number(row?.size ?? 0);

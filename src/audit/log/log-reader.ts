@@ -66,7 +66,7 @@ export class LogReader {
     return key;
   }
 
-  /** The newest signed checkpoint, or the one over a tree of this size. */
+  /** Returns the newest signed checkpoint, or the one over a tree of this size. */
   async checkpoint(size?: number): Promise<LogCheckpoint> {
     const [row]: LogCheckpoint[] = await this.db.query(
       `SELECT size, root, note, at FROM log_checkpoint WHERE $1::bigint IS NULL OR size = $1 ORDER BY size DESC LIMIT 1`,

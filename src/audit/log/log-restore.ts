@@ -29,8 +29,8 @@ interface AcceptedRestore {
 }
 
 /**
- * Finds out whether database and token belong together and are of the same time, and lets an operator accept a database that is behind.
- * The log goes on under another name then, so that no two histories have the same one.
+ * Checks that database and token belong together and are from the same time, and lets an operator accept a database that is behind. The log then continues
+ * under another name, so that no two histories share one.
  */
 @Injectable()
 export class LogRestore {
@@ -42,7 +42,7 @@ export class LogRestore {
     private readonly audit: AuditService,
   ) {}
 
-  /** Why this database must not be served with this token; undefined when it may. Rejects while one of the two does not answer. */
+  /** Returns why this database must not be served with this token; undefined if it may. Rejects while one of the two does not respond. */
   async fault(): Promise<Problem | undefined> {
     return (await this.difference()) ?? (await this.restored());
   }
@@ -58,23 +58,23 @@ export class LogRestore {
     const key = await this.keys.read();
     if (key === undefined) return await this.faultWithoutLog();
     if (!(await this.holds(key))) return withoutToken(key);
-    // Under the next name the log goes on after a restore that was accepted: this database is from before it.
+    // After an accepted restore the log continues under the next name: this database is from before the restore.
     const later = await this.vault.logAnchor(nextName(key.origin));
     const { fault, size } = await this.acceptance.standing();
     return fault ?? (later === undefined ? undefined : logHeld('rolled-back', later, size));
   }
 
-  /** Reads about the database that is to be accepted. */
+  /** Reads the facts about the database that is to be accepted. */
   inspect<Answer>(work: (tx: EntityManager) => Promise<Answer>): Promise<Answer> {
     return work(this.db.manager);
   }
 
   /**
-   * Accepts the database as it is, in one transaction with `changes`, whose result becomes part of the entry `log.rolled-back`. The newest
-   * checkpoint that is not of this log is kept in the entry.
+   * Accepts the database in its present state, in one transaction with `changes`, whose result becomes part of the entry `log.rolled-back`. The entry keeps
+   * the newest checkpoint of another log.
    *
-   * @param witnessed the newest state of the log that a witness saw and the key of the log signed: it may be newer than what a token
-   * remembers that was restored as well
+   * @param witnessed the newest state of the log that a witness saw and the key of the log signed: it may be newer than the state in a token that was
+   * restored as well
    */
   async accept(
     changes: (tx: EntityManager) => Promise<Record<string, unknown>>,
@@ -133,7 +133,7 @@ export class LogRestore {
     return { id, ckaId, origin, publicKey, evidence, createdAt: new Date() };
   }
 
-  /** The first of the names after this one that the token has not signed for. */
+  /** Returns the first of the names after this one for which the token has not signed. */
   private async free(before: string): Promise<string> {
     for (let origin = nextName(before); ; origin = nextName(origin)) {
       const anchor = await this.vault.logAnchor(origin);
@@ -148,7 +148,7 @@ function nextName(origin: string): string {
   return `${stem}/${Number(number) + 1}`;
 }
 
-/** The two states of the log, as auditors compare them with what they kept: the newest that is known to be signed, and what goes on. */
+/** The two states of the log, which auditors compare with their checkpoints: the newest that is known to be signed, and the one that continues. */
 function factsOf({ anchor, size, root }: LogStanding, witnessed: LogState | undefined) {
   const signed = witnessed !== undefined && witnessed.size > (anchor?.size ?? 0) ? witnessed : anchor;
   return {

@@ -117,12 +117,12 @@ export class LogSequencer {
     if (!(await tryLock(tx))) return;
     const size = await checkpointSizeOf(tx);
     const last = await lastCheckpoint(tx);
-    // A log that is shorter than what was signed was rolled back, even if nothing new was written: the token refuses it.
+    // A log that is shorter than the signed one was rolled back, even if nothing new was written: the token refuses it.
     const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;
     if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;
     const key = await this.keys.ensured();
     const { root, note } = await this.anchors.sign(tx, key, size, last?.note);
-    // A row exists if a process was stopped after signing, or if somebody else inserted one.
+    // The row exists if a process was stopped after signing, or if it was inserted by SQL.
     await tx.query(
       `INSERT INTO log_checkpoint (size, root, note) VALUES ($1, $2, $3)
        ON CONFLICT (size) DO UPDATE SET root = excluded.root, note = excluded.note, at = now()`,

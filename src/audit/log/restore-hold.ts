@@ -11,8 +11,8 @@ const LOOK_EVERY_MS = 2000;
 const RETRY_AFTER_SECONDS = 30;
 
 /**
- * Restore mode: a process whose database and token are not of the same time does nothing, until an operator accepts it. It is asked before
- * any module begins to work. Meanwhile every call is answered 503 with the reason, so that load balancers and people see it.
+ * Restore mode: a process whose database and token are not from the same time does nothing until an operator accepts the database. It is checked before any
+ * module starts to work. Until then every call is answered with 503 and the reason, for load balancers and users.
  */
 export class RestoreHold {
   private readonly logger = new Logger('Restore');
@@ -23,7 +23,7 @@ export class RestoreHold {
     private readonly config: Config,
   ) {}
 
-  /** Resolves when this process may work. Without HSM or database that is not known: it resolves, and goes on asking. */
+  /** Resolves when this process may work. It also resolves while HSM or database do not respond, and continues to check. */
   async pass(): Promise<void> {
     await this.vault.start();
     const fault = await this.ask();

@@ -23,11 +23,11 @@ export class RestoredDatabase {
 }
 
 /**
- * Knows that a database came out of a backup. The token can tell that only while it is newer than the backup: when both were lost, and both
- * were restored, they fit together, and what happened since is in neither of them.
+ * Detects that a database was restored from a backup. The token can tell only while it is newer than the backup: if both were lost and restored, they match,
+ * and later events are in neither of them.
  */
 export class RestoredDatabases {
-  /** The newest restore that nobody has accepted. */
+  /** The newest restore that was not accepted. */
   async open(tx: EntityManager): Promise<Pick<RestoredDatabase, 'backup' | 'madeAt'> | undefined> {
     const [row]: { backup: string; madeAt: Date }[] = await tx.query(
       `SELECT backup, made_at AS "madeAt" FROM restored_database WHERE accepted_at IS NULL ORDER BY restored_at DESC LIMIT 1`,

@@ -11,8 +11,8 @@ import { rangeHashes } from './log-tiles.js';
 const MAX_CLOCK_MS = 5 * 60_000;
 
 /**
- * Entries of the audit log that the service itself wrote: sealed by it, or, for those from before there were seals, in a tree that the log's key
- * has signed. Entries that somebody else inserted into the table are not among them.
+ * Entries of the audit log that the service itself wrote: sealed by it or, for entries from before there were seals, in a tree that the log's key has signed.
+ * Entries that were inserted into the table by SQL are not among them.
  */
 @Injectable()
 export class VouchedEntries {

@@ -10,7 +10,7 @@ const BY_ROW_SEALS = {
   correlation: 'row-seals',
 } as const;
 
-/** RowRefusals records in the audit log and as an alert that somebody changed the database: a row that does not match its seal, or its catalogue. */
+/** RowRefusals records in the audit log and as an alert that the database was changed: a row that does not match its seal, or its catalogue. */
 @Injectable()
 export class RowRefusals {
   private readonly logger = new Logger(RowRefusals.name);

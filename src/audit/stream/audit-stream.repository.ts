@@ -122,7 +122,7 @@ export class AuditStreamRepository {
     assertOurs(await this.queue.write(claim, `position = greatest(position, $3), ${success}`, [position]));
   }
 
-  /** Another process may send at once. */
+  /** Another process may start sending immediately. */
   async release(claim: StreamClaim): Promise<void> {
     assertOurs(await this.queue.postpone(claim, 0));
   }

@@ -17,11 +17,11 @@ import { SyslogSender } from './syslog-sender.js';
 
 const LOOK_EVERY_MS = 1000;
 const RENEW_EVERY_MS = 5000;
-/** Leaves that are read at once; a message has at most some kB. */
+/** Leaves per read; a message has at most some kB. */
 const BATCH_SIZE = 500;
 const MAX_PAUSE_SECONDS = 60;
 const MAX_ASKED_SECONDS = 300;
-/** A body that is under way when the process is told to stop may end within this time. */
+/** Time for a body in transit to end after the process was told to stop. */
 const END_WITHIN_MS = 3000;
 const MAX_REASON = 300;
 
@@ -81,7 +81,7 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     return this.repository.claim([...this.destinations.keys()], capacity);
   }
 
-  /** Sends until the process stops, or something fails. The row says when it goes on, in whatever process. */
+  /** Sends until the process stops, or until an error occurs. The row states where any process continues. */
   private async run(claim: StreamClaim): Promise<void> {
     const destination = this.destinations.get(claim.id);
     if (destination === undefined) return;

@@ -27,7 +27,7 @@ const leaves = (count: number) =>
     record: undefined,
   })) as unknown as [StreamedLeaf, ...StreamedLeaf[]];
 
-/** A receiver behind the network: answers as the function says, and keeps the numbers of each body. */
+/** A receiver that answers as the given function says, and stores the numbers of each body. */
 function receiver(answer: (body: string) => Partial<OutboundAnswer>) {
   if (destination === undefined) throw new Error('not a destination');
   const bodies: number[][] = [];

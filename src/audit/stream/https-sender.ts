@@ -6,13 +6,13 @@ import { ocsfOf } from './formats/ocsf.format.js';
 import { ReceiverRefused, type StreamSender } from './stream-sender.js';
 
 const PATIENCE_MS = 30_000;
-/** Octets of a body: what receivers take without being told to. */
+/** Octets of a body: the size that receivers accept by default. */
 const MAX_BODY_BYTES = 512 * 1024;
 const CONTENT_TOO_LARGE = 413;
 
 /**
- * Sends leaves by POST, as lines of JSON, and counts as received exactly what was answered with 2xx. A body whose answer was lost is sent
- * again with the same leaves.
+ * Sends leaves by POST, as lines of JSON, and counts exactly the bodies answered with 2xx as received. A body whose response was lost is sent again with the
+ * same leaves.
  */
 export class HttpsSender implements StreamSender {
   private before: number | undefined;
@@ -50,7 +50,7 @@ export class HttpsSender implements StreamSender {
     this.closing.abort();
   }
 
-  /** Answers 2xx, or 413. */
+  /** Resolves for 2xx or 413. */
   private async post(body: string): Promise<number> {
     const { files, url } = this.destination;
     const read = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path, 'utf8').trim());
@@ -89,7 +89,7 @@ function fittingCount(lines: readonly string[], maxBytes: number): number {
   return lines.length;
 }
 
-/** A receiver that takes not even one leaf gets it without its detail; when it refuses that as well, nothing can be sent. */
+/** A receiver that does not accept even one leaf gets it without its detail. If it refuses that as well, nothing can be sent. */
 function shorter(leaf: StreamedLeaf, line: string, write: (leaf: StreamedLeaf) => string): string {
   const short = `${write(withoutParts(leaf))}\n`;
   if (short.length >= line.length) throw new ReceiverRefused('the receiver answered 413 to a single entry');

@@ -1,22 +1,22 @@
 import type { StreamedLeaf } from './formats/streamed-leaf.js';
 
-/** Sends leaves to one receiver, in their order, for as long as nothing fails; after a failure another one begins at the cursor. */
+/** Sends leaves to one receiver, in order, until an error occurs. Then another sender starts at the cursor. */
 export interface StreamSender {
   /**
-   * Hands these to the receiver, or the first of them, and waits while it takes nothing. Answers how many it handed over, at least one.
-   * Rejects when it cannot.
+   * Passes the leaves, or the first of them, to the receiver, and waits while it accepts nothing. Returns how many it passed, at least one. Rejects on
+   * failure.
    */
   send(leaves: readonly [StreamedLeaf, ...StreamedLeaf[]]): Promise<number>;
   /**
-   * The number before which the receiver has everything; undefined while nothing more is known. Rejects when the receiver may have lost
-   * what is not acknowledged. `idle`: there is nothing more to send now.
+   * Returns the number before which the receiver has everything; undefined while it is unchanged. Rejects if the receiver may have lost unacknowledged
+   * leaves. `idle`: there is nothing more to send at present.
    */
   acknowledged(idle: boolean): Promise<number | undefined>;
-  /** Ends what is open, whatever is under way. */
+  /** Closes open connections, even if a request is in progress. */
   close(): void;
 }
 
-/** The receiver refused; it asked to be left alone for so long. */
+/** The receiver refused the request and asked for this pause. */
 export class ReceiverRefused extends Error {
   constructor(
     message: string,

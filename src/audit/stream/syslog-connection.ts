@@ -9,15 +9,15 @@ import { CLIENT_CIPHERS } from '../../platform/outbound/tls-ciphers.js';
 export interface SyslogPatience {
   /** From the look-up of the name to the end of the handshake. */
   readonly connectMs: number;
-  /** How long the receiver may take nothing, and how long it may take to close when it is asked to. */
+  /** How long the receiver may accept nothing, and how long it may take to close a connection. */
   readonly stallMs: number;
 }
 
 export const SYSLOG_PATIENCE: SyslogPatience = { connectMs: 10_000, stallMs: 30_000 };
 
 /**
- * One connection to a receiver of syslog over TLS (RFC 5425). The receiver says nothing of what it took. All that can be known is how it
- * closes: after our close_notify, it closes in order only when it has read everything, and with a reset when it has not.
+ * One connection to a receiver of syslog over TLS (RFC 5425). The receiver sends no acknowledgements. Only the way in which it closes is known: after our
+ * close_notify, it closes in order only if it has read everything, and otherwise resets the connection.
  */
 export class SyslogConnection {
   private readonly closed = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ export class SyslogConnection {
     private readonly socket: TLSSocket,
     private readonly patience: SyslogPatience,
   ) {
-    // What a receiver says is read and thrown away: unread, it would make the end of the connection a reset.
+    // Data from a receiver is read and discarded: unread data would turn the end of the connection into a reset.
     socket.resume();
     socket.setKeepAlive(true, 10_000);
     socket.once('finish', () => {
@@ -43,7 +43,7 @@ export class SyslogConnection {
     });
   }
 
-  /** Opens a connection to an address that may be called. Certificates are read anew. */
+  /** Opens a connection to a permitted address. Certificates are read again. */
   static async open(
     { url, files }: StreamDestination,
     outbound: Pick<OutboundClient, 'addressOf'>,
@@ -74,7 +74,7 @@ export class SyslogConnection {
     return new SyslogConnection(socket, patience);
   }
 
-  /** Why nothing more can be sent, or what was sent may be lost; undefined while all is well. */
+  /** Why nothing more can be sent, or why sent leaves may be lost; undefined if there is no fault. */
   get fault(): Error | undefined {
     return this.reason;
   }

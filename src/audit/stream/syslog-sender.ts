@@ -5,7 +5,7 @@ import { syslogFrame } from './formats/syslog.format.js';
 import type { StreamSender } from './stream-sender.js';
 import { SYSLOG_PATIENCE, SyslogConnection } from './syslog-connection.js';
 
-/** A connection is closed, and so confirmed, after so many leaves or milliseconds. */
+/** A connection is closed, and so confirmed, after this many leaves or milliseconds. */
 const MAX_UNCONFIRMED = 2000;
 const CONFIRM_AFTER_MS = 2000;
 
@@ -16,10 +16,9 @@ interface Confirmation {
 }
 
 /**
- * Sends leaves by syslog over TLS (RFC 5425), which knows no acknowledgement. In its place connections are short. Before one is closed the
- * next one is opened: the order of closing tells that everything was read, and the one that is open tells that the receiver did not end
- * since. What was read counts as stored when the receiver has lived on for `resendSeconds`. Whenever a connection fails, everything after
- * that is sent again, with the same numbers.
+ * Sends leaves by syslog over TLS (RFC 5425), which has no acknowledgement. Connections are short instead. The next connection is opened before one is
+ * closed: an orderly close shows that everything was read, and the open connection shows that the receiver has not stopped since. Leaves that were read count
+ * as stored when the receiver has kept running for `resendSeconds`. If a connection fails, everything after that is sent again with the same numbers.
  */
 export class SyslogSender implements StreamSender {
   private current: SyslogConnection | undefined;
@@ -64,7 +63,7 @@ export class SyslogSender implements StreamSender {
     return leaves >= MAX_UNCONFIRMED || this.now() - since >= CONFIRM_AFTER_MS;
   }
 
-  /** Has the present connection closed, with the next one open beside it. */
+  /** Closes the current connection while the next one is open. */
   private async confirm(before: number): Promise<void> {
     this.opening = await this.open();
     await this.current?.end();
@@ -83,7 +82,7 @@ export class SyslogSender implements StreamSender {
     return settled;
   }
 
-  /** While there is nothing to send and nothing to lose no connection is kept, so that none can be cut without a word. */
+  /** While there is nothing to send and nothing to lose no connection is open, so that none can be cut unnoticed. */
   private rest(): void {
     const { current } = this;
     this.current = undefined;

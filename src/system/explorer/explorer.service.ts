@@ -19,8 +19,8 @@ const PASS_SECONDS = 3600;
 const MAC_BYTES = 32;
 
 /**
- * Makes and reads the explorer's cookie: `<kind>.<id>.<end>.<HMAC-SHA-256>`, in base64url where it is not plain. It names the session or API key
- * that asked for it and says nothing secret, so it is good for nothing but these pages, and only while that session or key is.
+ * Creates and reads the explorer's cookie: `<kind>.<id>.<end>.<HMAC-SHA-256>`, base64url where necessary. It names the session or API key that requested it
+ * and contains no secret, so it is valid only for these pages, and only as long as that session or key.
  */
 class ExplorerPass {
   private readonly keys: DerivedKeys;
@@ -34,7 +34,7 @@ class ExplorerPass {
     return `${text}.${createHmac('sha256', this.keys[0]).update(text).digest('base64url')}`;
   }
 
-  /** Answers the holder of a pass; undefined when it is not ours, or too old. */
+  /** Returns the holder of a pass; undefined if it is invalid or expired. */
   holderOf(pass: string | undefined): Bearer | undefined {
     const [kind, id = '', end = '', mac = '', ...rest] = (pass ?? '').split('.');
     const shown = fromBase64Url(mac);
@@ -97,7 +97,7 @@ export class ExplorerService {
     return readFileSync(join(this.own, name), 'utf8');
   }
 
-  /** One of the files that the pages load; anything else is not there. */
+  /** One of the files that the pages load; other files are not served. */
   async file(name: string): Promise<{ bytes: Buffer; type: string }> {
     const folder = OWN.includes(name) ? this.own : LIBRARY.includes(name) ? this.library : undefined;
     if (folder === undefined)

@@ -10,9 +10,9 @@ import type { ComponentHealth, Health, HealthComponents } from './health.dto.js'
 const MAX_READY_CLOCK_OFFSET_MS = 30_000;
 
 /**
- * The state of what the service stands on. `read` is about everything: without database or HSM nothing can be signed, DOWN; without Redis
- * everything still ends, only by polling: DEGRADED, as when nobody works in the background, or mails, timestamps or checkpoints wait.
- * `readiness` is about what this process can answer, which is most of it while the HSM is away; `signing` is about signatures.
+ * The state of the dependencies of the service. `read` covers everything: without database or HSM nothing can be signed, DOWN; without Redis everything still
+ * completes by polling: DEGRADED, as when no process works in the background, or mails, timestamps or checkpoints are delayed. `readiness` covers what this
+ * process can answer, which is most of the API while the HSM is unavailable; `signing` covers signatures.
  */
 @Injectable()
 export class HealthService {
@@ -42,7 +42,7 @@ export class HealthService {
     return this.stateOf({ db, ...(clock.status === 'DOWN' && { clock }) });
   }
 
-  /** Whether signatures can be asked of this process. */
+  /** Reports whether this process can sign. */
   async signing(): Promise<Health> {
     return this.stateOf({ db: await this.database(), hsm: this.hsm() });
   }

@@ -7,8 +7,8 @@ import { MANAGEMENT_PATHS, type ManagementAnswer, type ManagementAnswers } from 
 const LIMITS = { headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 5000, maxHeaderSize: 8 * 1024 };
 
 /**
- * Health and metrics at an address of their own, in every role and from the first moment of a process. Nothing here asks for a credential:
- * who reaches the address may read them.
+ * Health and metrics at a separate address, in every role and from the start of a process. Nothing here requires a credential: anyone who reaches the address
+ * can read them.
  */
 export class ManagementServer {
   private readonly server: Server = createServer(LIMITS, (request, response) => void this.answer(request, response));

@@ -9,8 +9,8 @@ import { json, type ManagementAnswers, waitingAnswers } from './management-answe
 import { ManagementServer } from './management-server.js';
 
 /**
- * The management address of a process, open from its first moment if SVC_MANAGEMENT_PORT is set. Until the schema fits, the address of the
- * API says the same: an operator who opens the console reads there what to do.
+ * The management address of a process, open from its start if SVC_MANAGEMENT_PORT is set. Until the schema fits, the address of the API returns the same: an
+ * operator who opens the console reads the remedy there.
  */
 export class Management {
   private readonly logger = new Logger('Start');
@@ -38,7 +38,7 @@ export class Management {
     setStartReason();
   }
 
-  /** The address may still be in use by the process that this one replaces. */
+  /** The address may still be in use by the process that this process replaces. */
   private async openInPlace(server: ManagementServer): Promise<boolean> {
     try {
       await server.listen(this.config.port, this.config.host);
@@ -49,7 +49,7 @@ export class Management {
     }
   }
 
-  /** From here on the process answers for itself. */
+  /** From here on the process answers by itself. */
   serve(app: INestApplicationContext): void {
     this.own.serve(answersOf(app.get(HealthService), app.get(Metrics)));
   }

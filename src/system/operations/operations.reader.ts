@@ -20,11 +20,14 @@ interface Queue {
   readonly rows: string;
   /** SQL: since when a row waits. */
   readonly since: string;
-  /** SQL that tells the topics of a table apart. */
+  /** SQL that distinguishes the topics of a table. */
   readonly topic?: string;
 }
 
-/** Every queue of the service; in one that is longer than MAX_COUNTED the oldest is that of the rows that were counted. A row leaves its queue when its work is done, so a queue is short when all is well. */
+/**
+ * Every queue of the service. In a queue longer than MAX_COUNTED, the oldest row is that of the counted rows. A row leaves its queue when its work is done,
+ * so queues are short in normal operation.
+ */
 const QUEUES: readonly Queue[] = [
   { name: 'signing', rows: `signing_request t WHERE t.status = 'QUEUED'`, since: 't.created_at' },
   { name: 'signing-processing', rows: `signing_request t WHERE t.status = 'PROCESSING'`, since: 't.created_at' },
@@ -72,7 +75,7 @@ export class OperationsReader {
     return [...waiting, ...silent.map(({ name }) => ({ queue: name, depth: 0, oldestSeconds: 0 }))];
   }
 
-  /** Seconds since the newest checkpoint of the log was signed; undefined when there is none. */
+  /** Seconds since the newest checkpoint of the log was signed; undefined if there is none. */
   async checkpointAge(): Promise<number | undefined> {
     const [row] = (await this.db.query(
       `SELECT extract(epoch FROM clock_timestamp() - at)::float8 AS age FROM log_checkpoint ORDER BY size DESC LIMIT 1`,
@@ -109,7 +112,7 @@ export class OperationsReader {
     )) as NamedNumber[];
   }
 
-  /** Seconds that the oldest open transaction of this database has lasted: what it may still see cannot be vacuumed. */
+  /** Age of the oldest open transaction of this database in seconds: rows that it may still see cannot be vacuumed. */
   async oldestTransaction(): Promise<number> {
     const [row] = (await this.db.query(
       `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float8 AS age FROM pg_stat_activity

@@ -9,7 +9,7 @@ import { type Backlog, type NamedNumber, OperationsReader } from './operations.r
 
 /** Scrapes of all processes and of several collectors share one reading. */
 const FRESH_MS = 10_000;
-/** Sizes of tables change slowly, and each costs a look at the disk. */
+/** Sizes of tables change slowly, and each needs disk access. */
 const SIZES_FRESH_MS = 60_000;
 
 /** How the service is doing, from its tables. */
@@ -24,7 +24,7 @@ export interface OperationsState {
   readonly streams: readonly StreamState[];
 }
 
-/** Reads the state of the service at most every ten seconds, however often it is asked for. */
+/** Reads the state of the service at most every ten seconds, however often it is requested. */
 @Injectable()
 export class OperationsService {
   private readonly state = new RecentValue(FRESH_MS, () => this.readState());

@@ -3,9 +3,9 @@ import { Config } from '../../platform/config/config.js';
 import { OldRows, type OldRowsRule } from '../../platform/work/old-rows.js';
 
 /**
- * How long the operator keeps what the service has found out and does not need any more. Nothing of this is deleted unless a setting says so, and
- * never what is in use: the newest document of a source, documents that others may link to, results that are still waited for, open alerts.
- * What was signed, approved and done is not here: the audit log and its requests stay.
+ * Retention of data that the service no longer needs. Nothing is deleted unless a setting says so, and never data in use: the newest document of a source,
+ * documents that others may link to, results that are still expected, open alerts. Signatures, approvals and actions are not covered: the audit log and its
+ * requests remain.
  */
 @Injectable()
 export class Retention {

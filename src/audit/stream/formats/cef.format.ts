@@ -41,7 +41,7 @@ export function cefOf(leaf: StreamedLeaf): string {
   return `${head.map(headerField).join('|')}|${extension.join(' ')}`;
 }
 
-/** The address of a client; IPv6 has a field of its own. */
+/** The address of a client; IPv6 has a separate field. */
 function addressOf(source: string): Record<string, string> {
   const version = isIP(source);
   if (version === 6) return { c6a2Label: 'Source IPv6 Address', c6a2: source };

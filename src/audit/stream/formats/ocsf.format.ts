@@ -27,10 +27,10 @@ const CHANGES: readonly [RegExp, number][] = [
 ];
 /** Success and Failure. */
 const STATUS: ReadonlyMap<string, number> = new Map(Object.entries({ done: 1, refused: 2, failed: 2 }));
-/** Informational, Medium, High; Critical for what somebody else did to the log. */
+/** Informational, Medium, High; Critical for changes of the log that the service did not make. */
 const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 1, refused: 3, failed: 4 }));
 const CRITICAL = 5;
-/** Types of the object User; whoever else acts, such as an API key, is `Other` under its own name. */
+/** Types of the object User; other actors, such as an API key, are `Other` with their own name. */
 const USER_TYPES: ReadonlyMap<string, number> = new Map(
   Object.entries({ user: 1, system: 3, anonymous: 0, unknown: 0 }),
 );
@@ -47,7 +47,7 @@ export function ocsfOf(leaf: StreamedLeaf): string {
     ...classified(action, user, target),
     severity_id: isTampered(leaf) ? CRITICAL : (SEVERITY.get(outcome) ?? CRITICAL),
     status_id: STATUS.get(outcome) ?? 0,
-    // Of an entry that is gone only the log knows that it was there.
+    // For a deleted entry, only the log knows that it existed.
     time: at === '' ? 0 : Date.parse(at),
     message: action,
     metadata: {

@@ -8,9 +8,9 @@ import { redacted } from '../../../platform/log/structured-logger.js';
 /** An entry as its leaf has it, with the SHA-256 of its record. */
 type LogEntry = ReturnType<typeof loggedEntry>;
 
-/** A leaf of the audit log as receivers get it. `log` and `number` together name it for ever. */
+/** A leaf of the audit log as receivers get it. `log` and `number` together identify it permanently. */
 export interface StreamedLeaf {
-  /** Name of the log. It changes when a restored database is accepted, so that no number stands for two leaves. */
+  /** Name of the log. It changes when a restored database is accepted, so that no number identifies two leaves. */
   readonly log: string;
   /** Number of the leaf, from 0, without gaps. */
   readonly number: number;
@@ -22,7 +22,7 @@ export interface StreamedLeaf {
   readonly record: unknown;
 }
 
-/** A leaf whose row or entry is gone becomes `missing`: a removal is reported, not skipped. */
+/** A leaf whose row or entry was deleted becomes `missing`: a removal is reported, not skipped. */
 export function streamedLeaf(log: string, row: LeafRow): StreamedLeaf {
   const isThere = row.kind !== null && row.at !== null;
   return {
@@ -39,12 +39,12 @@ function parsed(record: string | null): unknown {
   return record === null ? undefined : (JSON.parse(record) as unknown);
 }
 
-/** A leaf in the words of formats that have no place for an entry that is gone. */
+/** A leaf for formats that cannot represent a deleted entry. */
 export interface LeafFacts {
   readonly action: string;
-  /** `done`, `refused`, `failed`; empty when the entry is gone. */
+  /** `done`, `refused`, `failed`; empty if the entry was deleted. */
   readonly outcome: string;
-  /** RFC 3339; empty when the entry is gone. */
+  /** RFC 3339; empty if the entry was deleted. */
   readonly at: string;
   readonly actor: { readonly kind: string; readonly id: string; readonly name: string };
   readonly target: { readonly kind: string; readonly id: string };
@@ -69,7 +69,7 @@ export function leafFactsOf({ entry }: StreamedLeaf): LeafFacts {
   return entry ?? GONE;
 }
 
-/** Whether the log says that somebody else changed it. */
+/** Whether, according to the log, it was changed outside the service. */
 export function isTampered({ kind }: StreamedLeaf): boolean {
   return kind === 'missing' || kind === 'foreign';
 }
@@ -128,8 +128,8 @@ const KEPT = new Set(['log', 'kind', 'entryId', 'id', 'at', 'outcome', 'sha256']
 const NOT_PRINTABLE = /[^ -~]/g;
 
 /**
- * JSON on one line, of printable ASCII alone: no receiver can take a part of it for the end of a line, or for another encoding. What looks
- * like a credential is masked, although entries hold none.
+ * Returns JSON on one line, in printable ASCII, so that no receiver can mistake a part of it for the end of a line or for another encoding. Text that looks
+ * like a credential is masked, although entries contain none.
  */
 export function asciiJson(value: unknown): string {
   const text = canonicalJson(value, (item) => quoted(redacted(item)));
@@ -137,8 +137,8 @@ export function asciiJson(value: unknown): string {
 }
 
 /**
- * A leaf as JSON: `{"log","number","kind", …}` with `entry`, with `entryId` and `record`, or with `entryId` alone when it is missing. The
- * canonical JSON (RFC 8785) of `entry` is what the log hashed, unless it says what it left out.
+ * Returns a leaf as JSON: `{"log","number","kind", …}` with `entry`, with `entryId` and `record`, or only with `entryId` if it is missing. The canonical JSON
+ * (RFC 8785) of `entry` is what the log hashed, unless it lists omitted members.
  */
 export function jsonOf({ log, number, kind, entryId, entry, record }: StreamedLeaf): string {
   const content = record === undefined ? (entry === undefined ? { entryId } : { entry }) : { entryId, record };
