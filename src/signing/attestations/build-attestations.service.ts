@@ -25,7 +25,7 @@ export interface ShownAttestation {
   readonly made: { readonly statement: object; readonly envelope: DsseEnvelope; readonly bundle: object } | undefined;
 }
 
-/** Attests how files were built: by what the issuer of the caller's token proved, not by what the caller says. */
+/** Attests how files were built: from what the issuer of the caller's token proved, not from statements of the caller. */
 @Injectable()
 export class BuildAttestationsService {
   constructor(

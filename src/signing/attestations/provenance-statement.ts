@@ -62,7 +62,7 @@ function factsOf(claims: Claims): BuildFacts {
   };
 }
 
-/** GitHub Actions and those that issue the same claims (Gitea, Forgejo): slsa-framework's build type for workflows, v1. */
+/** GitHub Actions and issuers of the same claims (Gitea, Forgejo): slsa-framework's build type for workflows, v1. */
 function githubFacts(claims: Claims): BuildFacts {
   const of = (claim: string) => textOf(claims, claim) ?? '';
   const server = serverOf(of('iss'));

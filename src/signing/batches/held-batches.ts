@@ -10,7 +10,7 @@ import { shownBatch } from '../requests/shown-batch.js';
 import { useOfRequest } from '../requests/shown-request.js';
 
 const MAX_ATTEMPTS = 3;
-/** A single request gets an approval of its own. */
+/** A single request gets a separate approval. */
 const MIN_JOINT = 2;
 
 /** Records the requests of one call that wait for one approval, which releases them all. */
@@ -23,8 +23,8 @@ export class HeldBatches {
   ) {}
 
   /**
-   * Records those of the requests that need approval, together with the question to the approvers, or none of them. The policies of all of
-   * them add up. Answers their ids, or those of the earlier requests that their Idempotency-Keys stand for, by the ids in `asked`.
+   * Records all requests that need approval, together with the approval, or none of them. The policies of all of them are combined. Returns their IDs, or
+   * those of earlier requests with the same Idempotency-Keys, by the IDs in `asked`.
    */
   async holdForApproval(batchId: string, asked: readonly NewSigningRequest[]): Promise<ReadonlyMap<string, string>> {
     for (let attempt = 1; ; attempt += 1) {

@@ -13,7 +13,7 @@ interface Validated {
   readonly held: ReadonlyMap<string, string>;
 }
 
-/** Submits the items of a batch: those that need approval wait for one together, each of the others is a request by itself. */
+/** Submits the items of a batch: those that need approval share one approval, each of the others is a separate request. */
 @Injectable()
 export class SignBatchValidator {
   constructor(
@@ -29,7 +29,7 @@ export class SignBatchValidator {
     orders: readonly SigningOrder[],
   ): Promise<PromiseSettledResult<unknown>[]> {
     const validated = await this.validated(caller, batchId, orders).catch(asProblem);
-    // Items of one approval wait together or not at all, and then the rest of the batch does not go on without them.
+    // The items of an approval are recorded together or not at all, and in the latter case the rest of the batch does not continue.
     if (validated instanceof Problem) return orders.map(() => ({ status: 'rejected', reason: validated }));
     const { requests, held } = validated;
     return Promise.allSettled(
@@ -41,7 +41,7 @@ export class SignBatchValidator {
     );
   }
 
-  /** As with single requests, a key is read anew before its old state counts against the caller. */
+  /** As with single requests, a key is read again before its cached state leads to a refusal. */
   private async validated(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Validated> {
     try {
       return await this.validateOnce(caller, batchId, orders);
@@ -66,7 +66,7 @@ function asProblem(error: unknown): Problem {
   throw error;
 }
 
-/** A refused order is submitted once more by itself, and then refused with its reason. */
+/** A refused order is submitted once more separately, and then refused with its reason. */
 function orUndefined(error: unknown): undefined {
   if (!(error instanceof Problem)) throw error;
 }

@@ -23,7 +23,7 @@ export interface BatchItem {
 
 export interface ShownBatch {
   readonly batch: SigningBatch;
-  /** The items in the order of the call; those that are still being recorded are missing. */
+  /** Returns the items in the order of the call; those that are still being recorded are missing. */
   readonly items: readonly BatchItem[];
   /** Every item has its final result. */
   readonly done: boolean;
@@ -48,7 +48,7 @@ interface Row {
 
 const LOOK_EVERY_MS = 200;
 
-/** Finds batches for callers who may see them. */
+/** Finds batches that the caller may see. */
 @Injectable()
 export class SigningBatchesReader {
   constructor(private readonly db: DataSource) {}

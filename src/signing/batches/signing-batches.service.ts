@@ -20,12 +20,12 @@ export interface BatchOrder {
   readonly idempotencyKey?: string;
 }
 
-/** How long a caller waits whose Idempotency-Key meets a batch that is under way. */
+/** How long a caller waits whose Idempotency-Key belongs to a batch in progress. */
 const REPEAT_WAIT_S = 10;
 /** Refused items that the entry in the audit log quotes. */
 const MAX_QUOTED = 20;
 
-/** Many digests in one call. Their requests go through the same grouped commits as those of many callers. */
+/** Many digests in one call. Their requests use the same grouped commits as those of many callers. */
 @Injectable()
 export class SigningBatchesService {
   constructor(
@@ -36,7 +36,7 @@ export class SigningBatchesService {
     private readonly reader: SigningBatchesReader,
   ) {}
 
-  /** A repeated call goes on where the first one was cut off: accepted items are not accepted again. */
+  /** A repeated call continues where the first one was interrupted: accepted items are not accepted again. */
   async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
     const batch = await this.reserve(caller, order);
     if (batch.refused !== null) {
@@ -86,7 +86,7 @@ export class SigningBatchesService {
   }
 }
 
-/** Items without a request, and why. An error that is no refusal, or one that may pass (429), leaves the batch open, to be gone on with. */
+/** Items without a request, with the reason. An error that is not a refusal, or a temporary one (429), leaves the batch open, to be continued. */
 function refusedOf(results: readonly PromiseSettledResult<unknown>[], accepted: ReadonlySet<number>): RefusedItem[] {
   return results.flatMap((result, index) => {
     if (result.status === 'fulfilled' || accepted.has(index)) return [];

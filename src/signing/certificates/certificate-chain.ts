@@ -54,7 +54,7 @@ export function pathFrom(leaf: X509Certificate, others: readonly X509Certificate
   return path;
 }
 
-/** The one certificate that issued none of the others. */
+/** Returns the one certificate that issued none of the others. */
 export function leafCertificateOf(certificates: readonly X509Certificate[]): X509Certificate {
   const leaves = certificates.filter(
     (candidate) => !certificates.some((other) => other !== candidate && isIssuedBy(other, candidate)),
@@ -68,7 +68,7 @@ export function leafCertificateOf(certificates: readonly X509Certificate[]): X50
   return leaf;
 }
 
-/** Whether the key of a certificate signed it. It need not be an authority: a key may vouch for itself alone. */
+/** Reports whether the key of a certificate signed it. It need not be an authority: a key may vouch only for itself. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
   return certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey);
 }
@@ -121,7 +121,7 @@ export function assertFits(purpose: KeyPurpose, facts: CertificateFacts): void {
 
 type Check = (facts: CertificateFacts) => string | undefined;
 
-/** A certificate whose key may make digital signatures and, where it says for what, one of `usages`. */
+/** A certificate whose key may make digital signatures and, if it restricts the usage, one of `usages`. */
 function signatures(usages?: readonly string[]): Check {
   return ({ keyUsage, purposes }) => {
     if (keyUsage?.signs === false) return 'its key usage does not include digitalSignature';

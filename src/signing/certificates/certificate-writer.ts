@@ -14,7 +14,7 @@ import type { KeyPurpose } from '../keys/signing-key.entity.js';
 import { bitString, integer, sequence, tagged, time } from '../../formats/asn1/der-writer.js';
 import { EXTENDED_KEY_USAGES } from '../../platform/certificates/certificate-facts.js';
 
-/** The parts of a distinguished name that are asked for, in the order in which they are written. */
+/** The supported parts of a distinguished name, in the order in which they are written. */
 export const NAME_PARTS = {
   country: '2.5.4.6',
   state: '2.5.4.8',
@@ -35,7 +35,7 @@ export interface RequestedCertificate {
 /** The only version of PKCS #10. */
 const VERSION = 0;
 
-/** CertificationRequestInfo (RFC 2986 section 4.1), DER: what the key signs to ask for a certificate. */
+/** CertificationRequestInfo (RFC 2986 section 4.1), DER: the bytes that the key signs to request a certificate. */
 export function certificationRequestInfo({ subject, publicKey, purpose }: RequestedCertificate): Buffer {
   const attribute = new ExtensionsAttribute(extensionsFor(purpose, publicKey));
   return sequence(integer(VERSION), nameOf(subject), publicKey, tagged(0, Buffer.from(attribute.rawData)));
@@ -74,7 +74,7 @@ export function selfIssuedCertificate(contents: SelfIssuedCertificate): Buffer {
   return sequence(tagged(0, integer(VERSION_3)), integer(serialNumber), ...rest);
 }
 
-/** CertificationRequest or Certificate, DER: what was signed, by which algorithm, and the signature. */
+/** CertificationRequest or Certificate, DER: the signed structure, the algorithm and the signature. */
 export function signed(toBeSigned: Buffer, algorithm: Buffer, signature: Buffer): Buffer {
   return sequence(toBeSigned, algorithm, bitString(signature));
 }
@@ -91,7 +91,7 @@ function nameOf(subject: DistinguishedName): Buffer {
   return Buffer.from(new Name(given).toArrayBuffer());
 }
 
-/** The extensions that a verifier needs, critical where the standards want it (RFC 5280 section 4.2.1, RFC 3161 section 2.3). */
+/** The extensions that a verifier needs, critical where the standards require it (RFC 5280 section 4.2.1, RFC 3161 section 2.3). */
 function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   const identifier = createHash('sha256').update(publicKey).digest().subarray(0, 20);
   const ski = new SubjectKeyIdentifierExtension(identifier.toString('hex'));

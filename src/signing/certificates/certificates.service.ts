@@ -22,7 +22,7 @@ import {
 import { certificateFactsOf } from '../../platform/certificates/certificate-facts.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
-/** Takes in certificates: those of our keys, checked until nothing is left for a verifier to refuse, and those of others. */
+/** Imports certificates: those of the service's own keys, checked so completely that no verifier has a reason to refuse them, and those of other keys. */
 @Injectable()
 export class CertificatesService {
   constructor(
@@ -34,8 +34,8 @@ export class CertificatesService {
   ) {}
 
   /**
-   * Imports the certificate of a key with the certificates above it, PEM in any order. The version is found by the public key;
-   * when it waits for its certificate, it signs from now on.
+   * Imports the certificate of a key with its issuers, PEM in any order. The version is found by the public key; a version that waits for its certificate
+   * signs from now on.
    *
    * Problems `certificate.other-key`, `certificate.purpose`, those of the path, `certificate.known`.
    */
@@ -49,7 +49,7 @@ export class CertificatesService {
     return stored;
   }
 
-  /** As `importForKey`; a certificate that is here already is answered as it is. */
+  /** Like `importForKey`; returns a certificate that is already known unchanged. */
   async importOnce(caller: Caller, keyId: string, pem: string): Promise<Certificate> {
     const fingerprint = fingerprintOf(leafCertificateOf(readCertificateChain(pem)));
     const known = await this.db.manager.findOneBy(Certificate, { fingerprint });

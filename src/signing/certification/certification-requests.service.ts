@@ -15,7 +15,7 @@ export interface CertificationRequestOrder {
   readonly use?: IdempotentUse;
 }
 
-/** Asks for certificates: PKCS #10 requests that are signed in the HSM. */
+/** Creates PKCS #10 requests that are signed in the HSM. */
 @Injectable()
 export class CertificationRequestsService {
   constructor(
@@ -24,8 +24,8 @@ export class CertificationRequestsService {
   ) {}
 
   /**
-   * A certification request (RFC 2986) for one version of a key, PEM. It is signed as a signing request of its own, so that this use of
-   * the key is recorded like any other. A call that is repeated with its Idempotency-Key answers what the first one did.
+   * Creates a certification request (RFC 2986) for one version of a key, PEM. It is signed by a separate signing request, so that this use of the key is
+   * recorded like any other. A call that is repeated with its Idempotency-Key returns the first result.
    */
   async create(caller: Caller, keyId: string, { subject, version, use }: CertificationRequestOrder): Promise<string> {
     const key = await this.keys.version(keyId, version);

@@ -64,8 +64,8 @@ export class SelfSignedCertificatesService {
   ) {}
 
   /**
-   * Makes the certificate of the version that signs now, or asks for its approval. The same order is the same certificate: the call is
-   * repeated when the request was approved, and then stores it. Problem `certificate.self-signed`.
+   * Creates the certificate of the version that signs now, or requests its approval. The same order yields the same certificate: the call is repeated after
+   * approval, and then stores the certificate. Problem `certificate.self-signed`.
    */
   async make(caller: Caller, keyId: string, order: SelfSignedOrder): Promise<SelfSignedCertificate> {
     const { version } = await this.keys.get(keyId);

@@ -10,12 +10,12 @@ import { SigningService } from '../requests/signing.service.js';
 
 /** A signing key that is about to sign a JSON document in itself (JSON Signature Format 0.82). */
 export interface JsonSigner {
-  /** The members beside the value of the signature, which are signed as well. */
+  /** The members of the signature other than its value, which are signed as well. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly hash: string;
   /**
    * @param digest of the canonical form (RFC 8785) of the document with `facts` as its signature.
-   * @throws Problem as for every signature; `signing-key.version` (conflict) when the key was rotated meanwhile.
+   * @throws Problem as for every signature; `signing-key.version` (conflict) if the key was rotated in the meantime.
    */
   sign(digest: Buffer): Promise<JsonSignature>;
   /** The document with its signature. */
@@ -31,10 +31,10 @@ export class JsonSignaturesService {
   ) {}
 
   /**
-   * Says before the document is written whether the key would sign it.
+   * Reports before the document is written whether the key would sign it.
    *
-   * @throws Problem as for every signature; `approval.needed` (forbidden) when people are asked first: the caller has the document and
-   * its signature at once, or neither.
+   * @throws Problem as for every signature; `approval.needed` (forbidden) if approval is required: the caller gets the document and its signature together,
+   * or neither.
    */
   async signer(caller: Caller, keyName: string, metadata: { filename: string }): Promise<JsonSigner> {
     // A remembered key may be seconds old, and its public half goes into the document.

@@ -8,14 +8,14 @@ import { shownRequest } from '../requests/shown-request.js';
 import { SigningEnvelope, type SigningRequest } from '../model/signing-request.entity.js';
 
 export interface Approved {
-  /** The document that an approval of the request alone shows. */
+  /** The document of an approval for this request alone. */
   readonly shown: Record<string, unknown>;
-  /** The place of a batch's request in the manifest, and the hashes from there to the root, base64. */
+  /** The position of a batch's request in the manifest, and the inclusion path to the root, base64. */
   readonly place?: number;
   readonly path?: string[];
 }
 
-/** Finds the document that people approved before a request was signed. */
+/** Finds the document that was approved before a request was signed. */
 @Injectable()
 export class ApprovedRequests {
   constructor(
@@ -23,7 +23,7 @@ export class ApprovedRequests {
     private readonly approvals: ApprovalsService,
   ) {}
 
-  /** Ids of the audit entries about the sign-ins of everybody who voted, as the entries of their votes name them. */
+  /** IDs of the audit entries about the sign-ins of all voters, as the entries of their votes name them. */
   async signInsOf(approvalId: string): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT DISTINCT ${uuidOf(`(e.detail ->> 'signIn')`)} AS id FROM audit_entry e
@@ -33,7 +33,7 @@ export class ApprovedRequests {
     return rows.flatMap(({ id }) => id ?? []);
   }
 
-  /** Undefined when nobody had to approve it. */
+  /** Undefined if no approval was required. */
   async of(request: SigningRequest): Promise<Approved | undefined> {
     const { id, approvalId, enveloped } = request;
     if (approvalId === null) return undefined;

@@ -29,7 +29,7 @@ export interface Evidence {
 const MAX_WAIT_MS = 5000;
 const STEP_MS = 200;
 
-/** Collects all that proves a signature to a verifier who has nothing but this file and the log's public key. */
+/** Collects everything that proves a signature to a verifier who has only this file and the log's public key. */
 @Injectable()
 export class EvidenceService {
   constructor(

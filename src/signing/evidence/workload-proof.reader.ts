@@ -7,18 +7,18 @@ import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 /** A verified identity with what proves it to a stranger. */
 export interface WorkloadProof {
   readonly identity: VerifiedIdentity;
-  /** The token as the issuer signed it; absent while anybody may accept it. */
+  /** The token as signed by the issuer; absent while another service may accept it. */
   readonly token?: string;
-  /** When it may be shown, if it may not yet. */
+  /** When the token may be shown, if it may not be shown yet. */
   readonly tokenFrom?: Date;
-  /** The key of the issuer that verified it, as it was published then. */
+  /** The key of the issuer that verified the token, as published at that time. */
   readonly key: PublicJwk;
 }
 
 /** Services accept tokens for some minutes after their end, since clocks differ. */
 const ACCEPTED_LATE_SECONDS = 600;
 
-/** Reads what proves the identity of the workload that asked for a signature. */
+/** Reads the proof of the identity of the workload that requested a signature. */
 @Injectable()
 export class WorkloadProofReader {
   constructor(
@@ -27,7 +27,7 @@ export class WorkloadProofReader {
   ) {}
 
   /**
-   * A token that is still valid, or just was, is not shown: another service with the same audience might accept it. Problems are those of the KeyVault,
+   * A token that is valid, or was until recently, is not shown: another service with the same audience might accept it. Problems are those of the KeyVault,
    * and `secret.not-openable`.
    */
   async of(identity: VerifiedIdentity | null): Promise<WorkloadProof | undefined> {

@@ -9,10 +9,10 @@ import { isAboutTheKey } from '../requests/signing.service.js';
 /** A signature over a hash value, bare. */
 export type FacadeOrder = Pick<SigningOrder, 'digest' | 'algorithm' | 'scheme' | 'metadata'> & { readonly key: string };
 
-/** How long a call that is repeated waits for the signature that people have released. */
+/** How long a repeated call waits for the signature of an approved request. */
 const RELEASED_WAIT_S = 10;
 
-/** EarlierRequests finds what became of the same call before: clients of facades repeat it until people have agreed. */
+/** EarlierRequests finds the result of the same earlier call: clients of facades repeat a call until it is approved. */
 @Injectable()
 export class EarlierRequests {
   constructor(

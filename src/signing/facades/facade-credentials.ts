@@ -12,15 +12,15 @@ import { otherMountErrors, signServerErrors, vaultErrors } from './vault-errors.
 const VAULT = ['/v1/transit/', '/v1/sys/', '/v1/auth/'];
 const SIGN_SERVER = '/rest/v1/workers/';
 const FORM = 'application/x-www-form-urlencoded';
-/** Stands for whatever a client of Vault calls its body. */
+/** Matches every Content-Type that a Vault client sends. */
 const VAULT_BODY = 'application/vnd.sealwright.vault';
 /** A name and its value. No JSON begins so, with a byte order mark or without. */
 const LOOKS_LIKE_FORM = /^[\w.~%+*-]+=/;
 
 /**
- * The HTTP side of clients of other services. Credentials: `X-Vault-Token`, and HTTP Basic for SignServer (RFC 7617); both carry an API key
- * or an access token, the user name does not matter. Bodies: Vault takes JSON whatever the Content-Type says, curl's form type included, and
- * a form only where the body begins like one. Refusals: in the shapes that these clients read.
+ * The HTTP part of clients of other services. Credentials: `X-Vault-Token`, and HTTP Basic for SignServer (RFC 7617); both carry an API key or an access
+ * token, and the user name is ignored. Bodies: Vault reads JSON regardless of the Content-Type, including curl's form type, and a form only if the body
+ * begins like one. Refusals: in the formats that these clients read.
  */
 @Injectable()
 export class FacadeCredentials implements OnModuleInit {

@@ -16,14 +16,14 @@ export interface BatchSignature {
   readonly keyVersion: number;
 }
 
-/** What a client of a facade cannot say: it gets a bare signature at once or not at all. */
+/** Options that a client of a facade cannot state: it gets a bare signature immediately or not at all. */
 const BARE = { format: 'raw', timestamp: false, reference: null, background: false } as const;
-/** Look-ups of one call at once: more would delay the calls of others. */
+/** Parallel look-ups of one call: more would delay the calls of others. */
 const AT_ONCE = 8;
 
 /**
- * Signs for clients that know neither requests nor waiting. Where people are asked first, the call is refused with the place where they are
- * asked, and the same call again, by the same caller, gets the signature once they have agreed.
+ * Signs for clients that know neither requests nor waiting. If approval is required, the call is refused with the address of the approval, and the same call
+ * by the same caller gets the signature after it is approved.
  */
 @Injectable()
 export class FacadeSigning {
@@ -34,7 +34,7 @@ export class FacadeSigning {
     private readonly config: Config,
   ) {}
 
-  /** Problem `approval.needed` (forbidden) while people are asked, and those of `SigningService.submit`. */
+  /** Problem `approval.needed` (forbidden) while the approval is pending, and those of `SigningService.submit`. */
   async sign(caller: Caller, order: FacadeOrder): Promise<SignedRequest> {
     const request =
       (await this.earlier.find(caller, order)) ?? (await this.signing.submit(caller, { ...order, ...BARE }));
@@ -44,8 +44,8 @@ export class FacadeSigning {
   }
 
   /**
-   * Signs many digests as one batch: those that need approval wait for one approval together. Returns a signature for each order, or the
-   * Problem that keeps it from being signed. Problem for what refuses the whole call, such as `approval.too-many-open`.
+   * Signs many digests as one batch: those that need approval share one approval. Returns a signature for each order, or the Problem that prevents it.
+   * Problem for what refuses the whole call, such as `approval.too-many-open`.
    */
   async signAll(caller: Caller, orders: readonly FacadeOrder[]): Promise<(BatchSignature | Problem)[]> {
     const outcomes: (BatchSignature | Problem | undefined)[] = [];

@@ -10,7 +10,7 @@ import { truncate } from '../../platform/text/truncate.js';
 export interface ProcessOrder {
   readonly digest: Buffer;
   readonly algorithm: DigestAlgorithm;
-  /** Whether it is the hash of no bytes, by which clients ask for the certificate. */
+  /** Reports whether it is the hash of no bytes, with which clients request the certificate. */
   readonly isOfNothing: boolean;
   readonly fileName: string | undefined;
 }
@@ -18,7 +18,7 @@ export interface ProcessOrder {
 const MAX_DATA = 44_000;
 const MAX_FILE_NAME = 1024;
 
-/** Problem `request.invalid` that says which field is wrong. */
+/** Problem `request.invalid` that names the invalid field. */
 export function processOrder(given: unknown): ProcessOrder {
   const body = WeakValues.of(given);
   const metaData = body.object('metaData');
@@ -27,7 +27,7 @@ export function processOrder(given: unknown): ProcessOrder {
   const isHash = metaData.flag('USING_CLIENTSUPPLIED_HASH') ?? false;
   const digest = isHash ? hashValueOf(bytes, body, algorithm) : createHash(algorithm).update(bytes).digest();
   const isOfNothing = digest.equals(createHash(algorithm).digest());
-  // SignClient names the file beside the metadata.
+  // SignClient sends the file name separately from the metadata.
   const fileName = metaData.text('FILENAME') ?? body.text('filename') ?? '';
   return { digest, algorithm, isOfNothing, fileName: truncate(fileName, MAX_FILE_NAME) || undefined };
 }
@@ -45,7 +45,7 @@ function dataOf(body: WeakValues): Buffer {
   return bytes;
 }
 
-/** Without `encoding` the data is taken as it is: base64 of a hash value then has another length than the hash. */
+/** Without `encoding` the data is used unchanged: base64 of a hash value then has another length than the hash. */
 function hashValueOf(bytes: Buffer, body: WeakValues, algorithm: DigestAlgorithm): Buffer {
   const wanted = DIGEST_BYTES[algorithm];
   if (bytes.length === wanted) return bytes;

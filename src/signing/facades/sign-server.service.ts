@@ -26,10 +26,10 @@ export class SignServerService {
   ) {}
 
   /**
-   * Nothing is signed for the hash of nothing. A key without certificate is refused before anything is signed: every answer of SignServer has
-   * a certificate, and its clients read it without a look whether it is there.
+   * Nothing is signed for the hash of empty data. A key without a certificate is refused before anything is signed: every response of SignServer has a
+   * certificate, and its clients read it without checking.
    *
-   * @throws Problem `certificate.none`, `certificate.expired`, `approval.needed` when people are asked first, and those of signing.
+   * @throws Problem `certificate.none`, `certificate.expired`, `approval.needed` if approval is required, and those of signing.
    */
   async process(caller: Caller, name: string, order: ProcessOrder): Promise<Processed> {
     const certificate = await this.certificateOf(name);

@@ -20,7 +20,7 @@ const SIGNATURE = /^vault:v(\d{1,9}):([A-Za-z0-9+/_=-]+)$/;
 export interface TransitOptions {
   readonly algorithm: DigestAlgorithm;
   readonly prehashed: boolean;
-  /** `signature_algorithm`: as given, '' when absent. It says nothing for keys that are not RSA. */
+  /** `signature_algorithm` as given, '' if absent. It is ignored for keys other than RSA. */
   readonly padding: string;
   readonly marshaling: 'asn1' | 'jws';
   /** Bytes of the salt of PSS; undefined for whatever is usual. */
@@ -46,8 +46,8 @@ export function transitOptions(body: WeakValues, hash?: string): TransitOptions 
 }
 
 /**
- * The hash value of an item; what is not hashed yet is hashed here. An input may be empty, as a file may be, but not missing: Vault takes a
- * call that says nothing for an empty input, and signs it.
+ * Returns the hash value of an item, hashing the input if it is not hashed yet. An input may be empty, as a file may be, but not missing: Vault treats a
+ * missing input as empty, and signs it.
  */
 export function transitDigest(item: WeakValues, { algorithm, prehashed }: TransitOptions): Buffer {
   assertContext(item);
@@ -86,7 +86,7 @@ export function transitSignature(item: WeakValues, { marshaling }: TransitOption
   return { version: Number(version), bytes };
 }
 
-/** PSS is Vault's default for RSA keys, and so it is here; clients that want PKCS #1 v1.5 say so. */
+/** PSS is Vault's default for RSA keys, so it is the default here; clients that need PKCS #1 v1.5 state it. */
 export function transitScheme(type: KeyType, { padding, marshaling }: TransitOptions): SignatureScheme {
   if (isMlDsa(type)) return 'ml-dsa';
   if (!isRsa(type)) return marshaling === 'jws' ? 'ecdsa-raw' : 'ecdsa-der';
@@ -95,7 +95,7 @@ export function transitScheme(type: KeyType, { padding, marshaling }: TransitOpt
   throw refusal('signature_algorithm', `unsupported rsa signature algorithm "${truncate(padding, 40)}"`);
 }
 
-/** Salts are as long as the hash (RFC 8017 section 9.1): `auto` lets the signer choose, and a verifier finds out. */
+/** Salts have the length of the hash (RFC 8017 section 9.1): with `auto` the signer chooses, and a verifier detects the length. */
 export function assertSaltLength({ saltLength, algorithm }: TransitOptions, scheme: SignatureScheme): void {
   if (scheme !== 'rsa-pss' || saltLength === undefined || saltLength === DIGEST_BYTES[algorithm]) return;
   throw refusal(
@@ -134,7 +134,7 @@ function algorithmOf(name: string): DigestAlgorithm {
   }
 }
 
-/** Checks the context, which is for derived keys: there are none, but a value that is sent must be well formed. */
+/** Checks the context, which is for derived keys: they are not supported, but the value must be well formed. */
 function assertContext(item: WeakValues): void {
   if (fromBase64(item.text('context') ?? '') === undefined) throw refusal('context', 'failed to base64-decode context');
 }

@@ -81,8 +81,8 @@ export class TransitService {
   }
 
   /**
-   * A key that is there already stays as it is, as in Vault. Problem `request.invalid` for a type that does not sign, and for what no key here
-   * is: made all the same, it would be another key than was asked for.
+   * An existing key is not changed, as in Vault. Problem `request.invalid` for a type that does not sign, and for properties that no key here has: the
+   * created key would differ from the requested one.
    */
   async create(caller: Caller, name: string, order: WeakValues): Promise<TransitKey> {
     const wanted = typeWanted(order);
@@ -102,12 +102,12 @@ export class TransitService {
     return this.key(name);
   }
 
-  /** Problem `approval.needed` (forbidden) when people are asked first: the client cannot wait. */
+  /** Problem `approval.needed` (forbidden) if approval is required: the client cannot wait. */
   async sign(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<TransitSigned> {
     return shownAs(await this.signing.sign(caller, await this.orderOf(name, item, options)), options);
   }
 
-  /** Signs all items of a call as one batch, which has one approval where people are asked first. Each has its signature or its error. */
+  /** Signs all items of a call as one batch, which shares one approval if approval is required. Each item has its signature or its error. */
   async signAll(
     caller: Caller,
     name: string,
@@ -159,7 +159,7 @@ export class TransitService {
   }
 }
 
-/** Throws the Problem that stands in place of a signature, and `signing-key.version` when the key was rotated meanwhile. */
+/** Throws the Problem that replaces a signature, and `signing-key.version` if the key was rotated in the meantime. */
 function shownAs(outcome: BatchSignature | Problem | undefined, options: TransitOptions): TransitSigned {
   if (outcome === undefined || outcome instanceof Problem) throw outcome ?? new Error('every order has an outcome');
   const { signature, keyVersion: version } = outcome;

@@ -18,9 +18,8 @@ const OTHER_MOUNT =
   'signing keys are found at transit/, and at the names in SVC_TRANSIT_MOUNTS (TRANSIT_SECRET_ENGINE_PATH of cosign)';
 
 /**
- * Refusals as Vault answers them: `{"errors": [text, …]}` and nothing beside it, since its Go client takes a 404 with any other member for
- * an answer. A missing or unknown token is 403; a key that is not there is 404 with an empty list where it is read, and 400 where it is
- * used; whatever else the state does not allow is 400.
+ * Returns refusals as Vault does: `{"errors": [text, …]}` without other members, since its Go client treats a 404 with any other member as a response. A
+ * missing or unknown token is 403; a missing key is 404 with an empty list when it is read, and 400 when it is used; other state errors are 400.
  */
 export const vaultErrors: ErrorShape = (refusal, request) => {
   const { status, problem } = refusal;
@@ -39,7 +38,7 @@ function ofRouter(code: string, { url }: FastifyRequest): ForeignAnswer {
   return answer(404, noHandler(url));
 }
 
-/** A mount that is not here, asked for by a client of Vault: its headers say so, since this service has addresses of its own beside it. */
+/** A mount that does not exist, requested by a client of Vault: recognized by its headers, since this service has other addresses there. */
 export const otherMountErrors: ErrorShape = ({ status }, { url, headers, is404 }) =>
   status === 404 && is404 && ('x-vault-token' in headers || 'x-vault-request' in headers)
     ? answer(404, noHandler(url), OTHER_MOUNT)
@@ -59,10 +58,7 @@ function answer(status: number, ...errors: string[]): ForeignAnswer {
   return { status, body: { errors } };
 }
 
-/**
- * SignServer's REST interface answers `{"error": text}`, which jsign shows. SignClient shows the text of a header alone. HTTP Basic is what
- * they know.
- */
+/** SignServer's REST interface returns `{"error": text}`, which jsign shows. SignClient shows only the text of a header. Both use HTTP Basic. */
 export const signServerErrors: ErrorShape = ({ status, problem }: Refusal) => {
   const error = problem.code === 'auth.missing' ? SEND_BASIC : problem.message;
   const headers = { 'x-signserver-error-message': error.replaceAll(NOT_IN_A_HEADER, '?') };

@@ -29,7 +29,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** Answers the questions of Vault clients around the transit engine: its health, their identity, and their rights. */
+/** Answers requests of Vault clients other than those to the transit engine: health, identity and rights. */
 @Injectable()
 export class VaultSystemService {
   constructor(
@@ -58,7 +58,7 @@ export class VaultSystemService {
     return { type: 'pkcs11', initialized: true, sealed: this.isSealed(), ...shares, ...build, ...place };
   }
 
-  /** @param shown the token of the call, since `vault login` keeps the one in the answer; '' in a session of a browser */
+  /** @param shown the token of the call, since `vault login` stores the one in the response; '' in a browser session */
   token({ id, name, ownerId, scopes }: Caller, shown: string): VaultTokenData {
     return {
       id: shown,
@@ -79,14 +79,14 @@ export class VaultSystemService {
     };
   }
 
-  /** The capabilities by path, and those of the first path under `capabilities`, as Vault answers them. Problem `request.invalid` without paths. */
+  /** Returns the capabilities by path, and those of the first path under `capabilities`, as Vault does. Problem `request.invalid` without paths. */
   capabilities({ scopes }: Caller, paths: readonly string[]): Record<string, string[]> {
     if (paths.length === 0 || paths.length > MAX_PATHS) throw refusal(`paths must have 1 to ${MAX_PATHS} items`);
     const found = paths.map((path) => [path, this.capabilitiesAt(scopes, path)] as const);
     return { ...Object.fromEntries(found), capabilities: found[0]?.[1] ?? ['deny'] };
   }
 
-  /** Problem `signing-key.missing` where there is no such mount. */
+  /** Problem `signing-key.missing` if there is no such mount. */
   mount(name: string): VaultMountData {
     if (name === 'transit' || this.config.transitMounts.includes(name)) return mounted(name);
     throw new Problem('missing', 'route.missing', 'This address does not exist.');

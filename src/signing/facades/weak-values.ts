@@ -14,7 +14,7 @@ export class WeakValues {
     private readonly at: string,
   ) {}
 
-  /** @param at where it stands in the body (RFC 6901) */
+  /** @param at JSON pointer into the body (RFC 6901) */
   static of(body: unknown, at = ''): WeakValues {
     if (body === undefined || body === null) return new WeakValues({}, at);
     if (typeof body !== 'object' || Array.isArray(body)) throw notOfType(at, 'an object');
@@ -51,7 +51,7 @@ export class WeakValues {
     return WeakValues.of(this.values[name], `${this.at}/${name}`);
   }
 
-  /** Its items as values of their own; undefined when there is none. */
+  /** Returns its items as separate values; undefined if there is none. */
   list(name: string): WeakValues[] | undefined {
     const value = this.values[name] ?? undefined;
     if (value === undefined) return undefined;

@@ -72,7 +72,7 @@ export function signatureIdentifier(scheme: SignatureScheme, digest: FormatDiges
   }
 }
 
-/** RSASSA-PSS-params (RFC 4055 section 3.1): the digest, MGF1 with the same, a salt as long as the digest. */
+/** RSASSA-PSS-params (RFC 4055 section 3.1): the digest, MGF1 with the same digest, a salt of the length of the digest. */
 function pssParameters(digest: FormatDigest): Buffer {
   const hash = sequence(oid(DIGEST_OID[digest]), nullValue);
   return sequence(tagged(0, hash), tagged(1, sequence(oid(MGF1), hash)), tagged(2, integer(DIGEST_BYTES[digest])));

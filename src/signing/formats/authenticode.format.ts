@@ -54,8 +54,8 @@ export interface ExtractedData extends FileHash {
 }
 
 /**
- * Reads what `osslsigncode extract-data` writes: a PKCS #7 SignedData without signers whose content is SpcIndirectDataContent;
- * or that content alone. RangeError on anything else.
+ * Reads the output of `osslsigncode extract-data`: a PKCS #7 SignedData without signers whose content is SpcIndirectDataContent, or only that content.
+ * RangeError on anything else.
  */
 export function readExtractedData(bytes: Buffer): ExtractedData {
   const outer = only(bytes);

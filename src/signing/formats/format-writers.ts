@@ -21,7 +21,7 @@ export const FORMAT_WRITERS: Record<WrappedFormat, SignatureFormatWriter> = {
   attestation,
 };
 
-/** The scheme asked for, or the usual one of the format. Problem `scheme.wrong-format`. */
+/** Returns the requested scheme, or the default of the format. Problem `scheme.wrong-format`. */
 export function schemeOfFormat(
   format: WrappedFormat,
   type: KeyType,

@@ -12,7 +12,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
 import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
 
-/** Callers may have documents signed. What a key says of itself is composed by the service. */
+/** Callers may have documents signed. The service composes statements of a key about itself. */
 const DOCUMENTS: readonly number[] = [PGP_SIGNATURE.binary, PGP_SIGNATURE.text];
 const STATEMENTS: readonly number[] = [PGP_SIGNATURE.certification, PGP_SIGNATURE.keyRevocation];
 /** What the signature of a document may state. */
@@ -47,7 +47,7 @@ export const openpgp: SignatureFormatWriter = {
     signaturePacket(content, { digest, signature }),
 };
 
-/** Digests that are at least as long as the order of the curve (RFC 9580 section 5.2.3.2). */
+/** Digests at least as long as the order of the curve (RFC 9580 section 5.2.3.2). */
 export function digestsForOpenPgp(type: KeyType): readonly FormatDigest[] {
   if (type === 'ec-p384') return ['sha384', 'sha512'];
   return type === 'ec-p521' ? ['sha512'] : FORMAT_DIGESTS;

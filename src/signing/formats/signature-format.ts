@@ -14,7 +14,7 @@ export const SIGNATURE_FORMATS = [
 ] as const;
 export type SignatureFormat = (typeof SIGNATURE_FORMATS)[number];
 
-/** The formats that a caller can ask for with a digest. The statement of an attestation is composed by the service. */
+/** The formats that a caller can request with a digest. The service composes the statement of an attestation. */
 export const DIGEST_FORMATS = SIGNATURE_FORMATS.filter((one) => one !== 'attestation');
 
 /** All that a format knows of a signature before there is one. */
@@ -34,22 +34,22 @@ export interface FormatOrder {
   readonly madeAt: Date;
   /** `authenticode`: SpcIndirectDataContent, DER. `openpgp`: the hashed part of the signature. */
   readonly content?: Buffer;
-  /** The service composed what the key says of itself; no caller did. */
+  /** The service composed a statement of the key about itself; no caller did. */
   readonly isStatement?: boolean;
 }
 
-/** The answer of the HSM, and of the timestamp authority when one was asked. */
+/** The result of the HSM, and of the timestamp authority if one was called. */
 export interface MadeSignature {
   readonly signature: Buffer;
   /** TimeStampToken (RFC 3161) over the hash of the signature, DER. */
   readonly timestampToken?: Buffer;
-  /** The record of the signature as a leaf of its own in the transparency log, for verifiers that do not know this service. */
+  /** The record of the signature as a separate leaf in the transparency log, for verifiers that do not know this service. */
   readonly record?: string;
 }
 
 /**
- * A format as two pure steps around the HSM. The first says which bytes are signed in place of the digest that came in: their
- * hash is the second digest, the one that the HSM gets. The second puts the signature into its container.
+ * A format as two pure steps around the HSM. The first returns the bytes that are signed instead of the received digest: their hash is the second digest,
+ * which the HSM gets. The second puts the signature into its container.
  */
 export interface SignatureFormatWriter {
   /** Schemes that the format can name, the usual one first. */

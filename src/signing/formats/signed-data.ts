@@ -27,7 +27,7 @@ export function issuerAndSerialNumber(certificate: Buffer): { issuer: Buffer; se
   return { issuer: issuer.raw, serialNumber: serialNumber.raw };
 }
 
-/** SignedAttributes as they are hashed: SET OF, ordered as DER wants it (RFC 5652 section 5.4). */
+/** SignedAttributes as they are hashed: SET OF, ordered as DER requires (RFC 5652 section 5.4). */
 export const signedAttributes = (...attributes: Buffer[]): Buffer => setOf(...attributes);
 
 export interface SignedDataParts {
@@ -35,7 +35,7 @@ export interface SignedDataParts {
   readonly version: 1 | 3;
   readonly algorithm: FormatDigest;
   readonly scheme: SignatureScheme;
-  /** The type of the key, where the scheme alone does not name the algorithm. */
+  /** The type of the key, if the scheme alone does not determine the algorithm. */
   readonly keyType?: KeyType;
   /** EncapsulatedContentInfo, DER. */
   readonly content: Buffer;

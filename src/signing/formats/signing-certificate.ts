@@ -21,7 +21,7 @@ export type SigningCertificateVersion = keyof typeof SIGNING_CERTIFICATE;
 export interface CertificateId {
   readonly algorithm: 'sha1' | 'sha256' | 'sha384' | 'sha512';
   readonly hash: Buffer;
-  /** GeneralNames with the issuer, and the serial number, as they stand in the attribute. */
+  /** GeneralNames with the issuer, and the serial number, as in the attribute. */
   readonly issuerSerial?: { readonly issuer: Buffer; readonly serialNumber: Buffer };
 }
 

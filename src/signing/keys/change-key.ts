@@ -5,10 +5,10 @@ import { SigningKey } from './signing-key.entity.js';
 type KeyChange = Partial<Pick<SigningKey, 'state' | 'version' | 'notBefore' | 'notAfter' | 'constraints'>>;
 
 /**
- * changeKey locks the row of a key, verifies its seal, and writes a change with the next revision, from which on every process judges by it.
+ * changeKey locks the row of a key, verifies its seal, and writes a change with the next revision, which every process judges by from then on.
  *
- * @param isApplicable whether the change suits the key as it is
- * @returns the key as it was; undefined if there is none or the change does not suit it, and nothing is written
+ * @param isApplicable whether the change suits the current key
+ * @returns the previous key; undefined if there is none or the change does not suit it, and nothing is written
  * @throws Problem `row.not-sealed`, `row.not-written`
  */
 export async function changeKey(

@@ -43,7 +43,7 @@ export interface KeyConstraints {
   readonly formats?: readonly SignatureFormat[];
   /** `metadata.filename` must be there and fit one of these, see fitsPattern. */
   readonly fileNames?: readonly string[];
-  /** Ids of API keys and OAuth clients, or of people: then for whatever calls in their name. */
+  /** IDs of API keys and OAuth clients, or of users, which include everything that acts in their name. */
   readonly callers?: readonly string[];
   /** Only workloads of which an issuer proved all of these. */
   readonly verified?: readonly ClaimCondition[];
@@ -55,7 +55,7 @@ export interface KeyConstraints {
   readonly lifetime?: number;
 }
 
-/** A use of a key that is to be checked. */
+/** A use of a key to be checked. */
 export interface KeyUse {
   readonly algorithm: DigestAlgorithm;
   readonly scheme: SignatureScheme;
@@ -65,7 +65,7 @@ export interface KeyUse {
   /** The caller, and the person behind it. */
   readonly requestedBy: string;
   readonly ownerId: string;
-  /** What an issuer proved of the caller; null for callers that are no workloads. */
+  /** Claims that an issuer proved about the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;
 }
 
@@ -107,7 +107,7 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
     );
 }
 
-/** What the caller says of itself counts for nothing here. */
+/** Statements of the caller about itself are ignored here. */
 function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse): void {
   if (constraints.verified === undefined) return;
   if (identity === null)
@@ -144,8 +144,8 @@ function forbidden(code: string, pointer: string, detail: string): Problem {
 }
 
 /**
- * Whether a name fits a pattern in which `*` stands for any characters, `/` among them, and `?` for one; everything else
- * stands for itself. Takes at most as many steps as both lengths multiplied, whatever the pattern.
+ * Reports whether a name matches a pattern in which `*` matches any characters including `/`, and `?` matches one; other characters match themselves. Takes
+ * at most as many steps as the product of both lengths, whatever the pattern.
  */
 export function fitsPattern(name: string, pattern: string): boolean {
   let at = 0;

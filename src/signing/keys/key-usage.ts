@@ -21,9 +21,9 @@ interface Demand {
 const TODAY = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
 
 /**
- * Counts uses in the transaction that accepts them: one compare-and-set per key and period, in one order for all, so that
- * neither two requests nor two processes can both take what is left. Throws for the whole group when it is too much for one of
- * its keys; GroupCommit then writes the requests one by one. A use stays counted when its request fails later.
+ * Counts uses in the transaction that accepts them: one compare-and-set per key and period, in the same order everywhere, so that neither two requests nor
+ * two processes can both use what is left. Throws for the whole group if it exceeds the limit of one of its keys; GroupCommit then writes the requests one by
+ * one. A use remains counted if its request fails later.
  */
 export async function countUses(tx: EntityManager, uses: readonly CountedUse[]): Promise<void> {
   const demands = demandsOf(uses);

@@ -42,8 +42,8 @@ const FIRST_PAUSE_SECONDS = 2;
 const MAX_PAUSE_SECONDS = 3600;
 
 /**
- * Destroys the private keys whose waiting time is over. The intent (DESTROYING) is committed before the HSM is asked, and the end
- * of each version after it. A version that a killed process has destroyed in the token without saying so is simply found gone.
+ * Destroys private keys after their waiting period. The intent (DESTROYING) is committed before the HSM is called, and the end of each version after it. If a
+ * killed process has destroyed a version in the token without recording it, the version is found missing.
  */
 @Injectable()
 export class SigningKeyDestroyer {
@@ -57,7 +57,7 @@ export class SigningKeyDestroyer {
     private readonly ledger: RightsLedger,
   ) {}
 
-  /** Carries out what is due, one key after the other. While the HSM is away nothing is begun. */
+  /** Carries out due destructions, one key after the other. While the HSM is unavailable nothing is started. */
   async destroyDue(stopping: () => boolean): Promise<void> {
     while (this.vault.health().up && !stopping()) {
       const claim = await this.claim();
@@ -195,8 +195,8 @@ export class SigningKeyDestroyer {
 }
 
 /**
- * Returns the key of a due destruction if the service wrote both rows and the audit log records the destruction as scheduled and not called off;
- * undefined otherwise. The seals alone are not enough: earlier rows could have been restored together with their seals.
+ * Returns the key of a due destruction if the service wrote both rows and the audit log records the destruction as scheduled and not cancelled; undefined
+ * otherwise. The seals alone are not sufficient: earlier rows could have been restored together with their seals.
  */
 function vouchedDue(
   tx: EntityManager,

@@ -11,7 +11,7 @@ import { SigningKeyDestruction, statesBefore } from './signing-key.entity.js';
 
 const DAY_MS = 86_400_000;
 
-/** Schedules the destruction of keys, and calls it off. SigningKeyDestroyer carries out those that are due. */
+/** Schedules the destruction of keys, and cancels it. SigningKeyDestroyer carries out those that are due. */
 @Injectable()
 export class SigningKeyDestructionService {
   constructor(
@@ -21,7 +21,7 @@ export class SigningKeyDestructionService {
     private readonly clock: Clock,
   ) {}
 
-  /** From the commit on the key signs nothing; after so many days its private keys are destroyed. Problem `signing-key.inactive`. */
+  /** From the commit on the key signs nothing; after the given number of days its private keys are destroyed. Problem `signing-key.inactive`. */
   async schedule(caller: Caller, id: string, days: number): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
     await this.db.transaction(async (tx) => {

@@ -13,11 +13,11 @@ import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.read
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
-/** A version that is made for so long belongs to a process that died on the way. */
+/** A version whose creation takes this long belongs to a process that died. */
 const ABANDONED_AFTER_MS = 5 * 60_000;
 
 export interface KeyRotationOrder {
-  /** When the new version takes over; `with-certificate`: with the import of its certificate. */
+  /** When the new version becomes active; `with-certificate`: with the import of its certificate. */
   readonly activate?: 'now' | 'with-certificate';
   readonly use?: IdempotentUse;
 }
@@ -47,9 +47,9 @@ export class SigningKeyLifeService {
   }
 
   /**
-   * Generates another key pair under the same name. The old pair stays in the token: requests that were accepted for it are
-   * signed with it, and what it signed verifies with the public key and certificate that are kept with its version. A call that is
-   * repeated with its Idempotency-Key makes no second pair: the key stands for the CKA_ID of the first.
+   * Generates another key pair under the same name. The old pair stays in the token: requests that were accepted for it are signed with it, and its
+   * signatures verify with the public key and certificate that are stored with its version. A call that is repeated with its Idempotency-Key generates no
+   * second pair: the key determines the CKA_ID of the first.
    */
   async rotate(caller: Caller, id: string, { activate, use }: KeyRotationOrder): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
@@ -96,7 +96,7 @@ export class SigningKeyLifeService {
     });
   }
 
-  /** False when the pair that the Idempotency-Key stands for is there; Problem when it is not there yet, or never will be. */
+  /** False if the pair of the Idempotency-Key exists; Problem if it does not exist yet, or never will. */
   private async isFirst(tx: EntityManager, use: IdempotentUse): Promise<boolean> {
     const earlier = await this.idempotency.earlier(tx, use);
     if (earlier === undefined) return true;

@@ -25,8 +25,8 @@ export interface Held {
 }
 
 /**
- * ApprovalRenewal requests approval again. An approval is for one version of a key, so after a rotation the request is bound to the new version
- * and needs another approval. When the policies of now demand more votes than were given, the approval continues with further stages.
+ * ApprovalRenewal requests approval again. An approval is for one version of a key, so after a rotation the request is bound to the new version and needs
+ * another approval. If the current policies demand more votes than were given, the approval continues with further stages.
  */
 @Injectable()
 export class ApprovalRenewal {
@@ -40,7 +40,7 @@ export class ApprovalRenewal {
     private readonly validator: SignRequestValidator,
   ) {}
 
-  /** Renews the approvals of waiting requests whose key version does not sign any more. */
+  /** Renews the approvals of waiting requests whose key version no longer signs. */
   async renewWaiting(): Promise<void> {
     const rows: { id: string }[] = await this.db.query(`${OUTDATED_APPROVAL} LIMIT ${BATCH_SIZE}`);
     for (const { id } of rows)
@@ -50,9 +50,9 @@ export class ApprovalRenewal {
   }
 
   /**
-   * Requests approval again for those of the claimed requests whose key was rotated after the approval, or for which the policies of now
-   * demand more votes. Returns their ids. Requests of a batch that are signed already keep the approval that they were signed with, so the
-   * rest of a batch gets another one; a request by itself keeps its votes.
+   * Requests approval again for those of the claimed requests whose key was rotated after the approval, or for which the current policies demand more votes.
+   * Returns their IDs. Requests of a batch that are already signed keep the approval that they were signed with, so the rest of a batch gets another one; a
+   * single request keeps its votes.
    */
   async renewedOf(tx: EntityManager, old: KnownApproval, claimed: readonly Held[]): Promise<string[]> {
     const versions = await versionsOf(tx, claimed);
@@ -74,7 +74,7 @@ export class ApprovalRenewal {
   private async renewPending(tx: EntityManager, id: string): Promise<void> {
     const old = await this.approvals.holdPending(tx, id);
     if (old === undefined) return;
-    // The status stands in the statement: the index is over these requests alone.
+    // The statement contains the status, because the index covers only these requests.
     const requests = await tx
       .createQueryBuilder(SigningRequest, 'r')
       .where(`r.approval_id = :id AND r.status = 'PENDING_APPROVAL'`, { id })

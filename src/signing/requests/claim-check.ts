@@ -11,7 +11,7 @@ import { metadataSha256 } from './signing-request.repository.js';
 import { SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { useOfRequest } from './shown-request.js';
 
-/** A claimed request with what the database said of it in the statement that claimed it. */
+/** A claimed request with the database's facts about it, read by the statement that claimed it. */
 export type ClaimedRow = Claimed & MaybeHeld & { readonly enveloped: boolean };
 
 interface Refusal {
@@ -43,7 +43,7 @@ export class ClaimCheck {
     private readonly audit: AuditService,
   ) {}
 
-  /** Answers those that may be signed, in the transaction that claimed them; the others have FAILED then. */
+  /** Returns the requests that may be signed, in the transaction that claimed them; the others are FAILED then. */
   async passed<One extends ClaimedRow>(tx: EntityManager, rows: readonly One[]): Promise<One[]> {
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
@@ -63,7 +63,7 @@ export class ClaimCheck {
     return (await this.approvals.judgeNow(tx, 'signing-request', [])).revision;
   }
 
-  /** Ids of the requests that a policy of this moment wants approved. */
+  /** IDs of the requests for which the current policies require approval. */
   private async unapproved(tx: EntityManager, rows: readonly ClaimedRow[]): Promise<string[]> {
     if (rows.length === 0) return [];
     const { held } = await this.approvals.judgeNow(tx, 'signing-request', rows.map(useOfRequest));

@@ -16,7 +16,7 @@ import { useOfRequest } from './shown-request.js';
 import { SWEEP_AFTER_MS, SIGNING_ACTOR, SIGNING_QUEUE } from '../model/signing-jobs.js';
 import { SigningRequest } from '../model/signing-request.entity.js';
 
-/** Releases or ends the requests that wait for an approval, one alone or those of a batch. */
+/** Releases or ends the requests that wait for an approval, a single one or those of a batch. */
 @Injectable()
 export class HeldRequests implements ApprovalSubject, OnModuleInit {
   constructor(
@@ -41,7 +41,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     return names.filter((name) => !found.has(name));
   }
 
-  /** Problem `signing-request.missing` for what the caller may not see. */
+  /** Problem `signing-request.missing` for requests that the caller may not see. */
   async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]> {
     const found = ids.length === 0 ? [] : await tx.findBy(SigningRequest, { id: In(ids) });
     const known = new Map(found.map((request) => [request.id, request]));
@@ -96,7 +96,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     );
   }
 
-  /** For the requests of a batch this is no hint: their callers poll. */
+  /** No hint for the requests of a batch: their callers poll. */
   decided(requestId: string): void {
     this.outbox.committed(SIGNING_QUEUE);
     this.events.emit('signing.moved', { requestId });

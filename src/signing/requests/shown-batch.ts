@@ -12,7 +12,7 @@ export interface BatchedRequest {
   readonly envelope: Envelope | undefined;
 }
 
-/** A line of the manifest: the text that people read, and the hash of the document that an approval of this request alone would show. */
+/** A line of the manifest: the shown text, and the hash of the document of an approval for this request alone. */
 export interface ManifestLine {
   /** Index in the request, from 0. */
   readonly index: number | null;
@@ -28,8 +28,8 @@ export interface ManifestLine {
 const MAX_NAMED = 3;
 
 /**
- * The document that approvers see of many requests at once. The hash of the approval is over all of it; `manifest` is the root of the Merkle
- * tree over the hashes of its lines, by which evidence of one request proves its place without the others.
+ * The document that approvers see for many requests together. The hash of the approval covers all of it; `manifest` is the root of the Merkle tree over the
+ * hashes of its lines, with which evidence of one request proves its position without the others.
  */
 export function shownBatch(batchId: string, batched: readonly BatchedRequest[]): ShownSubject {
   const lines = batched.map(manifestLine);

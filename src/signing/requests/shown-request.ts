@@ -6,8 +6,8 @@ import type { SigningRequest } from '../model/signing-request.entity.js';
 import { nameInTitle } from '../../platform/text/truncate.js';
 
 /**
- * The document that approvers see of a request and that their approval covers: every column that decides which bytes the HSM gets, what is
- * made of them, and who gets it. It is composed again from the row before the request is signed, and must then be the same.
+ * The document that approvers see for a request and that their approval covers: every column that determines which bytes the HSM gets, what is made of them,
+ * and who gets it. It is composed again from the row before the request is signed, and must then be the same.
  */
 export function shownRequest(request: SigningRequest, envelope: Envelope | undefined): ShownSubject {
   const { digest, algorithm, scheme, format, keyId, keyName, keyVersion, certificateId, metadata, reference } = request;

@@ -26,7 +26,7 @@ import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import { type Envelope, type NewSigningRequest, newRow } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
 
-/** A signature as a caller asks for it. */
+/** A signature as a caller requests it. */
 export interface SigningOrder {
   /** Base64 of the hash value; may be absent where `content` holds it. */
   readonly digest?: string;
@@ -38,7 +38,7 @@ export interface SigningOrder {
   readonly format: SignatureFormat;
   /** Base64. `authenticode`: the output of `osslsigncode extract-data`; `openpgp`: the hashed part of the signature. */
   readonly content?: string;
-  /** The service composed what the key says of itself; no caller can say so. */
+  /** The service composed a statement of the key about itself; no caller can. */
   readonly isStatement?: boolean;
   /** The statement that the service composed; `attestation` only. */
   readonly statement?: Buffer;
@@ -48,7 +48,7 @@ export interface SigningOrder {
   readonly reference: string | null;
   readonly background: boolean;
   readonly idempotencyKey?: string;
-  /** The place of the request in a batch. */
+  /** The position of the request in a batch. */
   readonly batch?: { readonly id: string; readonly index: number };
 }
 
@@ -58,7 +58,7 @@ interface Digest {
   readonly content: Buffer | null;
 }
 
-/** Turns the order of a caller into a request that can be recorded, or says why it cannot be. */
+/** Turns the order of a caller into a request that can be recorded, or reports why it cannot. */
 @Injectable()
 export class SignRequestValidator {
   constructor(
@@ -108,9 +108,9 @@ export class SignRequestValidator {
     this.keys.forgetNamed(order.key);
   }
 
-  /** The envelope of a request for another version of its key than the one that it was validated for. */
+  /** The envelope of a request for another version of its key than the validated one. */
   async rewrap({ format, ...request }: SigningRequest, envelope: Envelope, key: ActiveKey): Promise<Envelope> {
-    // The client composed what OpenPGP signs, for one version of the key alone: it is refused before another signs it.
+    // The client composed the bytes that OpenPGP signs, for one version of the key: no other version may sign them.
     if (format === 'raw' || format === 'openpgp') return envelope;
     const order = { scheme: request.scheme, timestamp: envelope.timestamped };
     return (await this.wrap(format, order, { ...request, content: envelope.content }, key)).envelope;
@@ -151,7 +151,7 @@ export class SignRequestValidator {
   }
 }
 
-/** A workload uses the keys that its trust names alone. */
+/** A workload uses only the keys that its trust names. */
 function assertGiven({ keys }: Caller, name: string): void {
   if (keys === undefined || keys.includes(name) || keys.includes('*')) return;
   const detail = `the trust of this workload does not include the key "${name}"`;
@@ -169,8 +169,8 @@ function useOf(caller: Caller, order: SigningOrder, resource: string): Idempoten
 }
 
 /**
- * The purpose that an order is for. OpenPGP is the one whose format says it: its keys sign nothing else, and the format is made by no other
- * key, so that a bare digest never becomes an OpenPGP signature. Problem `openpgp.format`.
+ * Returns the purpose that an order requires. OpenPGP is the only one that the format determines: its keys sign nothing else, and no other key makes the
+ * format, so that a bare digest never becomes an OpenPGP signature. Problem `openpgp.format`.
  */
 function purposeOf({ format, purpose }: SigningOrder): SignaturePurpose | undefined {
   if (format === 'openpgp' && (purpose === undefined || purpose === 'openpgp')) return 'openpgp';
@@ -204,7 +204,7 @@ function statementDigest(statement: Buffer | undefined): Digest {
   return { algorithm: 'sha256', digest: createHash('sha256').update(statement).digest(), content: statement };
 }
 
-/** `authenticode` takes the digest from the data that was extracted from the file; a digest beside it must be the same. */
+/** `authenticode` reads the digest from the data that was extracted from the file; an additional digest must be the same. */
 function authenticodeDigest({ digest, content: encoded }: SigningOrder): Digest {
   if (encoded === undefined)
     throw malformedContent('content.missing', 'send the output of osslsigncode extract-data in base64');
@@ -294,7 +294,7 @@ const SCHEMES_OF = {
   ml: ['ml-dsa'],
 } as const satisfies Record<string, readonly SignatureScheme[]>;
 
-/** The scheme asked for, or what most verifiers expect of that type of key: PKCS #1 v1.5 and DER. */
+/** Returns the requested scheme, or the one that most verifiers expect of that type of key: PKCS #1 v1.5 and DER. */
 export function schemeFor(type: KeyType, asked: SignatureScheme | undefined): SignatureScheme {
   const fitting: readonly SignatureScheme[] = SCHEMES_OF[isMlDsa(type) ? 'ml' : type.startsWith('rsa') ? 'rsa' : 'ec'];
   const scheme = asked ?? fitting[0];

@@ -25,7 +25,7 @@ export class Signer {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Never throws: an error is an outcome. The key's state, dates and constraints are checked once more. */
+  /** Never throws: an error is an outcome. The key's state, dates and constraints are checked again. */
   async sign(request: Claimed): Promise<SigningOutcome> {
     const started = performance.now();
     let type = 'none';
@@ -49,7 +49,7 @@ export class Signer {
     if (format !== 'raw' && order !== undefined) FORMAT_WRITERS[format].beforeSigning?.(order);
     assertSignedDigest(request, key.type);
     const digest = envelope?.signedDigest ?? request.digest;
-    // ML-DSA has no digest of its own: it signs the bytes themselves (RFC 9882 section 3.3, RFC 9881 section 3).
+    // ML-DSA has no separate digest: it signs the bytes themselves (RFC 9882 section 3.3, RFC 9881 section 3).
     const message = scheme === 'ml-dsa' ? (envelope?.toBeSigned ?? undefined) : undefined;
     const signature = await traced('hsm.sign', { 'sealwright.key.type': key.type, 'sealwright.scheme': scheme }, () =>
       this.vault.sign({ key, scheme, algorithm, digest, message }),
@@ -59,7 +59,7 @@ export class Signer {
     return format === 'raw' || order === undefined ? made : wrapped(format, order, envelope?.toBeSigned, made);
   }
 
-  /** A timestamp over the signature value, as CAdES-T, Authenticode and Sigstore bundles all want it. */
+  /** A timestamp over the signature value, as CAdES-T, Authenticode and Sigstore bundles require. */
   private stamp({ id, algorithm: asked }: Claimed, signature: Buffer): Promise<Buffer> {
     const algorithm = isFormatDigest(asked) ? asked : 'sha256';
     const digest = createHash(algorithm).update(signature).digest();
@@ -125,7 +125,7 @@ function wrapped(
   return { ...made, signature, record: writer.record?.(order, made.signature) };
 }
 
-/** An error that another attempt may not meet releases the request, up to the cap on strikes; an unforeseen error counts as such. */
+/** An error that may be temporary releases the request, up to the cap on strikes; an unforeseen error counts as temporary. */
 function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =
     error instanceof Problem

@@ -15,7 +15,7 @@ export type SigningRow = Pick<SigningRequest, keyof SigningRequest>;
 
 /** A request that was validated and is still to be recorded. */
 export interface NewSigningRequest {
-  /** The row to be committed. Its times become those of the database when it is. */
+  /** The row to be committed. Its times become those of the database at the commit. */
   readonly row: SigningRow;
   /** Absent when the HSM signs the request's digest and the bare signature is the answer. */
   readonly envelope?: Envelope;
@@ -25,7 +25,7 @@ export interface NewSigningRequest {
   readonly keyFacts: SigningKeyFacts;
   /** Limits of the key that count requests. */
   readonly limits: Pick<KeyConstraints, 'perDay' | 'lifetime'>;
-  /** Revision of the approval policies that were asked; absent when none were. */
+  /** Revision of the evaluated approval policies; absent if none were. */
   readonly policies?: number;
   /** Who must approve the request first. */
   readonly requirement?: ApprovalRequirement;
@@ -85,7 +85,7 @@ type ValidatedColumns =
   | 'metadata'
   | 'reference';
 
-/** The row of a new request. One that is signed while its caller waits begins with its first attempt. */
+/** The row of a new request. A request that is signed while its caller waits starts with its first attempt. */
 export function newRow(caller: Caller, validated: Pick<SigningRequest, ValidatedColumns>): SigningRow {
   const now = new Date();
   return {

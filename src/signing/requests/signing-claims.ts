@@ -43,7 +43,7 @@ export const SIGNAL_IS_OVERDUE = {
   order: 'sweep_at',
 };
 
-/** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
+/** How background work claims requests, and how it recovers those of dead processes. All times are the database's. */
 @Injectable()
 export class SigningClaims {
   constructor(
@@ -70,8 +70,8 @@ export class SigningClaims {
   }
 
   /**
-   * Takes requests away from processes that did not come back within their lease. Whether the HSM signed is not known,
-   * so the entry says just that; should the late process return, its outcome is fenced off.
+   * Takes requests from processes whose lease has expired. Whether the HSM signed is unknown, and the entry states this; if the late process returns, its
+   * outcome is fenced off.
    */
   async reclaim(): Promise<number> {
     const reclaimed = await whenDue(this.db, LEASE_IS_OVER, async (tx) => {
@@ -105,7 +105,7 @@ export class SigningClaims {
     return reclaimed ?? 0;
   }
 
-  /** Ends what could not be signed for longer than SVC_SIGNING_MAX_AGE_HOURS: nobody waits for it any more. */
+  /** Ends requests that could not be signed within SVC_SIGNING_MAX_AGE_HOURS: nobody waits for them any longer. */
   async expire(): Promise<void> {
     await this.db.transaction(async (tx) => {
       const rows = await claimDue<Pick<Claimed, 'id' | 'correlation'>>(

@@ -23,7 +23,7 @@ export class SigningExecutor {
     await this.signAll(await this.claims.claim(requestIds));
   }
 
-  /** Signs requests for which no signal came, until none is left or `stopping` is true. Answers how many they were. */
+  /** Signs requests for which no signal arrived, until none is left or `stopping` is true. Returns how many it signed. */
   async sweep(everything: boolean, stopping: () => boolean): Promise<number> {
     let done = 0;
     const max = 100;
@@ -37,13 +37,13 @@ export class SigningExecutor {
   }
 
   private async signAll(claimed: readonly Claimed[]): Promise<void> {
-    // An outcome that cannot be written leaves its request to the lease; the others go on.
+    // An outcome that cannot be written leaves its request to the lease; the others continue.
     const ended = await Promise.allSettled(claimed.map((request) => this.attempt(request)));
     const lost = ended.find((result) => result.status === 'rejected');
     if (lost !== undefined) throw lost.reason;
   }
 
-  /** One attempt, in the trace of the call that asked for the signature. */
+  /** One attempt, in the trace of the call that requested the signature. */
   private attempt(request: Claimed): Promise<unknown> {
     const facts = { 'sealwright.format': request.format, 'sealwright.attempt': request.attempt };
     return resumed(request.traceParent, 'signing.attempt', facts, async () =>

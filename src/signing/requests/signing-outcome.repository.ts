@@ -32,8 +32,8 @@ export class SigningOutcomeRepository implements OnApplicationShutdown {
   }
 
   /**
-   * Commits an outcome and answers when. Undefined when the request is no longer this attempt's: another worker has it, and the outcome, a
-   * signature included, is dropped and recorded as discarded.
+   * Commits an outcome and returns its time. Undefined if the request no longer belongs to this attempt: another worker has it, and the outcome, including a
+   * signature, is discarded and recorded as such.
    */
   async settle(
     { id, attempt, correlation }: Claimed,
@@ -87,7 +87,7 @@ export class SigningOutcomeRepository implements OnApplicationShutdown {
     return items.map(({ id }) => moved.get(id));
   }
 
-  /** A timestamp commits with the signature that it is over. */
+  /** A timestamp commits with its signature. */
   private async keepTimestamps(tx: EntityManager, items: Ended[]): Promise<void> {
     const rows = items.flatMap(({ id, outcome }) =>
       outcome.kind === 'SIGNED' && outcome.timestampToken !== undefined ? [{ id, token: outcome.timestampToken }] : [],

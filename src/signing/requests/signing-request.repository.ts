@@ -55,8 +55,8 @@ const FROM_ITEM = Object.entries(COLUMNS)
   .join(', ');
 
 /**
- * Records requests: the intent that is committed before the HSM is asked. Requests that come at the same time share one transaction,
- * together with their audit entries, their Idempotency-Keys and the uses that the limits of their keys count.
+ * Records requests: the intent that is committed before the HSM is called. Requests that arrive at the same time share one transaction, together with their
+ * audit entries, their Idempotency-Keys and the uses that the limits of their keys count.
  */
 @Injectable()
 export class SigningRequestRepository implements OnApplicationShutdown {
@@ -72,7 +72,7 @@ export class SigningRequestRepository implements OnApplicationShutdown {
     this.recordings = new GroupCommit(db, (tx, items) => this.recordIn(tx, items));
   }
 
-  /** Commits a request. Answers its id, or that of the earlier request which its Idempotency-Key stands for. */
+  /** Commits a request. Returns its ID, or that of the earlier request with the same Idempotency-Key. */
   async record(request: NewSigningRequest): Promise<string> {
     const id = await tracedCommit('signing_request', () => this.recordings.add(request));
     if (request.row.status === 'QUEUED') this.outbox.committed(SIGNING_QUEUE);
@@ -103,8 +103,8 @@ export class SigningRequestRepository implements OnApplicationShutdown {
   }
 
   /**
-   * The statement itself checks the key and the policies once more: a key that was disabled or changed meanwhile takes no new request,
-   * and a policy that was made meanwhile is not missed.
+   * The statement itself checks the key and the policies again: a key that was disabled or changed in the meantime accepts no new request, and a new policy
+   * is not missed.
    */
   private async insert(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<void> {
     if (items.length === 0) return;

@@ -19,14 +19,14 @@ import { RowWatch } from '../../platform/database/row-watch.js';
 import { EventBus } from '../../platform/events/events.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
-/** A request with the parts of its answer that are kept in other tables. */
+/** A request with the parts of its response that are stored in other tables. */
 export interface ShownRequest extends SigningRequest {
   /** DER, the certificate of the key first. */
   readonly chain?: Buffer[];
   readonly timestampToken?: Buffer | null;
 }
 
-/** Requests about the same digest that are looked at. */
+/** Maximum number of requests about the same digest that are checked. */
 const MAX_SAME = 20;
 
 export interface RequestFilter {
@@ -62,12 +62,12 @@ export class RequestWatch implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** The mark that the query of the watch answers for this row. */
+/** The marker that the query of the watch returns for this row. */
 function signingMarkOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
   return approvalId === null ? status : `${status} ${approvalId}`;
 }
 
-/** Finds signing requests for callers who may see them. */
+/** Finds signing requests that the caller may see. */
 @Injectable()
 export class SigningRequestsReader {
   constructor(
@@ -88,9 +88,9 @@ export class SigningRequestsReader {
   }
 
   /**
-   * The request of an earlier call with the same Idempotency-Key, after up to `seconds`.
+   * Returns the request of an earlier call with the same Idempotency-Key, waiting up to `seconds`.
    *
-   * @throws Problem `idempotency.other-body` when the earlier call was another one
+   * @throws Problem `idempotency.other-body` if the earlier call was a different one
    */
   async findRepeated(
     caller: Caller,
@@ -104,7 +104,7 @@ export class SigningRequestsReader {
     return request;
   }
 
-  /** The request about this digest by this version of a key, whoever made it: the one that is signed, or else the newest that has not failed. */
+  /** Returns the request about this digest by this version of a key, by any caller: the signed one, or else the newest that has not failed. */
   async about(
     { keyId, version: keyVersion }: { readonly keyId: string; readonly version: number },
     signed: Pick<SigningRequest, 'digest' | 'algorithm' | 'scheme'>,
@@ -120,7 +120,7 @@ export class SigningRequestsReader {
     return { id, view: viewOf(request), mark: signingMarkOf(request), final: isFinalSigningStatus(request.status) };
   }
 
-  /** Adds the certificate chain and, unless it is there already, the timestamp. */
+  /** Adds the certificate chain and, unless it is present, the timestamp. */
   async shown(request: ShownRequest): Promise<ShownRequest> {
     if (request.certificateId === null && !request.enveloped) return request;
     const { timestampToken = await this.tokenOf(request) } = request;
@@ -133,7 +133,7 @@ export class SigningRequestsReader {
     return envelope?.timestampToken ?? null;
   }
 
-  /** The caller's requests, newest first; callers who may read the audit log see those of all. */
+  /** Returns the caller's requests, newest first; callers who may read the audit log see all requests. */
   async list(caller: Caller, filter: PageQuery & RequestFilter): Promise<Page<SigningRequest>> {
     const { limit, cursor, status, digest } = filter;
     const list = `signing-requests ${status ?? ''} ${digest ?? ''}`;

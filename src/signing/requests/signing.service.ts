@@ -27,14 +27,14 @@ export interface OwnOrder {
 
 export interface OwnSignature {
   readonly signature: Buffer;
-  /** The version that signed; that of the earlier order when this one repeats it. */
+  /** The version that signed; that of the earlier order if this one repeats it. */
   readonly keyVersion: number;
 }
 
 const PATH = '/api/v1/sign/requests';
 const ABOUT_THE_KEY = /^(?:signing-key|key-policy)\./;
 const MAX_ATTEMPTS = 3;
-/** How long a caller waits whose Idempotency-Key stands for a request that is being signed. */
+/** How long a caller waits whose Idempotency-Key belongs to a request that is being signed. */
 const REPEAT_WAIT_S = 10;
 
 /** Whether a refusal may come from what this process remembers of the key, which can be seconds old. */
@@ -56,7 +56,7 @@ export class SigningService {
   /**
    * Signs while the caller waits, or leaves the recorded request to the workers (`background`) or to its approvers.
    *
-   * @param known the order as it was validated before, if it was
+   * @param known the order as validated earlier, if it was
    */
   async submit(caller: Caller, order: SigningOrder, known?: NewSigningRequest): Promise<ShownRequest> {
     const recorded = await this.readingAnew(order, async (isFirst) => {
@@ -67,7 +67,7 @@ export class SigningService {
     return this.finish(recorded.request, recorded.id);
   }
 
-  /** Signs a structure of our own with any key. It is recorded like every other request; no policy is asked. */
+  /** Signs a structure of the service with any key. It is recorded like every other request; no policy is evaluated. */
   async signOwn(caller: Caller, order: OwnOrder): Promise<OwnSignature> {
     const request = ownRequest(caller, order);
     const { id, signature, keyVersion } = await this.finish(request, await this.gate.record(request));
@@ -76,9 +76,9 @@ export class SigningService {
   }
 
   /**
-   * Says before there is a digest what `submit` would say, apart from the limits that count requests; nothing is recorded.
+   * Reports before there is a digest what `submit` would do, except for the limits that count requests; nothing is recorded.
    *
-   * @throws Problem as `submit`, and `approval.needed` (forbidden) where people must approve first.
+   * @throws Problem as `submit`, and `approval.needed` (forbidden) if approval is required.
    */
   async assertSignsAtOnce(caller: Caller, order: Omit<SigningOrder, 'digest'>): Promise<void> {
     const digest = Buffer.alloc(DIGEST_BYTES[digestAlgorithm(order.algorithm)], 0xff).toString('base64');
@@ -97,7 +97,7 @@ export class SigningService {
     return this.requests.shown(signedOrThrow(row, outcome, settledAt));
   }
 
-  /** The same call again gets the request of the first call, and waits for it as the first caller does. */
+  /** A repeated call gets the request of the first call, and waits for it like the first caller. */
   private async repeated({ row, caller, use }: NewSigningRequest, id: string): Promise<ShownRequest> {
     const waits = row.status === 'PROCESSING';
     const request = await this.requests.findRepeated(caller, id, { use, seconds: waits ? REPEAT_WAIT_S : 0 });
@@ -105,7 +105,7 @@ export class SigningService {
     return request;
   }
 
-  /** This process remembers keys and policies for seconds: before an old one counts against the caller, it is read anew. */
+  /** This process caches keys and policies for seconds: before an old one leads to a refusal, it is read again. */
   private async readingAnew<T>(order: SigningOrder, work: (isFirst: boolean) => Promise<T>): Promise<T> {
     let keyWasRead = false;
     for (let attempt = 1; ; attempt += 1) {

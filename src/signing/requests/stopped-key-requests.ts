@@ -19,8 +19,8 @@ interface Affected {
 }
 
 /**
- * StoppedKeyRequests ends requests that wait for approval while their key has stopped: it was disabled, will be destroyed, or has expired.
- * Nobody is asked to approve what can no longer be signed.
+ * StoppedKeyRequests ends requests that wait for approval while their key has stopped: it was disabled, will be destroyed, or has expired. Nobody has to
+ * approve what can no longer be signed.
  */
 @Injectable()
 export class StoppedKeyRequests {
@@ -41,7 +41,7 @@ export class StoppedKeyRequests {
     }
   }
 
-  /** A joint approval goes on for the requests of its other keys. */
+  /** A joint approval continues for the requests of its other keys. */
   private async end({ approvalId, keyId }: Affected, why: Problem): Promise<void> {
     const [row]: { others: number }[] = await this.db.query(
       `SELECT count(*)::int AS others FROM signing_request WHERE approval_id = $1 AND status = 'PENDING_APPROVAL' AND key_id <> $2`,

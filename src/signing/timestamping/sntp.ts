@@ -14,11 +14,10 @@ const PACKET_BYTES = 48;
 const DEFAULT_PORT = 123;
 
 /**
- * Milliseconds by which the clock of a time server is ahead of ours (SNTP, RFC 4330 section 5). The request carries a random number
- * in place of our time, so that an answer to something else is not taken for one. Rejects on silence and on a server that
- * is not synchronized.
+ * Returns the milliseconds by which the clock of a time server is ahead of the local clock (SNTP, RFC 4330 section 5). The request carries a random number
+ * instead of the local time, so that a response to another request is not accepted. Rejects on silence and on a server that is not synchronized.
  *
- * @param server host, or host:port; an IPv6 address with a port stands in brackets
+ * @param server host, or host:port; an IPv6 address with a port is in brackets
  */
 export async function clockOffset(server: string, timeoutMs = 2000): Promise<number> {
   const place = readHostAndPort(server, DEFAULT_PORT);
@@ -30,7 +29,7 @@ export async function clockOffset(server: string, timeoutMs = 2000): Promise<num
   return ask(server, createSocket(family === 6 ? 'udp6' : 'udp4'), { host: address, port: place.port }, late);
 }
 
-/** Asks over a socket of its own, which is closed then. */
+/** Queries over a separate socket, which is closed afterwards. */
 async function ask(server: string, socket: Socket, { host, port }: HostAndPort, late: Promise<never>): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const request = Buffer.alloc(PACKET_BYTES);

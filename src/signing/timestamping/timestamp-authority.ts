@@ -12,7 +12,7 @@ import { type TimestampRequester, type TimestampIntent, TimestampRepository } fr
 import { type TimestampQuery, TimestampRefusal } from './timestamp-query.js';
 import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from './timestamp-writer.js';
 
-/** Issues timestamp tokens (RFC 3161): each has its row before the HSM is asked, and its outcome before it leaves. */
+/** Issues timestamp tokens (RFC 3161): each has its row before the HSM is called, and its outcome before it is returned. */
 @Injectable()
 export class TimestampAuthority {
   constructor(

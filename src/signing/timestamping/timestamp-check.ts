@@ -27,7 +27,7 @@ export interface Expected {
   readonly now: Date;
 }
 
-/** The answer of another authority is not the timestamp that was asked for. */
+/** The response of another authority is not the requested timestamp. */
 export class BadTimestamp extends Error {}
 
 /**
@@ -51,8 +51,8 @@ function tokenIn(response: Buffer, expected: Expected): Buffer {
 }
 
 /**
- * When a token says that a digest existed; the same checks but for those of the answer to a question. Certificates must have been
- * in their dates then. Throws BadTimestamp with the reason.
+ * Returns the time at which a token attests that a digest existed, with the same checks except those of a response to a query. Certificates must have been
+ * valid then. Throws BadTimestamp with the reason.
  */
 export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | 'algorithm' | 'roots'>): Date {
   return believed(() => {
@@ -63,7 +63,7 @@ export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | '
   });
 }
 
-/** Whatever cannot be read, where it is looked at first: certificates, keys, numbers. */
+/** Errors of values that cannot be parsed, reported where they are first used: certificates, keys, numbers. */
 function believed<Result>(check: () => Result): Result {
   try {
     return check();
@@ -75,7 +75,7 @@ function believed<Result>(check: () => Result): Result {
 
 interface ReadToken {
   readonly info: TSTInfo;
-  /** The certificate that verifies the signature; it is for timestamps alone. */
+  /** Returns the certificate that verifies the signature; it must be restricted to timestamps. */
   readonly own: X509Certificate;
   readonly certificates: readonly X509Certificate[];
 }
@@ -127,14 +127,14 @@ function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): 
     Buffer.from(signed.find(({ attrType }) => attrType === type)?.attrValues[0] ?? new ArrayBuffer(0));
   const digest = createHash(algorithm).update(info).digest();
   if (!value(MESSAGE_DIGEST).subarray(2).equals(digest) || !value(CONTENT_TYPE).equals(oid(TST_INFO))) return false;
-  // The signature is over their DER, whatever order they came in (RFC 5652 section 5.4).
+  // The signature covers their DER, whatever order they arrived in (RFC 5652 section 5.4).
   const attributes = setOf(...signed.map((one) => Buffer.from(AsnConvert.serialize(one))));
   return verify(algorithm, attributes, certificate.publicKey, Buffer.from(signer.signature.buffer));
 }
 
 /**
- * Asserts that the token names this certificate as that of its signer, in its signer identifier and in the signing-certificate attribute, which
- * every token must have (RFC 3161 section 2.4.1, RFC 5816): the certificates beside the signature are not signed.
+ * Asserts that the token names this certificate as that of its signer, in its signer identifier and in the signing-certificate attribute, which every token
+ * must have (RFC 3161 section 2.4.1, RFC 5816): the certificates in the token are not signed.
  */
 function assertNamed({ raw }: X509Certificate, { sid, signedAttrs = [] }: SignerInfo): void {
   const { issuer, serialNumber } = issuerAndSerialNumber(raw);
@@ -157,7 +157,7 @@ function assertPurpose(certificate: X509Certificate): void {
     throw new BadTimestamp('its certificate is not restricted to timestamps');
 }
 
-/** A path of certificates in their dates, from the authority's to one that is trusted. */
+/** A path of valid certificates, from the authority's to a trusted one. */
 function assertTrusted(
   own: X509Certificate,
   others: readonly X509Certificate[],

@@ -12,10 +12,10 @@ import { messageImprint } from './timestamp-writer.js';
 const CERT_REQ = element(0x01, Buffer.from([0xff]));
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** Asks other timestamp authorities (RFC 3161 section 3.4), and believes nothing that they answer before it was checked. */
+/** Queries other timestamp authorities (RFC 3161 section 3.4), and verifies their responses before it uses them. */
 @Injectable()
 export class TimestampClient {
-  /** The certificates that authorities other than our own must lead to. */
+  /** The certificates to which external authorities must lead. */
   readonly roots: readonly X509Certificate[];
 
   constructor(

@@ -23,7 +23,7 @@ export class TimestampKeys {
     private readonly clock: Clock,
   ) {}
 
-  /** Problem `tsa.none` when none is set up, `certificate.expired`, or those of the key. */
+  /** Problem `tsa.none` if none is set up, `certificate.expired`, or those of the key. */
   async current(): Promise<{ key: ActiveKey; stamper: Stamper }> {
     const key = await this.key();
     const certificate = key.certificateId === null ? undefined : await this.certificates.get(key.certificateId);
@@ -49,7 +49,7 @@ function notSetUp(detail: string): Problem {
   return new Problem('conflict', 'tsa.none', `The timestamp authority is not set up. ${detail}`);
 }
 
-/** Whether our own timestamp authority can issue. */
+/** Reports whether the service's own timestamp authority can issue. */
 @Injectable()
 export class TimestampingHealth {
   constructor(

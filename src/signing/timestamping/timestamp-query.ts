@@ -27,7 +27,7 @@ export class TimestampRefusal extends Error {
 
 /** A query for a timestamp (TimeStampReq, RFC 3161 section 2.4.1). */
 export interface TimestampQuery {
-  /** MessageImprint, DER, for the token to repeat. It says what came, and is written here. */
+  /** MessageImprint, DER, for the token to repeat: rebuilt from the query. */
   readonly imprint: Buffer;
   readonly digest: Buffer;
   readonly algorithm: FormatDigest;
@@ -52,8 +52,8 @@ const TAG = {
 };
 
 /**
- * Reads BER where the standard demands DER (X.690), since many clients write it, and answers DER alone: the signed structure is made here.
- * Throws TimestampRefusal: badDataFormat, badRequest, badAlg, unacceptedExtension.
+ * Reads BER where the standard requires DER (X.690), since many clients write it, and returns only DER: the signed structure is built here. Throws
+ * TimestampRefusal: badDataFormat, badRequest, badAlg, unacceptedExtension.
  */
 export function readQuery(bytes: Buffer): TimestampQuery {
   const [version, imprint, ...optional] = fieldsOf(bytes);
@@ -84,7 +84,7 @@ function leastOctets({ contents }: DerElement): Buffer {
   return contents.subarray(start);
 }
 
-/** An octet that only repeats the sign of the one behind it. */
+/** An octet that only repeats the sign of the next one. */
 function isIdle(octet = 0, next = 0): boolean {
   return octet === (next < 0x80 ? 0 : 0xff);
 }

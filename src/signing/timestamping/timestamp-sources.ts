@@ -9,7 +9,7 @@ import { TimestampKeys } from './timestamp-keys.js';
 import type { TimestampRequester } from './timestamp.repository.js';
 import { messageImprint } from './timestamp-writer.js';
 
-/** Failures in a row after which an authority is not asked for REST_MS. */
+/** Consecutive failures after which an authority is skipped for REST_MS. */
 const MAX_FAILURES = 3;
 const REST_MS = 30_000;
 
@@ -18,7 +18,7 @@ interface Standing {
   restsUntil: number;
 }
 
-/** Gets timestamps from the authorities in SVC_TSA_AUTHORITIES, in that order; `own` is the one of this service. */
+/** Gets timestamps from the authorities in SVC_TSA_AUTHORITIES, in that order; `own` is that of this service. */
 @Injectable()
 export class TimestampSources {
   private readonly logger = new Logger(TimestampSources.name);

@@ -56,7 +56,7 @@ export function timestampAttributes(info: Buffer, { algorithm, chain: [own = Buf
   return signedAttributes(contentType(TST_INFO), messageDigest(digest), certificateAttribute(own));
 }
 
-/** TimeStampToken, DER. Certificates come along only when the query asks for them. */
+/** TimeStampToken, DER. It contains certificates only if the query requests them. */
 export function timestampToken(
   info: Buffer,
   attributes: Buffer,
@@ -76,7 +76,7 @@ export function timestampToken(
   });
 }
 
-/** MessageImprint of a hash value of our own. */
+/** MessageImprint of a hash value of the service. */
 export function messageImprint(algorithm: FormatDigest, digest: Buffer): Buffer {
   return sequence(sequence(oid(DIGEST_OID[algorithm]), nullValue), octetString(digest));
 }
@@ -86,7 +86,7 @@ export function granted(token: Buffer): Buffer {
   return sequence(sequence(integer(GRANTED)), token);
 }
 
-/** TimeStampResp that says why there is no token, DER. */
+/** TimeStampResp that states why there is no token, DER. */
 export function rejected({ failure, message }: TimestampRefusal): Buffer {
   const bit = FAILURE_BITS[failure];
   // A BIT STRING of named bits ends with its last 1 (X.690 section 11.2.2).

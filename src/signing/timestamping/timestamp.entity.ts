@@ -5,8 +5,8 @@ export const TIMESTAMP_STATUSES = ['PENDING', 'ISSUED', 'FAILED', 'LOST'] as con
 export type TimestampStatus = (typeof TIMESTAMP_STATUSES)[number];
 
 /**
- * A timestamp token. The row is the intent: it commits as PENDING before the HSM is asked. LOST is one whose process did not come
- * back to say what became of it. The id, a UUIDv7, is the token's serial number: unique among all processes, and it leads here.
+ * A timestamp token. The row is the intent: it commits as PENDING before the HSM is called. LOST is one whose process never reported the result. The ID, a
+ * UUIDv7, is the token's serial number: unique among all processes, and traceable to this row.
  */
 @Entity('timestamp')
 @Check('timestamp_signature', `(status = 'ISSUED') = (signature IS NOT NULL)`)

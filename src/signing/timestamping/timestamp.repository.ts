@@ -8,7 +8,7 @@ import { claimDue } from '../../platform/jobs/claim.js';
 import type { Timestamp } from './timestamp.entity.js';
 import type { TimestampRefusal } from './timestamp-query.js';
 
-/** Who asked for a timestamp, and in which call. */
+/** The requester of a timestamp, and the call. */
 export interface TimestampRequester {
   readonly actor: Actor;
   readonly ownerId: string;
@@ -31,7 +31,7 @@ interface Outcome {
 const LOST_AFTER = '1 minute';
 const BACKGROUND: Actor = { kind: 'system', id: 'schedule', name: 'schedule' };
 
-/** The two writes around every token, each shared with its neighbours: the intent before the HSM is asked, the outcome before the client hears. */
+/** The two writes around every token, each grouped with others: the intent before the HSM is called, the outcome before the client gets the token. */
 @Injectable()
 export class TimestampRepository implements OnApplicationShutdown {
   private readonly intents: GroupCommit<TimestampIntent, Date>;
@@ -50,12 +50,12 @@ export class TimestampRepository implements OnApplicationShutdown {
     });
   }
 
-  /** Commits the intent. Answers what the database's clock showed while it was written. */
+  /** Commits the intent. Returns the time of the database's clock while it was written. */
   intend(intent: TimestampIntent): Promise<Date> {
     return this.intents.add(intent);
   }
 
-  /** Commits the outcome. False when the token was given up meanwhile: then it must not leave. */
+  /** Commits the outcome. False if the token was given up in the meantime: then it must not be returned. */
   settle(intent: TimestampIntent, outcome: Pick<Outcome, 'signature' | 'failureCode'>): Promise<boolean> {
     return this.outcomes.add({ intent, ...outcome });
   }

@@ -18,7 +18,7 @@ export const MAX_QUERY_BYTES = 16 * 1024;
 
 const PATH = '/tsa';
 const PATH_WITH_KEY = '/tsa/:key';
-/** Content types that clients send with a query in place of the right one; the last is what curl says of `--data-binary` by itself. */
+/** Content types that clients send with a query instead of the right one; the last is curl's default for `--data-binary`. */
 const UNSPECIFIC = new Set(['', 'application/octet-stream', 'application/x-www-form-urlencoded']);
 
 /** The credential in an address: an API key. */
@@ -27,8 +27,8 @@ function isKeyInPath(text: string): boolean {
 }
 
 /**
- * The HTTP side of timestamp clients. The credential is the password of HTTP Basic (RFC 7617), whatever the user is called; or it stands in
- * the path; or there is none, for the addresses in SVC_TSA_ALLOW.
+ * The HTTP part of timestamp clients. The credential is the password of HTTP Basic (RFC 7617), with any user name; or it is in the path; or there is none,
+ * for the addresses in SVC_TSA_ALLOW.
  */
 @Injectable()
 export class TimestampingHttp implements OnModuleInit {
@@ -82,12 +82,12 @@ export class TimestampAdmission {
     private readonly rates: RateLimits,
   ) {}
 
-  /** Problem 429 `rate-limit.exceeded` for an address that asks too often. */
+  /** Problem 429 `rate-limit.exceeded` for an address that calls too often. */
   admit(caller: Caller, reply: FastifyReply): void {
     if (caller.kind === 'anonymous') this.take(`tsa:${networkOf(caller.origin.address)}`, reply);
   }
 
-  /** Problem 403 `timestamp.wide-key` for a key that may do anything else: an address is no place for it. */
+  /** Problem 403 `timestamp.wide-key` for a key with further permissions: such a key must not be in an address. */
   admitByPath(caller: Caller, key: string, reply: FastifyReply): void {
     if (!isKeyInPath(key)) return;
     const [only, ...more] = caller.scopes;

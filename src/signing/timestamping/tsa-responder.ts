@@ -8,7 +8,7 @@ import { type TimestampRequester, TimestampRepository } from './timestamp.reposi
 import { readQuery, TimestampRefusal } from './timestamp-query.js';
 import { granted, rejected } from './timestamp-writer.js';
 
-/** Answers timestamp clients: a TimeStampReq in, a TimeStampResp out; refusals are answers of the protocol too. */
+/** Answers timestamp clients: a TimeStampReq in, a TimeStampResp out; refusals are responses of the protocol as well. */
 @Injectable()
 export class TsaResponder {
   private readonly logger = new Logger(TsaResponder.name);

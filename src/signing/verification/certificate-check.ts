@@ -15,12 +15,12 @@ export interface CertificateFinding {
 type Chain = readonly X509Certificate[];
 
 /**
- * certificateCheckOf checks the certificate of a signature against the certificates that were onboarded for the version of the key that made it.
- * The sender of a message chooses the certificates in it, so they only select an onboarded one: every certificate in the message and every
- * certificate that the signature names must belong to one onboarded chain, and the path is built from that chain alone.
+ * certificateCheckOf checks the certificate of a signature against the certificates that were onboarded for the version of the key that made it. The sender
+ * of a message chooses the certificates in it, so they only select an onboarded one: every certificate in the message and every certificate that the
+ * signature names must belong to one onboarded chain, and the path is built only from that chain.
  *
  * @param at the time at which the path must be valid: now, or that of a verified timestamp
- * @returns undefined when neither the message nor the record has a certificate
+ * @returns undefined if neither the message nor the record has a certificate
  */
 export function certificateCheckOf(
   claim: SignatureClaim,

@@ -38,7 +38,10 @@ export interface SignatureClaim {
   readonly signature: Buffer;
   /** Certificates in the message, that of the signer first. The sender chose them, so they are compared with those on record and never trusted. */
   readonly certificates: readonly X509Certificate[];
-  /** What the signature names its certificate by, one list for each attribute or header: the signer's certificate first, then those of its path. */
+  /**
+   * The identifiers by which the signature names its certificate, one list for each attribute or header: the signer's certificate first, then those of its
+   * path.
+   */
   readonly certificateIds?: readonly (readonly CertificateId[])[];
   /** TimeStampToken, DER. */
   readonly timestampToken?: Buffer;
@@ -125,7 +128,7 @@ export const readDsse: SignatureReader = ({ digest, algorithm, scheme, signature
   certificates: [],
 });
 
-/** An OpenPGP signature packet. The digest is of the document and the hashed part of the packet: only whoever has the document knows it. */
+/** An OpenPGP signature packet. The digest covers the document and the hashed part of the packet: only a holder of the document can compute it. */
 export const readOpenPgp: SignatureReader = ({ digest, algorithm, signature: packet }) => {
   const { hashedPart, left, numbers } = readSignaturePacket(packet);
   if (readHashedPart(hashedPart).hash !== algorithm || !digest.subarray(0, 2).equals(left))
@@ -138,7 +141,7 @@ export const readOpenPgp: SignatureReader = ({ digest, algorithm, signature: pac
 
 const MODULUS_BYTES = [256, 384, 512];
 
-/** As long as the modulus, whose leading zeros OpenPGP leaves out. */
+/** Padded to the length of the modulus, whose leading zeros OpenPGP omits. */
 function rsaSignature(number: Buffer): Buffer {
   const length = MODULUS_BYTES.find((size) => size >= number.length) ?? number.length;
   return Buffer.concat([Buffer.alloc(length - number.length), number]);
@@ -164,7 +167,7 @@ export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, si
   };
 };
 
-/** VerificationMaterial of a Sigstore bundle: one certificate, or a chain as bundles of earlier versions have it. */
+/** VerificationMaterial of a Sigstore bundle: one certificate, or a chain as in bundles of earlier versions. */
 function certificatesOfBundle(content: Record<string, unknown>): X509Certificate[] {
   const { certificate, x509CertificateChain: chain } = record(content['verificationMaterial']);
   const chained = chain === undefined ? [] : record(chain)['certificates'];

@@ -86,7 +86,7 @@ function readSigner(
   if (attributes?.tag !== CONTEXT_0) throw new BadSignature('it has no signed attributes');
   const algorithm = digestNamed(required(digestId));
   const scheme = schemeNamed(required(signatureId), algorithm);
-  // The hash is over the SET OF, not over the tag under which the attributes are sent (RFC 5652 section 5.4).
+  // The hash covers the SET OF, not the tag under which the attributes are sent (RFC 5652 section 5.4).
   const signed = Buffer.from(attributes.raw);
   signed[0] = SET;
   const messageDigest = attributeOf(attributes, MESSAGE_DIGEST);
@@ -107,7 +107,7 @@ function readSigner(
   };
 }
 
-/** The signing-certificate attributes of both versions. One that cannot be read, or occurs twice, makes the signature unreadable. */
+/** The signing-certificate attributes of both versions. An attribute that cannot be read, or occurs twice, makes the signature unreadable. */
 function certificateIdsIn(attributes: DerElement): CertificateId[][] {
   return (['v1', 'v2'] as const).flatMap((version) => {
     const type = SIGNING_CERTIFICATE[version];
@@ -124,7 +124,7 @@ function inOrder(certificates: DerElement[], issuerAndSerial: DerElement): X509C
     const { issuer, serialNumber } = issuerAndSerialNumber(one.raw);
     return sequence(issuer, serialNumber).equals(issuerAndSerial.raw);
   };
-  // Whoever sends a file chooses how many paths are tried.
+  // The sender of a file determines how many paths are tried.
   if (certificates.length > MAX_CHAIN_CERTIFICATES)
     throw new BadSignature(`it has more than ${MAX_CHAIN_CERTIFICATES} certificates`);
   const own = certificates.find(names);

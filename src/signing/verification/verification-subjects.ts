@@ -64,10 +64,10 @@ interface OnboardedChain {
 const MAX_CERTIFICATES = 100;
 /** More keys than sign one file. */
 const MAX_SIGNERS = 100;
-/** Requests for one digest that are looked at. */
+/** Maximum number of requests for one digest that are checked. */
 const MAX_REQUESTS = 10_000;
 
-/** Finds what a signature is to be verified with. */
+/** Finds the keys and certificates with which a signature is verified. */
 @Injectable()
 export class VerificationSubjects {
   constructor(
@@ -83,7 +83,7 @@ export class VerificationSubjects {
       : this.ofRequest(order, await this.requests.find(caller, order.requestId));
   }
 
-  /** Roots of timestamps: those of our own authority, then and now, and those that are trusted from outside. */
+  /** Roots of timestamps: current and earlier ones of the service's own authority, and trusted external ones. */
   async timestampRoots(): Promise<X509Certificate[]> {
     const rows: { root: Buffer }[] = await this.db.query(
       `SELECT DISTINCT chain[cardinality(chain)] AS root FROM certificate WHERE key_id IS NOT NULL AND 'time-stamping' = ANY(purposes)`,

@@ -67,7 +67,7 @@ const READERS: Record<SignatureFormat, SignatureReader> = {
   openpgp: readOpenPgp,
 };
 
-/** Says whether a signature is one of ours, from public things alone: the HSM is not asked. */
+/** Reports whether a signature is one of this service, from public data only: the HSM is not called. */
 @Injectable()
 export class VerificationService {
   private readonly verifier = new PublicVerifier();
