@@ -164,7 +164,7 @@ describe("yesterday's database", () => {
     await settled();
     const old = await audited('auditor.state');
     expect(old.out).toMatch(
-      /NOTE an operator accepted at \S+ that the log \S+\/log goes on as \S+\/log\/2 from \d+ leaves: \d+ of the leaves/,
+      /NOTE an operator accepted at \S+ that the log \S+\/log continues as \S+\/log\/2 from \d+ leaves: \d+ of the leaves/,
     );
     expect(old).toMatchObject({ code: 0 });
     expect(await audited('auditor.state')).toMatchObject({ code: 0 });

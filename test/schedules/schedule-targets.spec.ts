@@ -56,7 +56,7 @@ describe('the author of a schedule', () => {
   it('is all that can be scheduled', async () => {
     const { body } = await create('coffee');
     expect(body.detail).toBe(
-      `/target: is none of ${SCOPES.map(([target]) => target)
+      `/target: must be one of ${SCOPES.map(([target]) => target)
         .toSorted()
         .join(', ')}.`,
     );

@@ -169,7 +169,7 @@ describe('a call that Vault would sign otherwise than it says', () => {
     ['', { hash_algorithm: 'sha2-256', algorithm: 'sha2-512' }, 'two hash algorithms, "sha2-256" and "sha2-512"'],
     ['', { algorithm: 'md5-of-us' }, 'invalid hash algorithm "md5-of-us"'],
     ['/md5-of-us', {}, 'invalid hash algorithm "md5-of-us"'],
-    ['', { input: SHA512, prehashed: true }, 'no sha256 digest: it has 64 bytes, not 32'],
+    ['', { input: SHA512, prehashed: true }, 'not a sha256 digest: it has 64 bytes, not 32'],
     ['', { marshaling_algorithm: 'p1363' }, 'invalid marshaling type "p1363"'],
   ])('is refused, and nothing is signed: %s %o', async (hash, fields, said) => {
     const count = async () => (await certified.stage.sql('SELECT id FROM signing_request')).length;

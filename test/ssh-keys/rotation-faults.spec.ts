@@ -139,7 +139,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
   const inHost = (file: string) => file.slice(file.indexOf('/home/'));
 
   it.concurrent.each([
-    ['full', 'size=1m', /with \d+ KiB free, and replacing it takes 65 KiB/],
+    ['full', 'size=1m', /with \d+ KiB free, and replacing it needs 65 KiB/],
     ['read-only', 'size=8m,ro', /in a directory that accepts no new file/],
   ])('a file system that is %s: refused, and the old key works on', async (_name, options, reason) => {
     const host = await field.addHost();

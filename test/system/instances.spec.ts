@@ -111,7 +111,7 @@ it('an api alone is DEGRADED: nobody works in the background', async () => {
   expect(status).toBe(200);
   expect(body.components.workers).toMatchObject({
     status: 'DOWN',
-    details: { detail: expect.stringContaining('waits') },
+    details: { detail: expect.stringContaining('is waiting') },
   });
   service = await stage.start();
   await other.kill();
@@ -134,7 +134,7 @@ it('a database that takes no writes is DOWN, in the words of the database, and c
   });
   expect([refused.status, refused.body.code]).toEqual([503, 'database.read-only']);
   await until('the log says so', 15, () =>
-    Promise.resolve(service.log().includes('the database takes no writes: it is read-only')),
+    Promise.resolve(service.log().includes('the database accepts no writes: it is read-only')),
   );
   await readOnly(false);
   await until('it is UP', 15, async () => (await health()).status === 'UP');

@@ -50,8 +50,8 @@ export class ApiKeyRenewalService {
   ) {}
 
   /**
-   * Makes a key with the same name, permissions, addresses and owner; the old one expires with the overlap. If somebody else than the
-   * owner gets the new key, it is limited to what they may do as well, and they count as requesters of whatever it requests.
+   * Creates a key with the same name, permissions, addresses and owner; the old one expires after the overlap. If someone other than the owner gets the new
+   * key, it is limited to their rights as well, and they count as requesters of its requests.
    */
   async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));

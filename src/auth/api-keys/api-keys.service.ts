@@ -33,7 +33,7 @@ export interface ApiKeyOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly expiry: Date;
-  /** Addresses and blocks that it may be used from; absent: from anywhere. */
+  /** Addresses and CIDR blocks from which it may be used; absent: anywhere. */
   readonly addresses?: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export interface NewApiKey {
   readonly key: string;
 }
 
-/** A key as it is cached for the calls that use it. */
+/** A key as cached for the calls that use it. */
 interface KnownKey {
   readonly secretHash: Buffer;
   readonly expiry: Date;
@@ -114,7 +114,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     return tx.existsBy(ApiKey, { id, ...live });
   }
 
-  /** Whether the key is valid now. An id is no credential: this admits nobody. */
+  /** Reports whether the key is valid now. An ID is not a credential: this authenticates nobody. */
   async isValid(id: string): Promise<boolean> {
     const row = await this.db.manager.findOneBy(ApiKey, { id });
     const known = row === null ? null : await this.known.find(row.lookup);
@@ -142,8 +142,8 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   /**
-   * Revokes the keys that a person created, in the caller's transaction. Keys of sensors stay: they belong to the sensor, and have no rights
-   * without those of the person.
+   * Revokes the keys that a user created, in the caller's transaction. Keys of sensors remain: they belong to the sensor, and have no rights without those of
+   * the user.
    */
   async revokeAllIn(
     tx: EntityManager,
@@ -199,8 +199,8 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   /**
-   * Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. The key of a sensor, which is
-   * used every few minutes for ever, is written with its first use in each hour; its heartbeat says when the sensor was last seen.
+   * Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. The key of a sensor, which is used every few
+   * minutes permanently, is written with its first use in each hour; its heartbeat shows when the sensor was last seen.
    */
   @Background({ name: 'api-key-use', scope: 'process', every: 10_000 })
   async storeLastUse(): Promise<void> {
@@ -222,7 +222,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
   }
 
-  /** Reads the key with the people behind it: its rights are limited to what they may do now. */
+  /** Reads the key with the people behind it: its rights are limited to their current rights. */
   private async read(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
       `SELECT to_jsonb(k) AS key, EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownerColumns('k')}

@@ -13,8 +13,8 @@ import { SessionsService } from '../sessions/sessions.service.js';
 import type { SignedInPerson } from '../tokens/token-grants.js';
 
 /**
- * Sessions of browsers: an opaque secret in a cookie that scripts cannot read, instead of tokens that they could read. Use extends
- * a session; one that is idle for SVC_BROWSER_IDLE_MINUTES ends (`session-callers.ts`).
+ * Sessions of browsers: an opaque secret in a cookie that scripts cannot read, instead of tokens that they could read. Use extends a session; one that is
+ * idle for SVC_BROWSER_IDLE_MINUTES ends (`session-callers.ts`).
  */
 @Injectable()
 export class BrowserSessions {

@@ -10,7 +10,7 @@ export interface HostCookieOptions {
   readonly maxAgeSeconds: number;
 }
 
-/** A cookie for this host alone that scripts cannot read. Over https the prefix `__Host-` makes browsers enforce it (RFC 6265bis). */
+/** A cookie for this host only, unreadable for scripts. Over https the prefix `__Host-` makes browsers enforce it (RFC 6265bis). */
 class HostCookie {
   private readonly name: string;
   private readonly attributes: string;
@@ -49,13 +49,13 @@ export class SessionCookie extends HostCookie {
 /** Where to send a browser that signs in at an identity provider. */
 export interface Redirect {
   readonly url: string;
-  /** Value of the SSO cookie: the browser that comes back must have it. */
+  /** Value of the SSO cookie: the returning browser must have it. */
   readonly browser: string;
 }
 
 /**
- * Marks the browser in which single sign-on began. SameSite=Lax: the browser sends it when it returns, and not when another site posts.
- * It is no credential: it only binds the ticket to this browser.
+ * Marks the browser in which single sign-on began. SameSite=Lax: the browser sends it when it returns, but not when another site posts. It is not a
+ * credential: it only binds the ticket to this browser.
  */
 @Injectable()
 export class SsoCookie extends HostCookie {
@@ -72,13 +72,13 @@ export class SsoCookie extends HostCookie {
   }
 }
 
-/** Pages of other sites cannot send this header without our consent (CORS), so it shows that one of our own pages makes the call. */
+/** Pages of other sites cannot send this header without the service's consent (CORS), so it shows that a page of this service makes the call. */
 const HEADER = 'x-csrf-protection';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Accepts calls with a cookie only from our own pages (CSRF, CWE-352). SameSite compares sites and not origins, so the header above and
- * what the browser says of the caller's origin are checked as well.
+ * Accepts calls with a cookie only from pages of this service (CSRF, CWE-352). SameSite compares sites and not origins, so the header above and the browser's
+ * statement of the caller's origin are checked as well.
  */
 @Injectable()
 export class CsrfProtection {

@@ -65,7 +65,7 @@ function assertMay(caller: Caller, access: Access): void {
   if (access.kind === 'scopes') for (const scope of access.scopes) assertScope(caller.scopes, scope);
 }
 
-/** Refuses all but people; a person may act through a client that they approved. */
+/** Refuses all callers except users; a user may act through a client that they approved. */
 function assertPerson({ kind }: Caller): void {
   if (kind === 'user') return;
   throw new Problem(
@@ -75,7 +75,7 @@ function assertPerson({ kind }: Caller): void {
   );
 }
 
-/** Refuses all but people who signed in at the service itself: an API key or a client's token cannot take over an account. */
+/** Refuses all callers except users who signed in at the service itself: an API key or a client's token cannot take over an account. */
 function assertOwnAccount(caller: Caller): void {
   if (caller.kind === 'user' && caller.session?.clientId === null) return;
   throw new Problem('forbidden', 'auth.person-needed', 'Only users who signed in themselves can do this.');

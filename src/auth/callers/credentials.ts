@@ -70,7 +70,7 @@ export class Credentials {
     return this.withToken({ headers, origin, use: { scheme, token: credential, request } });
   }
 
-  /** Whether a session or key is valid now. This admits nobody. */
+  /** Reports whether a session or key is valid now. This authenticates nobody. */
   async isValid({ kind, id }: Bearer): Promise<boolean> {
     return kind === 'session' ? this.sessions.isValid(id) : this.apiKeys.isValid(id);
   }
@@ -118,8 +118,8 @@ export class CredentialUploadAuthorizer extends UploadAuthorizer {
 const BASIC = /^Basic +([A-Za-z0-9+/]+=*)$/i;
 
 /**
- * Reads the password of HTTP Basic (RFC 7617) as a bearer credential, for clients that know no other scheme: an API key or an access token,
- * whatever the user name. Any other header is returned as it is; a password that cannot be a credential becomes an empty one.
+ * Reads the password of HTTP Basic (RFC 7617) as a bearer credential, for clients that support no other scheme: an API key or an access token, with any user
+ * name. Any other header is returned unchanged; a password that cannot be a credential becomes an empty one.
  */
 export function bearerOfBasic(header: string | undefined): string | undefined {
   const [, credentials] = BASIC.exec(header ?? '') ?? [];

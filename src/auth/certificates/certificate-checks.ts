@@ -9,7 +9,7 @@ import {
 import type { X509Certificate } from 'node:crypto';
 import { EXTENDED_KEY_USAGES, wholeCertificate } from '../../platform/certificates/certificate-facts.js';
 
-/** A certificate by which no client authenticates. The message says why, in printable ASCII without quotes (RFC 6749 section 5.2). */
+/** A certificate with which no client authenticates. The message states the reason, in printable ASCII without quotes (RFC 6749 section 5.2). */
 export class CertificateRefused extends Error {}
 
 const MIN_RSA_BITS = 2048;
@@ -61,7 +61,7 @@ export function assertEndEntity(certificate: X509Certificate, now: Date): void {
 }
 
 /**
- * Refuses an issuer that may not have issued what is below it.
+ * Refuses an issuer that is not allowed to issue the certificates below it.
  *
  * @param path the certificates below it, the client's first
  * @throws CertificateRefused
@@ -75,17 +75,17 @@ export function assertAuthority(
   assertInItsDates(issuer, now, which);
   const parsed = new ParsedCertificate(issuer.raw);
   assertUnderstood(parsed, which);
-  // Who signed an anchor does not matter: it is trusted as it is.
+  // The signer of an anchor is irrelevant: the anchor itself is trusted.
   if (!isAnchor) assertStrongSignature(parsed, which);
   assertMayIssue(parsed, which);
   const { pathLength } = parsed.getExtension(BasicConstraintsExtension) ?? {};
-  // Those that issued themselves, as when a key is replaced, do not count (RFC 5280 section 4.2.1.9).
+  // Self-issued certificates, as when a key is replaced, do not count (RFC 5280 section 4.2.1.9).
   const authorities = path.slice(1).filter(({ subject, issuer: by }) => subject !== by).length;
   if (pathLength !== undefined && authorities > pathLength)
     throw new CertificateRefused(`${which} does not allow this many subordinate authorities (pathLenConstraint).`);
 }
 
-/** Refuses what cannot be a trust anchor or an intermediate certificate, whatever it is to be used for. @throws CertificateRefused */
+/** Refuses a certificate that cannot be a trust anchor or an intermediate certificate, regardless of its use. @throws CertificateRefused */
 export function assertIsAuthority({ raw }: X509Certificate): void {
   const parsed = new ParsedCertificate(raw);
   assertUnderstood(parsed, 'The certificate');
@@ -107,7 +107,7 @@ function purposesOf(parsed: ParsedCertificate): string[] | undefined {
   return parsed.getExtension(ExtendedKeyUsageExtension)?.usages.map(String);
 }
 
-/** What limits the path in a way that is not judged here is refused, and so is an extension that is there twice (RFC 5280 section 4.2). */
+/** Refuses path restrictions that are not evaluated here, and duplicate extensions (RFC 5280 section 4.2). */
 function assertUnderstood({ extensions }: ParsedCertificate, which: string): void {
   const types = extensions.map(({ type }) => type);
   if (new Set(types).size < types.length) throw new CertificateRefused(`${which} has an extension twice.`);

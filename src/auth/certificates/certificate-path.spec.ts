@@ -118,7 +118,7 @@ describe('no path leads from', () => {
       /No path leads/,
       async () => [await issued(await party('CN=Root'), job), []],
     ],
-    // GHSA-6c5r-4wfc-3mcx (Vault): what is trusted must be an authority.
+    // GHSA-6c5r-4wfc-3mcx (Vault): a trusted certificate must be one of an authority.
     [
       'one that a client signed with its own certificate',
       /No path leads/,

@@ -10,7 +10,7 @@ import {
 import type { CertificateRule, IssuedCertificates, OwnCertificates } from './certificate-rule.js';
 import { hasSubject } from './certificate-subject.js';
 
-/** Certificates between a client and a trust anchor that are gone through. */
+/** Maximum number of certificates between a client and a trust anchor. */
 const MAX_DEPTH = 6;
 /**
  * Signatures that are verified for one client. Certificates that could each have issued each other one, as a client can send them, would otherwise
@@ -21,7 +21,7 @@ const MAX_SIGNATURES = 40;
 export interface PathOrder {
   /** The certificate that the client showed. */
   readonly leaf: X509Certificate;
-  /** Certificates that are trusted to issue those of clients. */
+  /** Certificates that are trusted to issue client certificates. */
   readonly anchors: readonly X509Certificate[];
   /** Certificates that may stand between the two; nothing is believed of them. */
   readonly intermediates: readonly X509Certificate[];
@@ -29,12 +29,11 @@ export interface PathOrder {
 }
 
 /**
- * Finds a path of certificates from that of a client to a trust anchor, and validates it (RFC 5280 section 6.1): signatures, dates, authorities and
- * their depth, uses of the keys. What a path may depend on and is not judged here (name constraints, policies, critical extensions of other kinds)
- * is refused. Whether a certificate was revoked is not asked.
+ * Finds a path of certificates from that of a client to a trust anchor, and validates it (RFC 5280 section 6.1): signatures, dates, authorities and their
+ * depth, key usages. Restrictions that are not evaluated here (name constraints, policies, other critical extensions) are refused. Revocation is not checked.
  *
- * @returns the path, from the client's certificate to the anchor, both with it
- * @throws CertificateRefused with what was wrong with the first path that was found, or that there is none
+ * @returns the path, from the client's certificate to the anchor, including both
+ * @throws CertificateRefused with the fault of the first path that was found, or that there is none
  */
 export function pathToAnchor(order: PathOrder): readonly X509Certificate[] {
   assertEndEntity(order.leaf, order.now);
@@ -50,7 +49,7 @@ class PathSearch {
 
   constructor(private readonly order: PathOrder) {}
 
-  /** The path that begins like this one; undefined when there is none, and why it was refused when there is one that does not hold. */
+  /** Returns the path that begins like this one; undefined if there is none, and the refusal if there is one that is invalid. */
   from(path: readonly X509Certificate[]): readonly X509Certificate[] | CertificateRefused | undefined {
     let refused: CertificateRefused | undefined;
     for (const { issuer, isAnchor } of this.issuersOf(path)) {
@@ -114,7 +113,7 @@ function issuedPath(rule: IssuedCertificates, leaf: X509Certificate, chain: read
   return path;
 }
 
-/** A client that sends a weak or broken certificate beside its own gets no path by it. */
+/** A weak or broken additional certificate of a client is not used in a path. */
 function strongOnly(raw: Buffer): X509Certificate[] {
   try {
     return [strongCertificate(raw)];

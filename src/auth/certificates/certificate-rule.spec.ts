@@ -151,13 +151,13 @@ describe('the certificate of a client is accepted', () => {
     expect(() => acceptedPath(registered, shown(own), new Date('2026-11-19T00:00:00Z'))).toThrow(/not valid yet/);
   });
 
-  // Vault 3051: another certificate of the same authority, or of the same name, is not the one that was uploaded.
+  // Vault 3051: another certificate of the same authority, or of the same name, is not the uploaded one.
   it('not when another one has its name', async () => {
     const namesake = await make('C=DE, CN=job');
     expect(() => acceptedPath(rule({ certificates: [own.pem] }), shown(namesake), NOW)).toThrow(/not registered/);
   });
 
-  // Spring Authorization Server 2332: the proxy passes the client's certificate alone.
+  // Spring Authorization Server 2332: the proxy passes only the client's certificate.
   it('by an intermediate certificate that was uploaded, and as well by one that came with it', async () => {
     const between = await make('CN=Between', authority(), 1, { name: 'CN=Root', of: root });
     const job = await make('CN=job', [], 1, { name: 'CN=Between', of: between });

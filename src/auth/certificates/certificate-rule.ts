@@ -9,7 +9,7 @@ import { type ExpectedSubject, faultOfSubject, SUBJECT_KINDS, type SubjectKind }
 /** Certificates in one list of a client. */
 export const MAX_REGISTERED_CERTIFICATES = 10;
 
-/** A certificate as it was registered. */
+/** A registered certificate. */
 export interface RegisteredCertificate {
   readonly pem: string;
   /** SHA-256 of the DER, base64url (`x5t#S256`). */
@@ -51,7 +51,7 @@ export function methodOf(rule: CertificateRule): CertificateMethod {
   return 'subject' in rule ? 'tls_client_auth' : 'self_signed_tls_client_auth';
 }
 
-/** What the audit log says of a rule: SHA-256 of each certificate, and the subject. */
+/** The rule in the audit log: SHA-256 of each certificate, and the subject. */
 export function ruleFactsOf(rule: CertificateRule): Record<string, unknown> {
   const hashes = (list: readonly RegisteredCertificate[]) => list.map(({ sha256 }) => sha256);
   if (!('subject' in rule)) return { certificates: hashes(rule.certificates) };
@@ -64,9 +64,9 @@ export function ruleFactsOf(rule: CertificateRule): Record<string, unknown> {
 }
 
 /**
- * Reads and judges what is registered.
+ * Reads and validates the registered values.
  *
- * @throws Problem `oauth-client.certificates` that points to what cannot be used
+ * @throws Problem `oauth-client.certificates` that points to the unusable value
  */
 export function ruleOf(order: CertificateRegistration, now: Date): CertificateRule {
   const subject = subjectOf(order);
@@ -119,7 +119,7 @@ function readList(pointer: string, texts: readonly string[], check: Check): Regi
   return eachOnce(pointer, read);
 }
 
-/** The certificates of a JWK Set: the first of each `x5c`, which must have the key beside it (RFC 7517 section 4.7). */
+/** Returns the certificates of a JWK Set: the first of each `x5c`, which must contain the key itself (RFC 7517 section 4.7). */
 function inKeySet(jwks: object, check: Check): RegisteredCertificate[] {
   if (hasSecretKey(jwks)) throw refused('/jwks', 'it has a private or symmetric key; send only public keys');
   const { keys } = jwks as { keys?: unknown };

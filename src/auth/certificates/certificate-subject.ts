@@ -9,7 +9,7 @@ import { nameInDer, nameInText } from '../../formats/asn1/distinguished-name.js'
 export const SUBJECT_KINDS = ['subject_dn', 'san_dns', 'san_uri', 'san_ip', 'san_email'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
-/** The one subject by which the certificate of a client is known. */
+/** The one subject that identifies the certificate of a client. */
 export interface ExpectedSubject {
   readonly kind: SubjectKind;
   readonly value: string;
@@ -50,7 +50,7 @@ function emailOf(text: string): string {
   return text.slice(0, at) + text.slice(at).toLowerCase();
 }
 
-/** Four or sixteen octets; none for what is no address. */
+/** Returns four or sixteen octets; none if it is not an address. */
 function octetsOfAddress(text: string): Buffer {
   const address = parseAddress(text);
   if (address === undefined) return Buffer.alloc(0);
@@ -58,7 +58,7 @@ function octetsOfAddress(text: string): Buffer {
   return Buffer.from(address.value.toString(16).padStart(digits, '0'), 'hex');
 }
 
-/** What is wrong with a subject that is registered; undefined when certificates can have it. */
+/** Returns the fault of a registered subject; undefined if certificates can have it. */
 export function faultOfSubject({ kind, value }: ExpectedSubject): string | undefined {
   return FAULT[kind](value);
 }

@@ -24,7 +24,7 @@ export class KeyDocuments {
   }
 }
 
-/** The JSON at an address. Rejects with the reason if there is none. */
+/** Returns the JSON at an address. Rejects with the reason if there is none. */
 export async function jsonAt(url: string, read: DocumentReader): Promise<unknown> {
   const { status, body } = await read(url);
   if (status !== 200) throw new Error(`${url} answers ${status}`);

@@ -7,20 +7,20 @@ import { thumbprintsOf } from './key-set.js';
 
 /** Keys are read again after this time. */
 const FRESH_MS = 10 * 60_000;
-/** A publisher is not asked more often, whatever tokens are presented. */
+/** A publisher is not called more often, whatever tokens are presented. */
 const PAUSE_MS = 30_000;
 export const PAUSE_SECONDS = PAUSE_MS / 1000;
 /** So long keys are believed whose publisher does not answer. */
 const MAX_STALE_MS = 60 * 60_000;
 
-/** The row of somebody who publishes keys, with the keys as they were last read. */
+/** The row of a publisher of keys, with the keys as last read. */
 export interface PublishedKeys {
   readonly id: string;
   readonly name: string;
   keys: PublicJwk[] | null;
   /** When they were last read. */
   keysReadAt: Date | null;
-  /** When they were last asked for, whatever came of it. */
+  /** When they were last requested, successfully or not. */
   keysAskedAt: Date | null;
 }
 
@@ -35,9 +35,9 @@ export class KeyRenewals {
   }
 
   /**
-   * The keys that can be believed now; undefined when there are none.
+   * Returns the keys that are trusted now; undefined if there are none.
    *
-   * @param fresh none of the known keys fits: ask again, if the publisher was not asked just now
+   * @param fresh none of the known keys fits: read again, unless the publisher was just called
    * @param renew reads the keys and stores them
    */
   async of(
@@ -58,7 +58,7 @@ export class KeyRenewals {
     this.readings.set(row.id, reading);
     try {
       const keys = await reading;
-      // Whoever holds the row asks no second time for the same token.
+      // The holder of the row lock does not read a second time for the same token.
       return Object.assign(row, { keys, keysReadAt: new Date() }).keys;
     } catch (error) {
       this.logger.warn(`the keys of ${this.whose} ${row.name} cannot be read: ${reasonOf(error)}`);
@@ -70,10 +70,10 @@ export class KeyRenewals {
   }
 }
 
-/** Thumbprints (RFC 7638) of the keys that came, and of those that went. */
+/** Thumbprints (RFC 7638) of the added keys, and of the removed ones. */
 export type KeyChange = { readonly added: string[]; readonly removed: string[] };
 
-/** Stores in the caller's transaction the keys that a publisher was found to have. Undefined when they are the same, or the row is gone. */
+/** Stores the publisher's current keys in the caller's transaction. Undefined if they are unchanged, or the row was deleted. */
 export async function storeKeys<Row extends PublishedKeys & SealedEntity>(
   tx: EntityManager,
   rows: SealedClass<Row>,

@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { isCostlyKey } from '../../formats/asn1/key-cost.js';
 import { jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
 
-/** JSON of a key set that somebody registers. */
+/** JSON of a registered key set. */
 export const MAX_KEY_SET_BYTES = 64 * 1024;
 
 /** MAX_KEYS is the number of keys of one set: each may have to be tried. */
@@ -15,10 +15,10 @@ const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'crv', 'n', 'e', 'x', 'y'] as const
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
 
 /**
- * Reads a JWK Set (RFC 7517 section 5): the public keys in it that verify signatures. Keys for encryption, symmetric keys, RSA keys under
- * 2048 bits, keys that cost too much and keys of unknown types are left out, since issuers publish all kinds of keys.
+ * Reads a JWK Set (RFC 7517 section 5): the public keys in it that verify signatures. Keys for encryption, symmetric keys, RSA keys under 2048 bits, keys
+ * that cost too much and keys of unknown types are skipped, since issuers publish all kinds of keys.
  *
- * @throws Error with the reason if it is no key set, has no usable key, or has too many.
+ * @throws Error with the reason if it is not a key set, has no usable key, or has too many.
  */
 export function readKeySet(read: unknown): PublicJwk[] {
   const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
@@ -29,13 +29,13 @@ export function readKeySet(read: unknown): PublicJwk[] {
   return usable;
 }
 
-/** Reads a JWK Set that somebody gives us. @throws Error as readKeySet; also if it has a key that should have stayed with its owner */
+/** Reads a JWK Set that a caller uploads. @throws Error as readKeySet; also if it has a private or symmetric key */
 export function readGivenKeySet(jwks: object): PublicJwk[] {
   if (hasSecretKey(jwks)) throw new Error('it has a private or symmetric key; send only public keys');
   return readKeySet(jwks);
 }
 
-/** Whether the set has a key that should be nobody's but the issuer's. */
+/** Reports whether the set has a key that only the issuer should have. */
 export function hasSecretKey(read: unknown): boolean {
   const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
   if (!Array.isArray(keys)) return false;

@@ -31,8 +31,8 @@ const SYMMETRIC = new Set(['HS256', 'HS384', 'HS512']);
 export type KeyReader = (fresh: boolean) => Promise<{ keys: unknown[] }>;
 
 /**
- * Verifies a token of a provider (RFC 7519). Without `kid`, and with several keys of one `kid`, keys are tried one by one; if none fits,
- * the keys are read once more, since providers rotate them.
+ * Verifies a token of a provider (RFC 7519). Without `kid`, and with several keys of one `kid`, keys are tried one by one; if none fits, the keys are read
+ * once more, since providers rotate them.
  *
  * @throws jose's JOSEError with the reason.
  */
@@ -59,7 +59,7 @@ export async function verifyWithSecret(token: string, secret: string): Promise<J
   return jwtVerify(token, Buffer.from(secret), { algorithms: [...SYMMETRIC] });
 }
 
-/** Of a claim that is there twice (RFC 7519 section 4) another reader would use the other value. */
+/** With a duplicate claim (RFC 7519 section 4) another reader would use the other value. */
 function assertUnambiguous(token: string): void {
   const [header = '', payload = ''] = token.split('.');
   try {

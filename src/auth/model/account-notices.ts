@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 
-/** Notifies people by mail of changes to their account, in case somebody else made them. */
+/** Notifies users by mail of changes to their account, in case someone else made them. */
 @Injectable()
 export class AccountNotices {
   constructor(private readonly mailbox: Mailbox) {}

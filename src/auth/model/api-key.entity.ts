@@ -35,7 +35,7 @@ export class ApiKey extends SealedEntity {
   @Column('text')
   ownerId: string;
 
-  /** The person who was shown the secret, if not the owner: the key is limited to what they may do as well. */
+  /** The person who was shown the secret, if not the owner: the key is limited to their rights as well. */
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
@@ -62,7 +62,7 @@ export class ApiKey extends SealedEntity {
   @Column('text', { nullable: true })
   lastUsedFrom: string | null;
 
-  /** Addresses and blocks that it may be used from; null: from anywhere. */
+  /** Addresses and CIDR blocks from which it may be used; null: anywhere. */
   @Column('text', { array: true, nullable: true })
   addresses: string[] | null;
 

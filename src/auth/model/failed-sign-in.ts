@@ -2,10 +2,10 @@ import { Problem } from '../../platform/errors/problem.js';
 import { isPlainAddress } from './plain-address.js';
 import { canonical } from './users.service.js';
 
-/** SignInAttempt is what is known about somebody who could not sign in. */
+/** SignInAttempt describes a failed sign-in. */
 export interface SignInAttempt {
   readonly way: string;
-  /** The e-mail address as it was typed. */
+  /** The email address as typed. */
   readonly account?: string | undefined;
   readonly provider?: { readonly id: string; readonly name: string } | undefined;
   /** The provider's verified identifier of the person. */

@@ -6,7 +6,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
 import { Background } from '../../platform/work/background.js';
 
-/** Recent attempts of one kind, under a keyed hash: the text that people typed is not stored. */
+/** Recent attempts of one kind, under a keyed hash: the typed text is not stored. */
 @Entity('attempt_count')
 @Index('attempt_count_updated', ['updatedAt'])
 export class AttemptCount {
@@ -31,8 +31,8 @@ interface Rule {
 }
 
 /**
- * Limits per person and address are strict; per person alone they are mild, so that a stranger cannot lock somebody out;
- * per address they are high, since many people may share one. Addresses are those of `networkOf`: of IPv6 the /64.
+ * Limits per user and address are strict; per user alone they are mild, so that an attacker cannot lock a user out; per address they are high, since many
+ * users may share one. Addresses are those of `networkOf`: of IPv6 the /64.
  */
 const RULES = {
   'sign-in person at address': { free: 10, longest: 900 },
@@ -52,7 +52,7 @@ export type ThrottleRule = keyof typeof RULES;
 
 export interface ThrottledAttempt {
   readonly rule: ThrottleRule;
-  /** The account or network; any text, also one that does not exist. */
+  /** The account or network; any text, including unknown ones. */
   readonly subject: string;
 }
 

@@ -12,7 +12,7 @@ export const AUDIENCE = 'sealwright-api';
 /** RFC 9068: tokens of other types are never accepted as access tokens. */
 export const TYPE = 'at+jwt';
 
-/** HS256 with keys derived for access tokens alone: the first signs, all of them verify. */
+/** HS256 with keys that are derived only for access tokens: the first signs, all of them verify. */
 export function accessTokenKeys(config: Config): DerivedKeys {
   return derivedKeys(config, 'sealwright access token');
 }
@@ -21,7 +21,7 @@ export function accessTokenKeys(config: Config): DerivedKeys {
 @Injectable()
 export class AccessTokens {
   private readonly key: KeyObject;
-  /** Life of the access tokens of people. */
+  /** Lifetime of the access tokens of users. */
   readonly signInSeconds: number;
 
   constructor(

@@ -19,10 +19,10 @@ const HS256_BYTES = 32;
 
 /** What the strategy reads of a call. */
 export interface Presented {
-  /** Always of the scheme Bearer, which is the one that the library knows. */
+  /** Always of the scheme Bearer, the only one that the library supports. */
   readonly headers: { readonly authorization: string };
   readonly origin: Origin;
-  /** How the caller presented the token to use it. Null for a question about the token: it admits nobody, and its session is read past the cache. */
+  /** How the caller presented the token to use it. Null for a query about the token: it authenticates nobody, and its session is read past the cache. */
   readonly use: PresentedToken | null;
 }
 
@@ -32,8 +32,8 @@ interface VerifiedToken {
 }
 
 /**
- * Verifies access tokens: one algorithm, our issuer and audience, 30 s of clock skew; then the session that the token names
- * decides, and whoever uses the token must have the key that it is bound to. `complete` passes the header as well, because the library does not check `typ`.
+ * Verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew; then the session of the token decides, and the caller must
+ * prove possession of the key that it is bound to. `complete` passes the header as well, because the library does not check `typ`.
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {

@@ -41,7 +41,7 @@ export interface SignedInPerson {
   readonly password?: SessionGrounds['password'];
 }
 
-/** An OAuth client that gets a token, its scopes, and the key that it is bound to. */
+/** An OAuth client that gets a token, its scopes, and the key to which the token is bound. */
 export interface GrantedClient {
   readonly id: string;
   readonly name: string;
@@ -56,7 +56,7 @@ export interface GrantedClient {
 /** Longest life of the access tokens of /oauth/token. */
 export const OAUTH_TOKEN_SECONDS = 3600;
 
-/** Issues what every sign-in ends with: a session, an access token and, for people, a refresh token. */
+/** Issues the result of every sign-in: a session, an access token and, for users, a refresh token. */
 @Injectable()
 export class TokenGrants {
   constructor(

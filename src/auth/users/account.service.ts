@@ -7,7 +7,7 @@ import { PasswordCheck } from '../passwords/password-check.js';
 import { PasswordResetsService } from './password-resets.service.js';
 import { canonical } from '../model/users.service.js';
 
-/** People change or reset the password of their own account. */
+/** Users change or reset the password of their own account. */
 @Injectable()
 export class AccountService {
   constructor(
@@ -31,7 +31,7 @@ export class AccountService {
     this.resets.forgot(email, origin);
   }
 
-  /** Sets the password of the person to whom the link was sent. All their sessions end; a second factor is still required. */
+  /** Sets the password of the user to whom the link was sent. All their sessions end; a second factor is still required. */
   async resetPassword(token: string, password: string, origin: Origin): Promise<void> {
     const user = await this.resets.userOf(token);
     const by = { kind: 'user', id: user.id, name: user.email, origin } as const;

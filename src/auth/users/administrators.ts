@@ -4,8 +4,8 @@ import type { EntityManager } from 'typeorm';
 type Queryable = Pick<EntityManager, 'query'>;
 
 /**
- * SQL predicate: the person `u` has a way to sign in. Either a password is set, or an enabled identity provider knows the person and can give the
- * role admin, because a sign-in sets the roles anew.
+ * SQL predicate: the user `u` can sign in. Either a password is set, or an enabled identity provider knows the user and can give the role admin, because a
+ * sign-in sets the roles again.
  */
 const CAN_SIGN_IN = `(u.password_hash IS NOT NULL OR EXISTS (
   SELECT 1 FROM external_identity e JOIN identity_provider p ON p.id = e.provider_id

@@ -5,7 +5,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { UsersService } from '../model/users.service.js';
 import { AdministratorWatch } from './administrator-watch.js';
 
-/** Creates the administrator of SVC_ADMIN_EMAIL while there is no user at all. There is no default account. Warns at start if no administrator can sign in. */
+/** Creates the administrator of SVC_ADMIN_EMAIL while there are no users. There is no default account. Warns at start if no administrator can sign in. */
 @Injectable()
 export class FirstAdministrator implements OnApplicationBootstrap {
   private readonly logger = new Logger(FirstAdministrator.name);

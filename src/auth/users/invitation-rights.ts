@@ -25,8 +25,8 @@ export class InvitationRights {
   ) {}
 
   /**
-   * Consumes an invitation in the transaction that makes the account. Undefined if it is not valid (any more), for example because its inviter
-   * may not grant its roles now.
+   * Consumes an invitation in the transaction that creates the account. Undefined if it is invalid, for example because its inviter can no longer grant its
+   * roles.
    */
   async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
     const place = {
@@ -45,7 +45,7 @@ export class InvitationRights {
     return isOpen ? accepted.roles : undefined;
   }
 
-  /** Revokes the open invitations of a person whose roles were changed, if they may not grant them any more. */
+  /** Revokes the open invitations of a user whose roles were changed, if the user can no longer grant them. */
   async revokeUngrantable(tx: EntityManager, by: Actor & { origin: Origin }, personId: string): Promise<void> {
     const open: OpenInvitation[] = await tx.query(
       `SELECT id, roles, inviter_id FROM invitation

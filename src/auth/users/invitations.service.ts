@@ -17,7 +17,7 @@ import { canonical } from '../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 7 * 24 * 3600;
 
-/** Invites people: the link is sent to their address, and they choose the password themselves. */
+/** Invites users: the link is sent to their address, and they set the password themselves. */
 @Injectable()
 export class InvitationsService {
   private readonly record: EntryRecorder;
@@ -32,10 +32,7 @@ export class InvitationsService {
     this.record = audit.recorderFor('invitation');
   }
 
-  /**
-   * Invites an address and revokes an earlier invitation of it. Whoever has the link can use it, so where mails are sent only the address
-   * gets it.
-   */
+  /** Invites an address and revokes an earlier invitation of it. Anyone with the link can use it, so if mails are sent only the address gets it. */
   async invite(
     caller: Caller,
     { email: address, roles }: { readonly email: string; readonly roles: readonly RoleName[] },

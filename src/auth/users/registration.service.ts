@@ -15,7 +15,7 @@ export interface Newcomer {
   readonly invitation?: string;
 }
 
-/** Registration by people themselves. */
+/** Registration by users themselves. */
 @Injectable()
 export class RegistrationService {
   constructor(

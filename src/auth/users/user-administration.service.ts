@@ -22,7 +22,7 @@ export interface UserChange {
 /** RightsHolder is who administers accounts: a caller, or the operator of the machine. */
 type RightsHolder = Actor & Pick<Caller, 'scopes' | 'origin'>;
 
-/** Administration of other people's accounts. Administrators never see or choose a password. */
+/** Administration of other users' accounts. Administrators never see or choose a password. */
 @Injectable()
 export class UserAdministrationService {
   constructor(
@@ -98,7 +98,7 @@ function lastAdministrator(): Problem {
   return new Problem('conflict', 'user.last-administrator', detail);
 }
 
-/** Callers grant only scopes that they have, and change only people who have no more. */
+/** Callers grant only scopes that they have, and change only users who have no more. */
 export function assertMayGrant(caller: Pick<Caller, 'scopes'>, roles: readonly RoleName[]): void {
   const beyond = scopesBeyond(caller.scopes, scopesOf(roles));
   if (beyond.length === 0) return;

@@ -14,7 +14,7 @@ import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 const ISSUERS_ACTOR: Actor = { kind: 'system', id: 'workload-issuers', name: 'workload issuers' };
 
-/** The keys of issuers: kept in the database, read again when they are old or none of them fits, every change in the audit log. */
+/** The keys of issuers: stored in the database, read again when they are old or none of them fits, every change in the audit log. */
 @Injectable()
 export class IssuerKeys {
   private readonly renewals = new KeyRenewals('the issuer');
@@ -27,10 +27,10 @@ export class IssuerKeys {
   ) {}
 
   /**
-   * The keys of an issuer.
+   * Returns the keys of an issuer.
    *
-   * @param fresh none of the known keys fits: ask again, if the issuer was not asked just now
-   * @throws Problem `workload.issuer-away` when there are none that can be believed
+   * @param fresh none of the known keys fits: read again, unless the issuer was just called
+   * @throws Problem `workload.issuer-away` if no keys are trusted
    */
   async of(issuer: WorkloadIssuer, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {
     if (issuer.keySource === 'uploaded') return issuer.keys ?? [];
@@ -49,9 +49,9 @@ export class IssuerKeys {
   }
 
   /**
-   * Records who uploads keys of an issuer, in the transaction that stores them. Whoever has the private keys can be any run of the issuer: they
-   * must hold what its trusts give, and count among those who ask for what its runs ask for. The row of the issuer must be locked, so
-   * that no trust is made meanwhile.
+   * Records who uploads keys of an issuer, in the transaction that stores them. A person with the private keys can be any run of the issuer: they must have
+   * the permissions that its trusts grant, and count as requesters of its runs' requests. The row of the issuer must be locked, so that no trust is created
+   * in the meantime.
    *
    * @throws Problem `workload-issuer.beyond-caller`
    */
@@ -81,8 +81,8 @@ export class IssuerKeys {
 }
 
 /**
- * Reads the keys of an issuer by its discovery document (OpenID Connect Discovery section 4). Build systems and clusters have no
- * authorization endpoint, so nothing but `issuer` and `jwks_uri` is looked at.
+ * Reads the keys of an issuer by its discovery document (OpenID Connect Discovery section 4). Build systems and clusters have no authorization endpoint, so
+ * only `issuer` and `jwks_uri` are used.
  *
  * @throws Error with the reason if a document cannot be read, is of another issuer, or has no usable keys.
  */

@@ -2,7 +2,7 @@ import type { ClaimCondition } from '../../access/identity/verified-identity.js'
 import type { Scope } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
 
-/** What a run may be allowed to do. All else needs a person, or a credential with an owner who can be asked. */
+/** The permissions that a run can have. Everything else needs a user, or a credential with an owner. */
 export const WORKLOAD_SCOPES = [
   'sign:digest',
   'sign:read',
@@ -11,7 +11,7 @@ export const WORKLOAD_SCOPES = [
   'ssh-ca:login',
 ] as const satisfies Scope[];
 
-/** SharedIssuer is an issuer of tokens for many organisations, so that a trust must name the one it means. */
+/** SharedIssuer is an issuer of tokens for many organizations, so that a trust must name one. */
 interface SharedIssuer {
   /** The claim `iss`, exactly. */
   readonly issuer: string;
@@ -102,8 +102,8 @@ export function trustWarningsOf(conditions: readonly ClaimCondition[]): TrustWar
 const plainName = (claim: string): string => claim.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
 
 /**
- * Returns whether each value of a condition is literal in the segments that name the organisation: anybody can take a name that begins
- * alike (`octo-*`). This is the first segment; in subjects the second or a later one, and all segments before it. There GitHub puts an id behind names
+ * Reports whether each value of a condition is literal in the segments that name the organization: anyone can register a name with the same beginning
+ * (`octo-*`). This is the first segment; in subjects the second or a later one, and all segments before it. There GitHub appends an ID to names
  * (`octo-org@123456`), and no name contains `@`, so a wildcard may follow it.
  */
 function isLiteral({ claim, values }: ClaimCondition, subjectSegments = DEFAULT_SUBJECT_SEGMENTS): boolean {

@@ -36,7 +36,7 @@ interface WorkloadOrder {
   readonly keys: () => Promise<TokenBinding>;
 }
 
-/** The identity tokens of workloads: verified by the keys of their issuers, and kept sealed. */
+/** The identity tokens of workloads: verified with the keys of their issuers, and stored encrypted. */
 @Injectable()
 export class WorkloadTokens {
   constructor(
@@ -51,13 +51,13 @@ export class WorkloadTokens {
     return verifyWorkloadToken(token, issuer.issuer, keys, this.clock.now());
   }
 
-  /** Seals the token of the identity with this id. Problems are those of the KeyVault. */
+  /** Encrypts the token of the identity with this ID. Problems are those of the KeyVault. */
   sealed(id: string, token: string): Promise<Buffer> {
     return this.seal.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(token));
   }
 }
 
-/** Exchanges the identity token of a workload for an access token: no person signs in, and no secret is kept on either side. */
+/** Exchanges the identity token of a workload for an access token: no user signs in, and neither side stores a secret. */
 @Injectable()
 export class WorkloadExchangeService {
   constructor(
@@ -68,9 +68,9 @@ export class WorkloadExchangeService {
   ) {}
 
   /**
-   * An access token for the run that this token is about. There is no refresh token: a run asks its issuer again.
+   * Returns an access token for the run of this token. There is no refresh token: a run asks its issuer again.
    *
-   * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the KeyVault that seals the token
+   * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the KeyVault that encrypts the token
    */
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
     const named = { issuer: unverifiedIssuerOf(order.token), enabled: true };

@@ -19,7 +19,7 @@ import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 export interface WorkloadIssuerChange {
   readonly name: string;
   readonly enabled: boolean;
-  /** A JWK Set, for issuers that cannot be reached; undefined: read by discovery, or as it was. */
+  /** A JWK Set, for issuers that cannot be reached; undefined: read by discovery, or unchanged. */
   readonly jwks: object | undefined;
 }
 
@@ -42,7 +42,7 @@ export class WorkloadIssuersService {
     this.record = audit.recorderFor('workload-issuer');
   }
 
-  /** Adds an issuer. Its keys are read at once, so that a wrong address is found now. */
+  /** Adds an issuer. Its keys are read immediately, so that a wrong address is detected. */
   async create(
     caller: Caller,
     { name, issuer, enabled, jwks }: WorkloadIssuerOrder,

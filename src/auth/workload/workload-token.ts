@@ -10,13 +10,13 @@ export const SKEW_SECONDS = 30;
 /** A token that lives longer was not made for one run. */
 const MAX_TOKEN_SECONDS = 24 * 3600;
 const MAX_TOKEN_LENGTH = 12 * 1024;
-/** The end of the year 9999, in seconds since 1970: what is later is no time that can be stored. */
+/** The end of the year 9999, in seconds since 1970: later times cannot be stored. */
 const MAX_TIME_SECONDS = 253_402_300_799;
 const MAX_CLAIMS = 200;
 const MAX_DEPTH = 8;
 const MAX_QUOTED_LENGTH = 100;
 
-/** A token that is not accepted. The message says why, in printable ASCII without quotes; the code is one of RFC 6749 section 5.2. */
+/** A token that is not accepted. The message states the reason, in printable ASCII without quotes; the code is one of RFC 6749 section 5.2. */
 export class WorkloadTokenRefused extends Error {
   constructor(
     message: string,
@@ -32,7 +32,7 @@ export interface VerifiedWorkloadToken {
   readonly claims: Claims;
   readonly audience: string;
   readonly expiresAt: Date;
-  /** SHA-256 of `jti`, or of what the issuer signed in a token without one. */
+  /** SHA-256 of `jti`, or of the signed part of a token without one. */
   readonly useHash: Buffer;
   /** SHA-256 of the signed part of the token, base64. */
   readonly tokenSha256: string;
@@ -40,10 +40,10 @@ export interface VerifiedWorkloadToken {
   readonly keyThumbprint: string;
 }
 
-/** Reads the keys of the issuer; `fresh`: because none of those that are known fits. */
+/** Reads the keys of the issuer; `fresh`: because none of the known ones fits. */
 type IssuerKeyReader = (fresh: boolean) => Promise<readonly PublicJwk[]>;
 
-/** The issuer that a token says it is of; nothing is verified yet. */
+/** The issuer that a token states; nothing is verified yet. */
 export function unverifiedIssuerOf(token: string): string {
   const decoded = token.length > MAX_TOKEN_LENGTH ? undefined : decodeJws(token);
   const issuer = decoded?.payload['iss'];
@@ -151,7 +151,7 @@ function audienceOf({ aud }: Claims): string {
   throw new WorkloadTokenRefused('The token must have exactly one audience.');
 }
 
-/** Claims are stored, shown and hashed: PostgreSQL takes no NUL and no half of a surrogate pair. */
+/** Claims are stored, shown and hashed: PostgreSQL does not accept NUL or an unpaired surrogate. */
 function assertStorable(claims: Claims): void {
   let count = 0;
   const visit = (value: unknown, depth: number): boolean => {

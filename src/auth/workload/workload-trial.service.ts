@@ -4,7 +4,7 @@ import { claimValues, type Claims, type ClaimCondition } from '../../access/iden
 import { mismatchOf } from './trust-match.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
-/** Why a trust does not accept the claims of a token, in the order in which it is looked at. */
+/** Why a trust does not accept the claims of a token, in the order of the checks. */
 export const TRUST_FAULTS = ['disabled', 'issuer-disabled', 'issuer', 'audience', 'claim', 'pull-request'] as const;
 type TrustFault = (typeof TRUST_FAULTS)[number];
 
@@ -13,7 +13,7 @@ export interface TrustVerdict {
   readonly trust: Pick<WorkloadTrust, 'id' | 'name'>;
   readonly accepted: boolean;
   readonly fault?: TrustFault;
-  /** Of the faults `issuer`, `audience` and `claim`: the claim, what it must be, and what it is. */
+  /** For the faults `issuer`, `audience` and `claim`: the claim, the required value, and the actual value. */
   readonly claim?: string;
   readonly wanted?: readonly string[];
   readonly given?: readonly string[];
@@ -21,15 +21,15 @@ export interface TrustVerdict {
 
 type TriedTrust = Pick<WorkloadTrust, 'id' | 'name' | 'enabled' | 'audience' | 'conditions' | 'pullRequests'>;
 
-/** More trusts than people can look at. */
+/** Maximum number of trusts that are reported. */
 const MAX_TRIED = 1000;
 
-/** Tries claims on the trusts by the rules of the exchange. Nothing is verified, kept or given. */
+/** Tests claims on the trusts with the rules of the exchange. Nothing is verified, stored or issued. */
 @Injectable()
 export class WorkloadTrialService {
   constructor(private readonly db: DataSource) {}
 
-  /** Those that accept the claims first, then by name. */
+  /** Returns those that accept the claims first, then by name. */
   async try(claims: Claims): Promise<TrustVerdict[]> {
     const [trusts, issuers] = await Promise.all([
       this.db.manager.find(WorkloadTrust, { order: { name: 'ASC' }, take: MAX_TRIED }),

@@ -48,7 +48,7 @@ export class WorkloadTrustsService {
     this.record = audit.recorderFor('workload-trust');
   }
 
-  /** Whoever makes or changes a trust stands behind it: its tokens never do what that person may not. */
+  /** The last person who created or changed a trust is behind it: its tokens never have rights that this person does not have. */
   async create(caller: Caller, order: WorkloadTrustOrder, use?: IdempotentUse): Promise<WorkloadTrust> {
     const id = use?.resource ?? newId();
     return this.write(order.name, async (tx) => {

@@ -16,7 +16,7 @@ import { uploaderOf } from '../rights/secret-disclosures.js';
 import { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import { SKEW_SECONDS, type VerifiedWorkloadToken } from './workload-token.js';
 
-/** A trust that is enabled, with the people behind its runs as they are now. */
+/** An enabled trust, with the current rights of the people behind its runs. */
 export type UsableTrust = WorkloadTrust & { readonly people: CredentialStanding['people'] };
 
 interface TrustRow extends RunRows {
@@ -83,7 +83,7 @@ export async function rightsOfRun(
   return effectiveRights({ people: peopleOfRun(seals, trust, issuer, row), limits: [trust.scopes] });
 }
 
-/** Records in the caller's transaction that a token was used; false if it was used before. Two at once: one of them. */
+/** Records in the caller's transaction that a token was used; false if it was used before. Of two concurrent uses, one succeeds. */
 export async function recordTokenUse(
   tx: EntityManager,
   issuerId: string,

@@ -158,7 +158,7 @@ function ckaIdOf(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex');
 }
 
-/** Lets a version sign that is newer than the one that does. Problem `signing-key.inactive` when the key is not active. */
+/** Activates a version that is newer than the active one. Problem `signing-key.inactive` if the key is not active. */
 export async function activateVersion(tx: EntityManager, keyId: string, version: number): Promise<void> {
   const isOlder = (key: SigningKey) => key.state === 'ACTIVE' && key.version < version;
   if ((await changeKey(tx, keyId, isOlder, { version })) === undefined) throw inactive();

@@ -28,7 +28,7 @@ export class SigningKeyVersion {
   @Column('jsonb', { nullable: true })
   evidence: KeyEvidence | null;
 
-  /** When the making of it was given up. */
+  /** When its creation was given up. */
   @Column('timestamptz', { nullable: true })
   failedAt: Date | null;
 

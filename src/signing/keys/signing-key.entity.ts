@@ -3,7 +3,7 @@ import { type KeyType, SIGNATURE_PURPOSES, type SignaturePurpose } from '../../h
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import type { KeyConstraints } from './key-constraints.js';
 
-/** The life of a signing key. A key signs only in ACTIVE. From DESTROYING on there is no way back. */
+/** The status of a signing key. A key signs only in ACTIVE. DESTROYING and later statuses cannot be reverted. */
 export const SIGNING_KEY_STATES = [
   'GENERATING',
   'ACTIVE',
@@ -41,7 +41,7 @@ export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 /** The purposes of keys that sign digests of callers. */
 export const CALLER_PURPOSES: readonly KeyPurpose[] = ['signing', ...SIGNATURE_PURPOSES];
 
-/** The purposes of keys that sign a digest of which nothing is said: such requests have always been about code and documents. */
+/** The purposes of keys that sign a digest without a stated purpose: such requests have always been about code and documents. */
 const UNNAMED_PURPOSES: readonly KeyPurpose[] = ['signing', 'code-signing', 'documents'];
 
 /** The purposes of keys that may sign for this purpose; undefined when the caller named none. */
@@ -115,7 +115,7 @@ export class SigningKeyUsage {
   most: number;
 }
 
-/** That a signing key is to be destroyed, and how far that is. Calling it off removes the row. */
+/** A scheduled destruction of a signing key and its progress. Cancelling it removes the row. */
 @Entity('signing_key_destruction')
 @Index('signing_key_destruction_due', ['destroyAt'], { where: 'finished_at IS NULL' })
 @Sealed<SigningKeyDestruction>({
@@ -135,7 +135,7 @@ export class SigningKeyDestruction extends SealedEntity {
   @Column('uuid', { nullable: true })
   worker: string | null;
 
-  /** Until then nobody else takes it: the worker is at it, or waits before it tries again. */
+  /** No other worker claims it until then: a worker is carrying it out, or waits before a retry. */
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 

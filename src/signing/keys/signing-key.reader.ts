@@ -30,7 +30,7 @@ export interface KnownKey {
   readonly type: KeyType;
 }
 
-/** A key with one of its versions: the one that signs, unless another was asked for. */
+/** A key with one of its versions: the active one, unless another was requested. */
 export interface SigningKeyWithVersion {
   readonly keyId: string;
   readonly name: string;
@@ -43,7 +43,7 @@ export interface SigningKeyWithVersion {
   readonly revision: number;
   readonly version: number;
   readonly createdAt: Date;
-  /** When this version was asked for: it never changes, and OpenPGP's fingerprint is of it, too. */
+  /** When this version was requested: it never changes, and OpenPGP's fingerprint covers it. */
   readonly madeAt: Date;
   /** When its private keys are due to be destroyed; null when they are not. */
   readonly destroyAt: Date | null;
@@ -61,7 +61,7 @@ export interface SigningKeyWithVersion {
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
 
-/** The key for an order to the vault: for this purpose, whatever its row says. */
+/** The key for an order to the vault: for this purpose, regardless of its row. */
 export function vaultKeyOf(key: ActiveKey, purpose: KeyPurpose): VaultKey {
   const { ckaId, type, publicKey, sealed } = key;
   return { ckaId, identity: identityOf(purpose, key), type, publicKey, sealed };
@@ -128,7 +128,7 @@ export class SigningKeyReader {
     return key;
   }
 
-  /** A key by its name or id, whatever its state; without one, the configured key. */
+  /** Returns a key by its name or ID, in any state; without one, the configured key. */
   async known(nameOrId: string | undefined): Promise<KnownKey> {
     const wanted = nameOrId ?? this.config.defaultKey;
     const rows: { key: JsonRow }[] = await this.db.query(
@@ -154,7 +154,7 @@ export class SigningKeyReader {
     throw new Problem('conflict', 'signing-key.version', `The key "${key.name}" has no such version.`);
   }
 
-  /** The key for an order to the vault, in the version of an accepted use. Its state, dates and constraints are checked once more. */
+  /** Returns the key for an order to the vault, in the version of an accepted use. Its state, dates and constraints are checked again. */
   async toSignWith(use: AcceptedUse): Promise<SigningVaultKey> {
     const place = `${use.keyId} ${use.keyVersion}`;
     const remembered = await this.byVersion.find(place);
@@ -165,12 +165,12 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) assertPermitted(key, use, now);
-    // The token compares this purpose with its label: digests of callers are not signed by a key for timestamps, whatever the row says.
+    // The token compares this purpose with its label: a key for timestamps does not sign digests of callers, regardless of the row.
     const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
     return { ...vaultKey, madeAt: key.madeAt };
   }
 
-  /** Returns why a key signs nothing now and, unless somebody changes that, nothing later. Undefined for a key that signs. */
+  /** Returns why a key does not sign now and, unless it is changed, will not sign later. Undefined for a key that signs. */
   async whyStopped(id: string): Promise<Problem | undefined> {
     const [key]: (Stopped & { notAfter: Date })[] = await this.db.query(
       `SELECT k.name, k.state, k.not_after AS "notAfter", d.destroy_at AS "destroyAt"
@@ -198,7 +198,7 @@ export class SigningKeyReader {
     this.byVersion.forget(`${keyId} ${version}`);
   }
 
-  /** `active` reads the key with this name or id again; without one, the configured key. */
+  /** `active` reads the key with this name or ID again; without one, the configured key. */
   forgetNamed(nameOrId: string | undefined): void {
     this.byNameOrId.forget(cacheKeyOf(nameOrId ?? this.config.defaultKey));
   }
@@ -255,7 +255,7 @@ export class SigningKeyReader {
     return this.activeKey(rows[0], (key) => key.id === keyId && rows[0]?.version === Number(version));
   }
 
-  /** The key of a row if its sealed values say what the statement asked for: PostgreSQL alone does not decide which key signs. */
+  /** Returns the key of a row if its sealed values match the query: PostgreSQL alone does not decide which key signs. */
   private activeKey(row: VersionRow | undefined, isWanted: (key: SigningKey) => boolean): ActiveKey | null {
     if (row === undefined) return null;
     const key = this.vouched(row.key);
@@ -269,7 +269,7 @@ export class SigningKeyReader {
   /** Problem `row.not-sealed` */
   private vouched(json: JsonRow): SigningKey {
     const key = decodedKey(this.db, json);
-    // What was given up or destroyed signs nothing, and has no seal.
+    // A destroyed version, or one whose creation was given up, signs nothing and has no seal.
     if (['FAILED', 'DESTROYED'].includes(key.state)) return key;
     if (sealsOf(this.db.manager).trusted(SigningKey, key) === null) throw notSealed('signing_key', key.id);
     return key;
@@ -303,7 +303,7 @@ function withColumns({ key: _row, ...version }: VersionRow, key: SigningKey): Si
   return { keyId, name, type, purpose, state, notBefore, notAfter, constraints, revision, ...version };
 }
 
-/** An id has one spelling here, whichever a caller writes: what is remembered under it is forgotten by it. */
+/** An ID has one spelling here, whichever a caller writes, so that a cached value is invalidated under the same key. */
 function cacheKeyOf(nameOrId: string): string {
   return isId(nameOrId) ? nameOrId.toLowerCase() : nameOrId;
 }

@@ -63,7 +63,7 @@ export class SigningKeysService {
     return this.reader.get(id);
   }
 
-  /** Ends keys, and versions, whose maker died on the way; the names of the keys are free again. */
+  /** Ends keys and versions whose creating process died; the names of the keys become free again. */
   async failAbandoned(): Promise<void> {
     await this.db.query(
       `UPDATE signing_key_version SET failed_at = now()

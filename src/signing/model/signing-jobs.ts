@@ -9,7 +9,7 @@ export interface SigningSignal {
   readonly requestIds: string[];
 }
 
-/** Requests per job signal: as many as one group of the intake commits, so that they are claimed and settled by one transaction each, too. */
+/** Requests per job signal: as many as one group of the intake commits, so that one transaction each claims and settles them, too. */
 export const MAX_PER_SIGNAL = 128;
 
 /** The actor of audit entries that no caller caused. */

@@ -8,10 +8,10 @@ export const SIGNING_STATUSES = ['QUEUED', 'PROCESSING', 'SIGNED', 'FAILED', 'PE
 export type SigningStatus = (typeof SIGNING_STATUSES)[number];
 
 /**
- * Every legal move. SIGNED and FAILED are final.
- * A request that is signed while its caller waits starts in PROCESSING; one that a policy holds, in PENDING_APPROVAL.
- * PROCESSING → QUEUED gives a request back: its HSM call failed, or its process died.
- * QUEUED → PENDING_APPROVAL asks anew: the key was rotated after the approval.
+ * Every legal transition. SIGNED and FAILED are final.
+ * A request that is signed while its caller waits starts in PROCESSING; one that needs approval, in PENDING_APPROVAL.
+ * PROCESSING → QUEUED returns a request: its HSM call failed, or its process died.
+ * QUEUED → PENDING_APPROVAL requests approval again: the key was rotated after the approval.
  */
 const MOVES: Record<SigningStatus, readonly SigningStatus[]> = {
   PENDING_APPROVAL: ['QUEUED', 'FAILED'],
@@ -31,8 +31,8 @@ export function isFinalSigningStatus(status: SigningStatus): boolean {
 }
 
 /**
- * A request for a signature, whichever way it came. Changed only by the compare-and-set statements of signing-request.repository.ts.
- * A row in PROCESSING is the intent: it was committed before the HSM was asked.
+ * A request for a signature from any interface. Changed only by the compare-and-set statements of signing-request.repository.ts. A row in PROCESSING is the
+ * intent: it was committed before the HSM was called.
  */
 @Entity('signing_request')
 @Check('signing_request_signature', `(status = 'SIGNED') = (signature IS NOT NULL)`)
@@ -111,7 +111,7 @@ export class SigningRequest {
   @Column('text')
   requestedBy: string;
 
-  /** What an issuer proved of the run that asked; null for callers that are no workloads. */
+  /** Claims that an issuer proved about the requesting run; null for callers that are not workloads. */
   @Column('jsonb', { nullable: true })
   identity: VerifiedIdentity | null;
 
@@ -119,7 +119,7 @@ export class SigningRequest {
   @Column('text')
   correlation: string;
 
-  /** W3C Trace Context of the call, while it is traced: background work goes on in its trace. */
+  /** W3C Trace Context of the call, while it is traced: background work continues its trace. */
   @Column('text', { nullable: true })
   traceParent: string | null;
 
@@ -146,7 +146,7 @@ export class SigningRequest {
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 
-  /** From then on the sweep takes it, with or without a job signal. */
+  /** From then on the sweep claims it, with or without a job signal. */
   @Column('timestamptz', { default: () => 'now()' })
   sweepAt: Date;
 
@@ -196,7 +196,7 @@ export class SigningEnvelope {
   timestampToken: Buffer | null;
 }
 
-/** An item that was not accepted: it has no request, so its reason is kept here. */
+/** An item that was not accepted: it has no request, so the reason is stored here. */
 export interface RefusedItem {
   readonly index: number;
   readonly code: string;

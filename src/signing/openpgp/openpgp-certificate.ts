@@ -13,15 +13,15 @@ export interface OpenPgpCertificate {
   readonly expiresAt: Date | null;
   /** The newest statement about each user ID. */
   readonly users: readonly RequestedStatement[];
-  /** The newest; undefined when nobody asked for one. */
+  /** The newest; undefined if none was requested. */
   readonly revocation: RequestedStatement | undefined;
-  /** Undefined until a user ID is certified: no program takes a key without one. */
+  /** Undefined until a user ID is certified: no program accepts a key without one. */
   readonly armored: string | undefined;
 }
 
 export type OpenPgpKey = Pick<ActiveKey, 'keyId' | 'name' | 'type' | 'version' | 'publicKey' | 'madeAt'>;
 
-/** Makes the certificate of a key of what it said of itself, oldest first. Statements that are not signed are shown, and do not go in. */
+/** Builds the certificate of a key from its statements, oldest first. Unsigned statements are shown, but not included. */
 export function openPgpCertificate(key: OpenPgpKey, statements: readonly RequestedStatement[]): OpenPgpCertificate {
   const certifications = statements.filter(({ kind }) => kind === 'certification');
   const revocations = statements.filter(({ kind }) => kind === 'revocation');
@@ -40,7 +40,7 @@ export function openPgpCertificate(key: OpenPgpKey, statements: readonly Request
   };
 }
 
-/** Each user ID with its newest signature: the older ones say nothing any more. */
+/** Returns each user ID with its newest signature; older ones are superseded. */
 function certifiedUsers(signed: readonly Signed[]): CertifiedUser[] {
   const newest = new Map(signed.map((one) => [one.userId ?? '', one.signature]));
   return [...newest].map(([userId, signature]) => ({ userId, certifications: [signature] }));

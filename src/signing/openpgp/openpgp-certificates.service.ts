@@ -34,7 +34,7 @@ export interface RevocationOrder {
 
 type StatementColumns = Pick<OpenPgpStatement, 'kind' | 'userId' | 'expiresAt'>;
 
-/** OpenPGP certificates of signing keys. What a key says of itself is a signing request like any other, under approval where the key needs it. */
+/** OpenPGP certificates of signing keys. A statement of a key about itself is a signing request like any other, with approval if the key needs it. */
 @Injectable()
 export class OpenPgpCertificatesService {
   constructor(
@@ -45,8 +45,8 @@ export class OpenPgpCertificatesService {
   ) {}
 
   /**
-   * Has the version of a key that signs now certify user IDs, with an end of the key. What it said already, or is being asked for, is not
-   * asked for again: the call may be repeated. User IDs that are not named stay as they are.
+   * Has the active version of a key certify user IDs, with an expiry of the key. A statement that exists or is requested is not requested again: the call may
+   * be repeated. User IDs that are not named are not changed.
    */
   async certify(
     caller: Caller,
@@ -71,7 +71,7 @@ export class OpenPgpCertificatesService {
     return this.of(key);
   }
 
-  /** Has the version of a key that signs now say that it is revoked. There is no way back. */
+  /** Has the active version of a key state its revocation, which cannot be undone. */
   async revoke(caller: Caller, id: string, { reason, text }: RevocationOrder): Promise<OpenPgpCertificate> {
     const key = await this.keyFor(id);
     const known = await this.statements.of([key]);
@@ -82,7 +82,7 @@ export class OpenPgpCertificatesService {
     return this.of(key);
   }
 
-  /** The certificate of the version of a key that signs now. Problem `openpgp.none` when it has said nothing of itself. */
+  /** Returns the certificate of the active version of a key. Problem `openpgp.none` if it has no statements. */
   async get(id: string): Promise<OpenPgpCertificate> {
     const { version } = await this.keys.get(id);
     const found = await this.of(await this.keys.version(id, version));
@@ -90,7 +90,7 @@ export class OpenPgpCertificatesService {
     throw new Problem('missing', 'openpgp.none', `The key "${found.key.name}" has no OpenPGP certificate.`);
   }
 
-  /** Those of a page of signing keys, newest key first; keys without one are left out. */
+  /** Returns those of a page of signing keys, newest key first; keys without one are omitted. */
   async list(query: PageQuery): Promise<Page<OpenPgpCertificate>> {
     const { items, nextCursor } = await this.keys.list(query);
     const made = items.filter((key): key is ActiveKey => key.publicKey !== null && !isMlDsa(key.type));
@@ -113,7 +113,7 @@ export class OpenPgpCertificatesService {
     throw new Problem('conflict', 'openpgp.key-type', detail);
   }
 
-  /** Asks for the signature of a statement, unless it is there or on its way. The statement is kept first, so that a crash loses nothing. */
+  /** Requests the signature of a statement, unless it exists or is requested. The statement is stored first, so that a crash loses nothing. */
   private async ask(
     caller: Caller,
     key: ActiveKey,
@@ -148,7 +148,7 @@ export class OpenPgpCertificatesService {
   }
 }
 
-/** The newest statement about a user ID counts: an end that was changed and changed back is said anew. */
+/** The newest statement about a user ID counts: an expiry that was changed and changed back needs a new statement. */
 function saysTheSame(one: RequestedStatement, { kind, userId, expiresAt }: StatementColumns): boolean {
   return one.kind === kind && one.userId === userId && one.expiresAt?.getTime() === expiresAt?.getTime();
 }

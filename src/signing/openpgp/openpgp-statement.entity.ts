@@ -5,8 +5,8 @@ export const STATEMENT_KINDS = ['certification', 'revocation'] as const;
 export type StatementKind = (typeof STATEMENT_KINDS)[number];
 
 /**
- * What a version of a key says of itself in OpenPGP: that a user ID is its own, or that it is revoked. The row is the intent; the
- * signature is that of the signing request with the same key, digest and hashed part. Rows never change.
+ * A statement of a key version about itself in OpenPGP: that a user ID belongs to it, or that it is revoked. The row is the intent; the signature is that of
+ * the signing request with the same key, digest and hashed part. Rows never change.
  */
 @Entity('openpgp_statement')
 @Check('openpgp_statement_user', `(kind = 'certification') = (user_id IS NOT NULL)`)
@@ -28,7 +28,7 @@ export class OpenPgpStatement {
   @Column('text', { nullable: true })
   userId: string | null;
 
-  /** The end of the key, as the certification says it; null: it does not expire. */
+  /** The expiry of the key in the certification; null: it does not expire. */
   @Column('timestamptz', { nullable: true })
   expiresAt: Date | null;
 

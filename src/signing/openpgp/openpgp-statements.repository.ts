@@ -29,7 +29,7 @@ export class OpenPgpStatementsRepository {
     private readonly audit: AuditService,
   ) {}
 
-  /** Keeps a statement, before its signature is asked for. */
+  /** Stores a statement before its signature is requested. */
   async add(caller: Caller, statement: Omit<OpenPgpStatement, 'createdAt'>): Promise<void> {
     const { keyId: id, keyVersion, kind, userId, expiresAt, digest } = statement;
     await this.db.transaction(async (tx) => {

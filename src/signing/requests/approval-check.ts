@@ -16,8 +16,8 @@ export interface MaybeHeld {
 }
 
 /**
- * The last check before the HSM: whether a request was approved, and is still the same as then. It runs in the transaction that claims the
- * request, over the very bytes that the attempt will sign; a request that does not pass is not claimed.
+ * The last check before the HSM: whether a request was approved and has not changed since. It runs in the transaction that claims the request, over the same
+ * bytes that the attempt will sign; a request that fails the check is not claimed.
  */
 @Injectable()
 export class ApprovalCheck {
@@ -27,7 +27,10 @@ export class ApprovalCheck {
     private readonly renewal: ApprovalRenewal,
   ) {}
 
-  /** Returns what may be signed. Requests whose approval does not cover them have FAILED; those that need further votes are PENDING_APPROVAL again. */
+  /**
+   * Returns the requests that may be signed. Requests that their approval does not cover are FAILED; those that need further votes are PENDING_APPROVAL
+   * again.
+   */
   async cleared<Row extends MaybeHeld>(tx: EntityManager, claimed: readonly Row[]): Promise<Row[]> {
     const held = claimed
       .filter(({ approvalId, hasApproval }) => approvalId !== null || hasApproval)

@@ -8,7 +8,7 @@ import { shownRequest, useOfRequest } from './shown-request.js';
 import type { NewSigningRequest } from './signing-attempt.js';
 import { SigningRequestRepository } from './signing-request.repository.js';
 
-/** Decides whether people must approve a request, and records it: free to be signed, or together with the question to its approvers. */
+/** Decides whether a request needs approval, and records it: ready to be signed, or together with the approval. */
 @Injectable()
 export class ApprovalGate {
   constructor(
@@ -17,7 +17,7 @@ export class ApprovalGate {
     private readonly approvals: ApprovalsService,
   ) {}
 
-  /** The request as the policies of this moment want it: PENDING_APPROVAL with a requirement, or as it was. */
+  /** Returns the request under the current policies: PENDING_APPROVAL with a requirement, or unchanged. */
   async askPolicies(request: NewSigningRequest): Promise<NewSigningRequest> {
     const { row } = request;
     // A queued request is judged again when it is claimed.
@@ -31,7 +31,7 @@ export class ApprovalGate {
   }
 
   /**
-   * Commits the request. Answers its id, or that of the earlier request which its Idempotency-Key stands for.
+   * Commits the request. Returns its ID, or that of the earlier request with the same Idempotency-Key.
    *
    * @throws Problem `approval.policies-changed`, `signing-key.inactive`, and those of the key's limits
    */
@@ -60,9 +60,9 @@ export function waitingFor(approvalId: string, request: NewSigningRequest): NewS
 }
 
 /**
- * The refusal for callers who cannot wait for people.
+ * The refusal for callers that cannot wait for approval.
  *
- * @param requestId the request that does wait, when there is one
+ * @param requestId the waiting request, if there is one
  */
 export function needsApproval(requestId?: string): Problem {
   const detail = 'The key signs only after approval';

@@ -220,7 +220,9 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
 /** Accepted clock skew of providers. */
 const SKEW_MS = 30_000;
 
-/** Checks that it is the person of the session, and that the provider authenticated them after the attempt began: somebody else may be signed in there by now. */
+/**
+ * Checks that it is the user of the session, and that the provider authenticated them after the attempt began: another user may be signed in there by then.
+ */
 async function assertSteppedUp(
   tx: EntityManager,
   row: SsoTransaction,

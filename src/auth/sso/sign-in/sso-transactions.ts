@@ -25,7 +25,7 @@ export interface SsoOrder {
   readonly answer?: 'ticket' | 'cookie' | undefined;
   /** The session to step up: the provider has to authenticate the person again. */
   readonly stepUp?: string | undefined;
-  /** Id of the person who tries the provider: nobody is signed in, and nothing changes. */
+  /** ID of the user who tests the provider: nobody is signed in, and nothing changes. */
   readonly testedBy?: string | undefined;
 }
 
@@ -71,8 +71,8 @@ export interface RedeemedTicket extends Arrived {
 }
 
 /**
- * Attempts to sign in at a provider. An attempt accepts one response, a response gives one ticket, and the ticket works once in the browser
- * that began, so that nobody can be made to sign in as somebody else (login CSRF).
+ * Attempts to sign in at a provider. An attempt accepts one response, a response gives one ticket, and the ticket works once in the browser that started, so
+ * that nobody can be made to sign in as someone else (login CSRF).
  */
 @Injectable()
 export class SsoTransactions {
@@ -89,7 +89,7 @@ export class SsoTransactions {
       keyHash: secretHashOf(key),
       browserHash: secretHashOf(browser),
       secrets: this.seal.close(SEAL, id, Buffer.from(JSON.stringify(secrets))),
-      // Processes of earlier versions do not find a test, and so cannot take it for a sign-in.
+      // Processes of earlier versions do not find a test, and so cannot mistake it for a sign-in.
       ...(testedBy === undefined ? { status: 'STARTED' } : { status: 'TESTING', userId: testedBy }),
       expiresAt: new Date(Date.now() + MINUTES * 60_000),
     });
@@ -123,8 +123,8 @@ export class SsoTransactions {
   }
 
   /**
-   * Completes the attempt in the caller's transaction: of concurrent responses only one gets the ticket. To be called before anything
-   * else that the response causes.
+   * Completes the attempt in the caller's transaction: of concurrent responses only one gets the ticket. To be called before anything else that the response
+   * causes.
    */
   async complete(tx: EntityManager, id: string): Promise<string> {
     const { text, hash } = newSecret('session');
@@ -222,7 +222,7 @@ export function beganAt({ expiresAt }: SsoTransaction): Date {
   return new Date(expiresAt.getTime() - MINUTES * 60_000);
 }
 
-/** Whether the browser is the one that began. */
+/** Reports whether the browser is the one that started the attempt. */
 function isSame(browserHash: Buffer, browser: string | undefined): boolean {
   return browser !== undefined && timingSafeEqual(browserHash, secretHashOf(browser));
 }
