@@ -142,7 +142,7 @@ it('searches of large tables have their indexes as soon as the database may have
     expect(await indexes()).toEqual([]);
     // As ANALYZE says it of tables with as many rows.
     await inside.query(`UPDATE pg_class SET reltuples = 300000 WHERE relname IN ('asset', 'asset_occurrence')`);
-    expect(await migrate()).toContain('making the index asset_name_text');
+    expect(await migrate()).toContain('creating the index asset_name_text');
     expect(await indexes()).toEqual([
       'asset_name_text',
       'asset_occurrence_location_start',

@@ -77,7 +77,7 @@ describe.skipIf(!has('pgbouncer'))('behind pgbouncer', () => {
     const url = await pooler('transaction');
     const refused = await stage.start({ settings: { SVC_DATABASE_URL: url } }).catch((error: Error) => error.message);
     expect(refused).toContain('does not keep sessions (pgbouncer with pool_mode=transaction or statement)');
-    expect(refused).toContain('set pool_mode=session');
+    expect(refused).toContain('Set pool_mode=session');
   });
 });
 

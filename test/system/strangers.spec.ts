@@ -91,7 +91,7 @@ describe('the bytes before and in JSON', () => {
   });
 
   it.each([
-    ['{"digest":"x",}', /line 1, column 15: JSON has no comma/],
+    ['{"digest":"x",}', /line 1, column 15: JSON does not allow a comma/],
     ['{\n  "digest": \'x\'\n}', /line 2, column 13: strings are in double quotation marks/],
     ['{"digest"', /ends too early/],
     ['   ', /only whitespace/],

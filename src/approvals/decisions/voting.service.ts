@@ -39,8 +39,8 @@ export class VotingService {
 
   async vote(caller: Caller, id: string, ballot: Ballot, use?: IdempotentUse): Promise<void> {
     // Refused before the audit log is read.
-    assertPerson(caller);
     found(await this.db.manager.findOneBy(Approval, { id }));
+    assertPerson(caller);
     const rights = await this.logged.rights();
     const approval = await this.db.transaction(async (tx) => {
       await this.logged.assertDatabaseUnchanged(tx);

@@ -140,7 +140,7 @@ class Reader {
   private skipBlanks(): void {
     while (' \t\r\n'.includes(this.text[this.at] ?? 'x')) this.at += 1;
     if (this.text.startsWith('//', this.at) || this.text.startsWith('/*', this.at))
-      throw this.fault('JSON has no comments');
+      throw this.fault('JSON does not allow comments; remove it');
   }
 
   private fault(message: string): Fault {
