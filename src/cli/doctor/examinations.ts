@@ -367,13 +367,8 @@ async function examineSearch(app: INestApplicationContext): Promise<readonly Fin
   const missing = await missingSearchIndexes(app.get(DataSource));
   if (missing.length === 0) return [ok('search', 'parts of names and places are found soon enough')];
   const detail = `the database has no index ${missing.map(({ name }) => name).join(', ')}`;
-  return [
-    warn(
-      'search',
-      detail,
-      'docs/scaling.md: CREATE EXTENSION pg_trgm by an administrator; migrate again, or wait an hour',
-    ),
-  ];
+  const next = 'docs/scaling.md: let an administrator CREATE EXTENSION pg_trgm; migrate again, or wait an hour';
+  return [warn('search', detail, next)];
 }
 
 /** Subscriptions that earlier versions accepted although no such event exists. */

@@ -140,7 +140,7 @@ class Reader {
   private skipBlanks(): void {
     while (' \t\r\n'.includes(this.text[this.at] ?? 'x')) this.at += 1;
     if (this.text.startsWith('//', this.at) || this.text.startsWith('/*', this.at))
-      throw this.fault('JSON does not allow comments; remove it');
+      throw this.fault('JSON has no comments; remove this one');
   }
 
   private fault(message: string): Fault {
