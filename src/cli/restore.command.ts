@@ -150,7 +150,7 @@ async function report(
     return print('Later revocations are unknown. Give a newer export of the audit log with --log FILE.');
   for (const finding of since.findings) print(`The newer log: ${finding}`);
   for (const [action, count] of since.actions) print(`Lost, by the newer log: ${count} × ${action}`);
-  print(`Revoked ${since.apiKeys.length} API keys and disabled ${since.people.length} users again.`);
+  print(`Accepting revokes ${since.apiKeys.length} API keys and disables ${since.people.length} users again.`);
 }
 
 /** A key in the token that the database does not have was made after the backup; the reverse was destroyed since, or is of another token. */

@@ -48,6 +48,16 @@ describe('a provider that is disabled', () => {
     expect((await browser.request(`${service.url}${arrived.location}`)).status).toBe(401);
   });
 
+  it('ends what it opened when a rule is removed, and not when it is saved as it is', async () => {
+    person('eve', ['chiefs']);
+    const { access_token: key = '' } = await signInAt(service, 'main');
+    await put('main');
+    await put('main', { rules: [RELEASE_RULE, CHIEFS_RULE, { ...RELEASE_RULE, value: 'more' }] });
+    expect((await me(service, key)).status).toBe(200);
+    await put('main', { rules: [RELEASE_RULE] });
+    expect((await me(service, key)).status).toBe(401);
+  });
+
   it.each<[string, object]>([
     ['whose rules were changed', { rules: [RELEASE_RULE] }],
     ['that was disabled', { enabled: false }],

@@ -226,6 +226,19 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     await put();
   });
 
+  it('ends with the certificate that let people in, and is not ended by one that is added', async () => {
+    const browser = new Browser();
+    const token =
+      (await redeem(browser, ticketIn(await post(await responseFor(browser, 'ada'))))).body['access_token'] ?? '';
+    const added = selfSigned();
+    await put({ certificates: [idp.certificate, added] });
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    expect((await me(other, token)).status).toBe(200);
+    await put({ certificates: [added] });
+    await until('the session is over', 6, async () => (await me(other, token)).status === 401);
+    await put();
+  });
+
   it('is over everywhere within five seconds once the provider is removed', async () => {
     const browser = new Browser();
     const token =

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inDays, newApiKey } from '../support/access.js';
 import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { idOf, login, newPassword, register } from './people.js';
@@ -161,5 +163,29 @@ describe('doctor names what people left behind', () => {
     });
     expect(taken.status).toBe(200);
     expect(await found()).toMatchObject([{ state: 'ok' }]);
+  });
+
+  it('with the API key of somebody else, whose secret they were shown', async () => {
+    const [owner, leaver] = [`owner-${randomUUID()}@example.com`, `guest-${randomUUID()}@example.com`];
+    const tokens: Record<string, string> = {};
+    for (const address of [owner, leaver]) {
+      const password = newPassword();
+      expect((await admin(['user', 'create', address, '--role', 'admin'], `${password}\n`)).code).toBe(0);
+      tokens[address] = (await login(service, address, password)).body.access_token as string;
+    }
+    const { id } = await newApiKey(service, tokens[owner] ?? '', ['admin:*']);
+    const rotate = { key: tokens[leaver], body: { expiry: inDays(1), overlapHours: 0 } };
+    const { body: rotated } = await service.call('POST', `/api/settings/api-keys/${id}/rotate`, rotate);
+    const rule = { name: 'shown', condition: 'certificate-expiring', parameters: { days: 30 } };
+    const ruled = await service.call('POST', '/api/alert-rules', { key: rotated.key as string, body: rule });
+    expect(ruled.status).toBe(201);
+    const disable = { key: tokens[owner], body: { disabled: true } };
+    const person = `/api/settings/users/${await idOf(stage, leaver)}`;
+    expect((await service.call('PATCH', person, disable)).status).toBe(200);
+    const findings = JSON.parse((await admin(['doctor', '--json'])).out) as { what: string; detail: string }[];
+    const left = findings.filter(({ what }) => what === 'left behind').map(({ detail }) => detail);
+    expect(left).toEqual([
+      'the alert rule "shown" was last changed by key for admin:*, a credential that was shown to a user who no longer has the right',
+    ]);
   });
 });

@@ -233,6 +233,25 @@ describe('a trust that ends, ends its tokens', () => {
     assertProblem(refused, { status: 400, code: 'request.invalid', pointer: '/name' });
   });
 
+  it('and so does an issuer that is disabled, also for when it is enabled again', async () => {
+    const other = new WorkloadIssuer();
+    await other.start();
+    const order = { name: unique('issuer'), issuer: other.issuer };
+    const { id } = await trustIssuer({ service, key }, order);
+    await newTrust({ service, key }, id, { audience: 'https://paused.example' });
+    const { body } = await exchange(service, await other.tokenFor(GITHUB, 'https://paused.example'));
+    const put = (version: number, enabled: boolean) =>
+      service.call('PUT', `/api/settings/workload-issuers/${id}`, {
+        key,
+        body: { name: order.name, enabled },
+        headers: { 'if-match': `"${version}"` },
+      });
+    expect((await put(1, false)).status).toBe(200);
+    expect((await put(2, true)).status).toBe(200);
+    await gone(body.access_token);
+    await other.stop();
+  });
+
   it('and so does an issuer that is removed', async () => {
     const other = new WorkloadIssuer();
     await other.start();
@@ -365,6 +384,14 @@ describe('the keys of an issuer', () => {
     assertOAuthError(await run(), 400, 'invalid_grant');
     const me = () => service.call('GET', '/api/auth/me', { key: body.access_token });
     await until('the end of the token', 10, async () => (await me()).status === 401);
+    const repaired = await service.call('PUT', `/api/settings/workload-issuers/${id}`, {
+      key,
+      body: { name: order.name, jwks: await keysOf(cluster) },
+      headers: { 'if-match': '"2"' },
+    });
+    expect(repaired.status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    expect((await me()).status).toBe(401);
     await Promise.all([cluster.stop(), mallory.stop()]);
   });
 

@@ -137,7 +137,7 @@ describe('doctor', () => {
     expect(code).toBe(1);
     expect(findings.find(({ what }) => what === 'locks')).toMatchObject({
       state: 'bad',
-      detail: expect.stringMatching(/a forgotten session \(pid \d+\) keeps \d+ waiting/),
+      detail: expect.stringMatching(/a forgotten session \(pid \d+\) blocks \d+/),
       next: 'runbook: transactions',
     });
     expect((await doctor()).findings.find(({ what }) => what === 'locks')?.state).toBe('ok');

@@ -134,7 +134,7 @@ describe("yesterday's database", () => {
     );
     expect(said).toContain('0 keys of this database that the token does not hold.');
     expect(said).toContain('Lost, by the newer log: 1 × api-key.revoked');
-    expect(said).toContain('1 API keys are revoked');
+    expect(said).toContain('Accepting revokes 1 API keys');
     const [, leaves = ''] = /--leaves (\d+)/.exec(said) ?? [];
     expect(await runToEnd(['restore', 'accept', '--leaves', '1'], settings()).catch(String)).not.toContain('Accepted.');
     expect((await get('/api/v1/signing-keys')).status).toBe(503);

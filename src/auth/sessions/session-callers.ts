@@ -27,6 +27,7 @@ import {
   type RunRows,
 } from '../rights/effective-rights.js';
 import { uploaderOf } from '../rights/secret-disclosures.js';
+import { hasKeyOfRun } from '../workload/workload.repository.js';
 import type { Scope } from '../../access/scopes.js';
 import { workloadName } from '../model/workload-name.js';
 import { IdentityProvider } from '../model/identity-provider.entity.js';
@@ -201,7 +202,10 @@ function uploadersOf({ keySource, uploaderId, behind }: WorkloadIssuer): string[
   return keySource === 'uploaded' && uploaderId !== null ? [uploaderId, ...(behind ?? [])] : [];
 }
 
-/** The caller of a workload; undefined if its trust has changed since, or its issuer is disabled. */
+/**
+ * runOf returns the caller of a workload. Undefined if its trust has changed since, its issuer is disabled, or the key that signed its token is no longer
+ * among the uploaded keys of the issuer.
+ */
 function runOf(seals: RowSeals, session: Session, row: Row, its: CallerSession): Known | undefined {
   const trust = seals.opened(WorkloadTrust, row.trust);
   const issuer = seals.opened(WorkloadIssuer, row.issuer);
@@ -209,6 +213,7 @@ function runOf(seals: RowSeals, session: Session, row: Row, its: CallerSession):
   if (trust === null || issuer === null || run === null) return undefined;
   const isSame = trust.id === session.trustId && trust.revision === session.trustRevision && run.id === session.id;
   if (!isSame || trust.issuerId !== issuer.id || !trust.enabled || !issuer.enabled) return undefined;
+  if (!hasKeyOfRun(issuer, run)) return undefined;
   const people = peopleOfRun(seals, trust, issuer, { ...row, owner: row.trust_owner });
   const scopes = effectiveRights({ people, limits: [session.scopes, trust.scopes] });
   if (scopes === undefined) return undefined;

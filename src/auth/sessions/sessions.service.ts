@@ -217,11 +217,27 @@ export class SessionsService {
     await this.endIn(tx, actor, because, `user_id = $2 AND id IS DISTINCT FROM $3::uuid`, [userId, kept ?? null]);
   }
 
-  /** Ends the sessions, approved device codes and pending sign-ins of a provider, in the transaction that disables or removes the provider. */
-  async endProviderIn(tx: EntityManager, actor: Actor & { origin: Origin }, providerId: string): Promise<void> {
+  /**
+   * Ends the sessions of a provider except `kept`, its approved device codes and pending sign-ins, in the transaction that disables or removes the provider,
+   * or takes something from it that let people in.
+   */
+  async endProviderIn(
+    tx: EntityManager,
+    actor: Actor & { origin: Origin },
+    { providerId, because, kept }: { providerId: string; because: string; kept?: string | undefined },
+  ): Promise<void> {
     await denyCodes(tx, 'provider_id = $1', [providerId]);
     await tx.query(`DELETE FROM sso_transaction WHERE provider_id = $1 AND status <> 'TESTED'`, [providerId]);
-    await this.endIn(tx, actor, 'provider-disabled', 'provider_id = $2', [providerId]);
+    await this.endIn(tx, actor, because, 'provider_id = $2 AND id IS DISTINCT FROM $3::uuid', [
+      providerId,
+      kept ?? null,
+    ]);
+  }
+
+  /** Ends the sessions of all runs that an issuer of workload tokens let in. */
+  async endIssuerIn(tx: EntityManager, actor: Actor & { origin: Origin }, issuerId: string): Promise<void> {
+    const trusts = 'trust_id IN (SELECT t.id FROM workload_trust t WHERE t.issuer_id = $2)';
+    await this.endIn(tx, actor, 'issuer-disabled', trusts, [issuerId]);
   }
 
   /** Drops the person's sessions from the cache of this process, so that the next call reads roles and state again. */

@@ -78,9 +78,16 @@ export async function rightsOfRun(
   const trust = seals.opened(WorkloadTrust, row.trust);
   const issuer = seals.opened(WorkloadIssuer, row.issuer);
   if (trust?.enabled !== true || issuer?.enabled !== true || (trustId ?? trust.id) !== trust.id) return undefined;
-  const isUploaded = issuer.keySource === 'uploaded';
-  if (isUploaded && !thumbprintsOf(issuer.keys ?? []).includes(run.keyThumbprint)) return undefined;
+  if (!hasKeyOfRun(issuer, run)) return undefined;
   return effectiveRights({ people: peopleOfRun(seals, trust, issuer, row), limits: [trust.scopes] });
+}
+
+/** hasKeyOfRun reports whether the key that signed the token of a run is still among the uploaded keys. True for an issuer whose keys are discovered. */
+export function hasKeyOfRun(
+  { keySource, keys }: WorkloadIssuer,
+  { keyThumbprint }: Pick<WorkloadIdentity, 'keyThumbprint'>,
+): boolean {
+  return keySource !== 'uploaded' || thumbprintsOf(keys ?? []).includes(keyThumbprint);
 }
 
 /** Records in the caller's transaction that a token was used; false if it was used before. Of two concurrent uses, one succeeds. */

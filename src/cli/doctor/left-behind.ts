@@ -17,12 +17,11 @@ const THINGS: Readonly<Record<string, { readonly kind: string; readonly scope: S
 /** At most so many of each kind are looked at, the newest first. */
 const MAX_OF_A_KIND = 500;
 
-/** Each thing with its last change by somebody: of an API key or client, the person whom it belongs to. */
+/** Each thing with its last change by somebody. Behind a change by an API key or client are its owner and everybody who was ever shown its secret. */
 const LAST_CHANGES = Object.keys(THINGS)
   .map(
-    (
-      table,
-    ) => `SELECT '${table}' AS "table", t.name, e.actor_name AS actor, coalesce(k.owner_id, c.owner_id, e.actor_id) AS person
+    (table) => `SELECT '${table}' AS "table", t.name, e.actor_name AS actor,
+    ARRAY[coalesce(k.owner_id::text, c.owner_id::text, e.actor_id)] || k.behind || k.disclosed_to || c.behind || c.disclosed_to AS people
     FROM (SELECT id, name FROM ${table} ORDER BY id DESC LIMIT ${MAX_OF_A_KIND}) t
     CROSS JOIN LATERAL (SELECT a.actor_kind, a.actor_id, a.actor_name FROM audit_entry a
       WHERE a.target_id = t.id::text AND a.outcome = 'done' AND a.actor_kind IN ('user', 'api-key', 'oauth-client')
@@ -36,7 +35,8 @@ interface LastChange {
   readonly table: string;
   readonly name: string;
   readonly actor: string;
-  readonly person: string;
+  /** Ids of the users who could have made the change. */
+  readonly people: readonly string[];
 }
 
 /**
@@ -48,18 +48,16 @@ export async function examineLeftBehind(app: INestApplicationContext): Promise<r
   const { manager } = app.get(DataSource);
   const changes: LastChange[] = await manager.query(LAST_CHANGES);
   const mayNow = new Map<string, ReadonlySet<Scope>>();
-  for (const person of new Set(changes.map((change) => change.person)))
+  for (const person of new Set(changes.flatMap(({ people }) => people)))
     mayNow.set(person, (await rightsOf(manager, person)) ?? new Set());
-  const left = changes.filter(({ table, person }) => {
+  const left = changes.filter(({ table, people }) => {
     const scope = THINGS[table]?.scope;
-    return scope !== undefined && !mayDo(mayNow.get(person) ?? new Set(), scope);
+    return scope !== undefined && people.some((person) => !mayDo(mayNow.get(person) ?? new Set(), scope));
   });
   if (left.length === 0) return [ok(what, 'everything was set up by users who still have the right')];
-  return left.map(({ table, name, actor }) =>
-    warn(
-      what,
-      `the ${THINGS[table]?.kind} "${name}" was last changed by ${actor}, who no longer has the right`,
-      'remove it, or save it again to take it over (docs/access.md, "When somebody leaves")',
-    ),
-  );
+  return left.map(({ table, name, actor, people }) => {
+    const whose = people.length > 1 ? 'a credential that was shown to a user who' : 'who';
+    const detail = `the ${THINGS[table]?.kind} "${name}" was last changed by ${actor}, ${whose} no longer has the right`;
+    return warn(what, detail, 'remove it, or save it again to take it over (docs/access.md, "When somebody leaves")');
+  });
 }

@@ -89,7 +89,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
   it('is told what is asked and of whom, and ends well after a yes', async () => {
     const { tool, digest, approvalId } = await waiting();
     const hex = Buffer.from(digest, 'base64').toString('hex').slice(0, 16);
-    expect(tool.text()).toContain(`openssl asks for a signature over sha256 ${hex}… by the key ${KEY}`);
+    expect(tool.text()).toContain(`openssl requests a signature over sha256 ${hex}… with the key ${KEY}`);
     expect(tool.text()).toMatch(/waiting for 1 of group-[0-9a-f]+, until 20/);
     await decide(approvalId, 'approve');
     expect(await tool.ended).toMatchObject({ code: 0 });

@@ -6,6 +6,7 @@ import { newId } from '../../../platform/database/new-id.js';
 import { writeUnique } from '../../../platform/database/database-error.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { staleProblem } from '../../../platform/http/versions.js';
+import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import { OutboundClient } from '../../../platform/outbound/outbound-client.js';
 import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
 import type { Caller } from '../../../access/caller.js';
@@ -89,7 +90,7 @@ export class IdentityProviderChanges {
       if (found === null) throw providerMissing();
       if (found.enabled) await assertNotOwn(tx, caller, found, conditions.confirm);
       await keepingAdministrators(tx, () => tx.delete(IdentityProvider, { id: found.id }));
-      await this.sessions.endProviderIn(tx, caller, found.id);
+      await this.sessions.endProviderIn(tx, caller, { providerId: found.id, because: 'provider-disabled' });
       await this.record(tx, caller, 'identity-provider.removed', found.id, providerFacts(found));
     });
   }
@@ -139,7 +140,10 @@ export class IdentityProviderChanges {
     return tx.findOneByOrFail(IdentityProvider, { id });
   }
 
-  /** Writes the provider and its audit entry. Disabling a provider also ends its sessions, approved device codes and pending sign-ins. */
+  /**
+   * Writes the provider and its audit entry. Disabling a provider also ends its sessions, approved device codes and pending sign-ins. So does a change that
+   * removes a certificate or a rule, because a session does not show which certificate or rule let it in; the caller's own session stays.
+   */
   private async store(
     tx: EntityManager,
     caller: Caller,
@@ -149,7 +153,12 @@ export class IdentityProviderChanges {
     const { id } = row;
     if (known === null) await insertSealed(tx, IdentityProvider, row);
     else await keepingAdministrators(tx, () => changeSealed(tx, IdentityProvider, { id }, row));
-    if (known?.enabled === true && !row.enabled) await this.sessions.endProviderIn(tx, caller, id);
+    if (known?.enabled === true && !row.enabled)
+      await this.sessions.endProviderIn(tx, caller, { providerId: id, because: 'provider-disabled' });
+    else if (known !== null && admitsLess(known, row)) {
+      const end = { providerId: id, because: 'provider-changed', kept: caller.session?.id };
+      await this.sessions.endProviderIn(tx, caller, end);
+    }
     const action = known === null ? 'identity-provider.created' : 'identity-provider.changed';
     const changed = known === null ? {} : { changed: differenceOf(known, row) };
     await this.record(tx, caller, action, id, { ...providerFacts(row), ...changed });
@@ -232,6 +241,19 @@ function hasNewCertificate(before: OidcSettings | SamlSettings, now: OidcSetting
   if (!('certificates' in before) || !('certificates' in now)) return false;
   const known = new Set(usableCertificates(before.certificates));
   return now.certificates.some((certificate) => !known.has(certificate));
+}
+
+/** admitsLess reports whether a certificate, a rule or a default role of the provider was removed. */
+function admitsLess(
+  before: Pick<IdentityProvider, 'settings' | 'rules' | 'defaultRoles'>,
+  now: Pick<IdentityProvider, 'settings' | 'rules' | 'defaultRoles'>,
+): boolean {
+  const rules = new Set(now.rules.map((rule) => canonicalJson(rule)));
+  return (
+    hasNewCertificate(now.settings, before.settings) ||
+    before.rules.some((rule) => !rules.has(canonicalJson(rule))) ||
+    (before.defaultRoles ?? []).some((role) => now.defaultRoles?.includes(role) !== true)
+  );
 }
 
 /** Every role that somebody has who is known by this provider. */
