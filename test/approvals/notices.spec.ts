@@ -72,6 +72,18 @@ it('approvers hear that they are asked, and everybody of the outcome', async () 
   expect(mailsTo(adminEmail, 'Approval needed')).toEqual([]);
 });
 
+it('a member who lost the role is not asked', async () => {
+  const { lena } = await newTeam(place, 'lena');
+  const { key } = await newGuardedKey(place, [{ members: [ada, lena], threshold: 1 }]);
+  const path = `/api/settings/users/${lena.id}`;
+  const lowered = await place.service.call('PATCH', path, { key: place.apiKey, body: { roles: ['viewer'] } });
+  expect(lowered.status).toBe(200);
+  const { approvalId } = await ask(key.name, 'secret.bin');
+  await smtp.mailTo(ada.email, 'Approval needed: Sign secret.bin');
+  expect(mailsTo(lena.email, 'secret.bin')).toEqual([]);
+  await vote(place.service, approvalId, ada);
+});
+
 it('the next stage is notified after the first; people who voted are not asked again', async () => {
   const stages = [
     { members: [ada], threshold: 1 },

@@ -113,7 +113,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', ()
     [
       'bytes behind it',
       (pem) => Buffer.concat([Buffer.from(bare(pem), 'base64'), Buffer.from('x')]).toString('base64'),
-      /behind/,
+      /bytes after the certificate/,
     ],
     ['a key that signs no XML', () => selfSigned('-newkey', 'ed25519'), /ed25519/],
     ['nothing', () => ' ', /neither PEM/],

@@ -81,7 +81,7 @@ it('states that occurrences do not give are found, told and repaired, with the c
   await stage.sql(`UPDATE asset SET state = 'resolved' WHERE id IN (SELECT id FROM asset ORDER BY id LIMIT 3)`);
   const { code, said } = await reconcile();
   expect(code).toBe(1);
-  expect(said).toContain('3 assets were in a state that their occurrences do not give; repaired');
+  expect(said).toContain('repaired the state of 3 assets, which differed from their occurrences');
   expect(await stage.sql(`SELECT DISTINCT state FROM asset`)).toEqual([{ state: 'active' }]);
   expect(await tally()).toEqual(right);
 });

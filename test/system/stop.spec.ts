@@ -59,7 +59,7 @@ describe.skipIf(process.platform !== 'linux')(
       const { child, said, stop } = await first({ ...settings, SVC_STOP_SECONDS: '20' }, says);
       stop();
       const [code] = await once(child, 'exit');
-      expect([code, said()]).toEqual([0, expect.stringContaining('told to stop by SIGTERM')]);
+      expect([code, said()]).toEqual([0, expect.stringContaining('received SIGTERM')]);
       expect(said()).not.toMatch(/FATAL|not ended/);
     });
   },
@@ -68,7 +68,7 @@ describe.skipIf(process.platform !== 'linux')(
 it('SIGHUP stops as SIGTERM does: nobody is missed then', async () => {
   const service = await stage.start({ role: 'api' });
   expect(await service.kill('SIGHUP')).toBe('SIGHUP');
-  expect(service.log()).toContain('told to stop by SIGHUP: what is in hand is finished first');
+  expect(service.log()).toContain('received SIGHUP: finishing work in progress first');
   expect(await stage.sql('SELECT 1 FROM service_instance')).toEqual([]);
 });
 

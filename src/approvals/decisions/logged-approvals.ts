@@ -10,6 +10,7 @@ import { timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { type LoggedApproval, loggedApprovalIn } from './logged-approval.js';
+import { VOTE_SCOPE } from '../groups/membership.js';
 import type { VotersOf } from '../groups/voters.js';
 import type { Approval } from '../model/approval.entity.js';
 import { textHash } from '../model/approval-text.js';
@@ -31,7 +32,6 @@ const ACTIONS = [
   'approval.rejected',
   'approval.decided',
 ];
-export const VOTE_SCOPE = 'approvals:approve' as const;
 
 /**
  * LoggedApprovals reads approvals, sign-ins and people from the audit log. Votes are judged by the log, because rows could have been changed in the database.
