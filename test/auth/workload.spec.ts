@@ -240,14 +240,11 @@ describe('a trust that ends, ends its tokens', () => {
     const { id } = await trustIssuer({ service, key }, order);
     await newTrust({ service, key }, id, { audience: 'https://paused.example' });
     const { body } = await exchange(service, await other.tokenFor(GITHUB, 'https://paused.example'));
-    const put = (version: number, enabled: boolean) =>
-      service.call('PUT', `/api/settings/workload-issuers/${id}`, {
-        key,
-        body: { name: order.name, enabled },
-        headers: { 'if-match': `"${version}"` },
-      });
-    expect((await put(1, false)).status).toBe(200);
-    expect((await put(2, true)).status).toBe(200);
+    for (const enabled of [false, true]) {
+      const headers = { 'if-match': `"${enabled ? 2 : 1}"` };
+      const change = { key, body: { name: order.name, enabled }, headers };
+      expect((await service.call('PUT', `/api/settings/workload-issuers/${id}`, change)).status).toBe(200);
+    }
     await gone(body.access_token);
     await other.stop();
   });
@@ -384,12 +381,8 @@ describe('the keys of an issuer', () => {
     assertOAuthError(await run(), 400, 'invalid_grant');
     const me = () => service.call('GET', '/api/auth/me', { key: body.access_token });
     await until('the end of the token', 10, async () => (await me()).status === 401);
-    const repaired = await service.call('PUT', `/api/settings/workload-issuers/${id}`, {
-      key,
-      body: { name: order.name, jwks: await keysOf(cluster) },
-      headers: { 'if-match': '"2"' },
-    });
-    expect(repaired.status).toBe(200);
+    const repair = { key, body: { name: order.name, jwks: await keysOf(cluster) }, headers: { 'if-match': '"2"' } };
+    expect((await service.call('PUT', `/api/settings/workload-issuers/${id}`, repair)).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 6000));
     expect((await me()).status).toBe(401);
     await Promise.all([cluster.stop(), mallory.stop()]);

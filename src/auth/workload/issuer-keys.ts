@@ -10,6 +10,7 @@ import { type DocumentReader, jsonAt, KeyDocuments } from '../key-sets/key-docum
 import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../key-sets/key-renewals.js';
 import { readKeySet } from '../key-sets/key-set.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
+import { SessionsService } from '../sessions/sessions.service.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 const ISSUERS_ACTOR: Actor = { kind: 'system', id: 'workload-issuers', name: 'workload issuers' };
@@ -23,6 +24,7 @@ export class IssuerKeys {
     private readonly db: DataSource,
     private readonly documents: KeyDocuments,
     private readonly disclosures: SecretDisclosures,
+    private readonly sessions: SessionsService,
     private readonly audit: AuditService,
   ) {}
 
@@ -64,6 +66,11 @@ export class IssuerKeys {
   /** Records in the caller's transaction that they made or changed the issuer: requests of its runs count as theirs. */
   recordChange(tx: EntityManager, caller: Caller, id: string): Promise<void> {
     return this.disclosures.recordIssuerChange(tx, caller, id);
+  }
+
+  /** Ends the sessions of all runs of an issuer, in the transaction that disables or deletes it. */
+  endRuns(tx: EntityManager, caller: Caller, id: string): Promise<void> {
+    return this.sessions.endIssuerIn(tx, caller, id);
   }
 
   private async readAndKeep(issuer: WorkloadIssuer, origin: Origin): Promise<PublicJwk[]> {

@@ -13,7 +13,6 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { readGivenKeySet, thumbprintsOf } from '../key-sets/key-set.js';
 import { keyChange } from '../key-sets/key-renewals.js';
-import { SessionsService } from '../sessions/sessions.service.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
@@ -38,7 +37,6 @@ export class WorkloadIssuersService {
     private readonly cursors: Cursors,
     private readonly keys: IssuerKeys,
     private readonly idempotency: IdempotencyKeys,
-    private readonly sessions: SessionsService,
     audit: AuditService,
   ) {
     this.record = audit.recorderFor('workload-issuer');
@@ -79,7 +77,7 @@ export class WorkloadIssuersService {
       const change = { name, enabled, ...renewed, revision: revision + 1, updatedAt: () => 'now()' };
       const changed = await changeSealed(tx, WorkloadIssuer, { id, revision }, change);
       if (changed !== 1) throw staleProblem(`/api/settings/workload-issuers/${id}`);
-      if (before.enabled && !enabled) await this.sessions.endIssuerIn(tx, caller, id);
+      if (before.enabled && !enabled) await this.keys.endRuns(tx, caller, id);
       if (keys === undefined) await this.keys.recordChange(tx, caller, id);
       else await this.keys.recordUpload(tx, caller, id);
       await this.record(tx, caller, 'workload-issuer.changed', id, { name, enabled });
@@ -93,7 +91,7 @@ export class WorkloadIssuersService {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { name, issuer } = await this.read(id, tx);
-      await this.sessions.endIssuerIn(tx, caller, id);
+      await this.keys.endRuns(tx, caller, id);
       const { affected: trusts } = await tx.delete(WorkloadTrust, { issuerId: id });
       await tx.delete(WorkloadIssuer, { id });
       await this.record(tx, caller, 'workload-issuer.removed', id, { name, issuer, trusts });

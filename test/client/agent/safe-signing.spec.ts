@@ -151,7 +151,10 @@ describe.runIf(hasTools)('a file that changed while people decided', () => {
     for (const name of ['c.bin', 'd.bin']) bench.keep(name, `${Math.random()}`);
     bench.keep('p.json', '{}');
     const run = await decided(bench.start(line), () => bench.keep('c.bin', `${Math.random()}, changed`));
-    expect(run).toMatchObject({ code: 1, text: expect.stringContaining('c.bin changed after it was hashed for signing') });
+    expect(run).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('c.bin changed after it was hashed for signing'),
+    });
     expect(existsSync(bench.at(output))).toBe(false);
   });
 
