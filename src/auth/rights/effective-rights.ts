@@ -2,7 +2,8 @@ import { uuidOf } from '../../platform/database/new-id.js';
 import type { RowSeals } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { User } from '../model/user.entity.js';
-import type { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
+import type { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
+import { thumbprintsOf } from '../key-sets/key-set.js';
 import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
 /** Roles and state of a person now. */
@@ -153,4 +154,12 @@ function common(one: ReadonlySet<Scope>, other: ReadonlySet<Scope>): ReadonlySet
     ...[...one].filter((scope) => mayDo(other, scope)),
     ...[...other].filter((scope) => mayDo(one, scope)),
   ]);
+}
+
+/** hasKeyOfRun reports whether the key that signed the token of a run is still among the uploaded keys. True for an issuer whose keys are discovered. */
+export function hasKeyOfRun(
+  { keySource, keys }: WorkloadIssuer,
+  { keyThumbprint }: Pick<WorkloadIdentity, 'keyThumbprint'>,
+): boolean {
+  return keySource !== 'uploaded' || thumbprintsOf(keys ?? []).includes(keyThumbprint);
 }

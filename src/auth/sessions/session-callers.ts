@@ -16,6 +16,7 @@ import { OAuthClient } from '../model/oauth.entity.js';
 import { User } from '../model/user.entity.js';
 import {
   effectiveRights,
+  hasKeyOfRun,
   othersBehind,
   ownerColumns,
   type OwnerRows,
@@ -27,7 +28,6 @@ import {
   type RunRows,
 } from '../rights/effective-rights.js';
 import { uploaderOf } from '../rights/secret-disclosures.js';
-import { hasKeyOfRun } from '../workload/workload.repository.js';
 import type { Scope } from '../../access/scopes.js';
 import { workloadName } from '../model/workload-name.js';
 import { IdentityProvider } from '../model/identity-provider.entity.js';

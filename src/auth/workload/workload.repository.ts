@@ -3,10 +3,10 @@ import type { Scope } from '../../access/scopes.js';
 import { uuidOf } from '../../platform/database/new-id.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
-import { thumbprintsOf } from '../key-sets/key-set.js';
 import {
   type CredentialStanding,
   effectiveRights,
+  hasKeyOfRun,
   peopleNow,
   peopleOfRun,
   personNow,
@@ -80,14 +80,6 @@ export async function rightsOfRun(
   if (trust?.enabled !== true || issuer?.enabled !== true || (trustId ?? trust.id) !== trust.id) return undefined;
   if (!hasKeyOfRun(issuer, run)) return undefined;
   return effectiveRights({ people: peopleOfRun(seals, trust, issuer, row), limits: [trust.scopes] });
-}
-
-/** hasKeyOfRun reports whether the key that signed the token of a run is still among the uploaded keys. True for an issuer whose keys are discovered. */
-export function hasKeyOfRun(
-  { keySource, keys }: WorkloadIssuer,
-  { keyThumbprint }: Pick<WorkloadIdentity, 'keyThumbprint'>,
-): boolean {
-  return keySource !== 'uploaded' || thumbprintsOf(keys ?? []).includes(keyThumbprint);
 }
 
 /** Records in the caller's transaction that a token was used; false if it was used before. Of two concurrent uses, one succeeds. */
