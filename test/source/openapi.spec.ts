@@ -48,6 +48,19 @@ it('no two operations have the same name', () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
+it('every schema, property and parameter has a description', () => {
+  const schemas: [string, Schema][] = Object.entries(document.components.schemas);
+  const parts = schemas.flatMap(([name, schema]) => [
+    [name, schema],
+    ...Object.entries<Schema>(schema.properties ?? {}).map(([field, part]) => [`${name}.${field}`, part]),
+  ]);
+  const parameters = operations.flatMap(({ operationId, raw }) =>
+    (raw.parameters ?? []).map((one: Schema) => [`${operationId} ${one.name}`, one]),
+  );
+  const bare = [...parts, ...parameters].filter(([, part]) => !part.description).map(([name]) => name);
+  expect(bare).toEqual([]);
+});
+
 /** Paths of values without example, enum and default whose type does not suggest one either. */
 function withoutExample(schema: Schema, path: string): string[] {
   if (schema.$ref !== undefined) {

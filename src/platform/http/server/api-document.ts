@@ -1,5 +1,6 @@
 import { type INestApplication, Injectable } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { describe } from './descriptions.js';
 import { ProblemView } from './problem.dto.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
@@ -7,6 +8,13 @@ const PROBLEM = {
   description: 'A problem (RFC 9457); docs/errors.md explains each code',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemView' } } },
 };
+
+const INTRODUCTION = [
+  'Sealwright signs digests with keys that never leave the HSM, rotates SSH keys, and inventories cryptographic assets.',
+  'Authenticate with an API key or an access token in `Authorization: Bearer …`. `x-required-scopes` lists the scopes that an operation requires; operations with `x-step-up` also require a sign-in within the last five minutes.',
+  'Lists are paged: pass `nextCursor` as `cursor` to get the next page. Changes require the `ETag` of the resource in `If-Match` where an operation documents the header. An `Idempotency-Key` makes a call safe to repeat for 24 hours.',
+  'If a signature needs an approval or takes longer, the operation returns 202 with a `Location` to poll. Errors are `application/problem+json` (RFC 9457) with a stable `code`; docs/errors.md explains each code.',
+].join('\n\n');
 
 /** The OpenAPI 3.1 document of the running application. Made at the first request for it, so that a start does not wait for it. */
 @Injectable()
@@ -40,37 +48,37 @@ function description() {
   return new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Sealwright')
-    .setDescription('Signs digests with keys that never leave the HSM. Errors are application/problem+json (RFC 9457).')
+    .setDescription(INTRODUCTION)
     .setVersion('1')
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addServer('/')
     .addBearerAuth({ type: 'http', description: 'An API key (`sw_…`) or an access token' })
-    .addTag('Signing', 'Digests in, signatures out')
+    .addTag('Signing', 'Signatures over digests and files')
     .addTag('Signing keys', 'Key pairs in the HSM')
-    .addTag('Approvals', 'N-of-M approval before a key signs')
+    .addTag('Approvals', 'N-of-M approval of requests')
     .addTag('Certificates', 'Certificate chains of signing keys and of other keys')
-    .addTag('OpenPGP', 'Certificates of signing keys as OpenPGP has them (RFC 9580)')
-    .addTag('Timestamps', 'RFC 3161')
-    .addTag('Facades', 'Interfaces of other signing services')
-    .addTag('SSH keys', 'Hosts, their credentials and host keys')
+    .addTag('OpenPGP', 'OpenPGP certificates of signing keys (RFC 9580)')
+    .addTag('Timestamps', 'Timestamps (RFC 3161)')
+    .addTag('Facades', 'APIs compatible with Vault and SignServer')
+    .addTag('SSH keys', 'SSH keys and where they give access')
     .addTag('SSH authorities', 'Certificates for users and hosts, from keys in the HSM')
     .addTag('SSH key rotation', 'Rotation of SSH keys on all hosts without lockouts')
-    .addTag('Hosts', 'Machines, how they are logged in to, and the keys that they show')
-    .addTag('Discovery', 'Finding hosts, keys and certificates on the network')
+    .addTag('Hosts', 'Hosts, their credentials and their host keys')
+    .addTag('Discovery', 'Scans for hosts, keys and certificates')
     .addTag('Inventory', 'Cryptographic assets, their locations, verdicts and deadlines')
     .addTag('Alerts', 'Alerts and their recipients')
-    .addTag('Sensors', 'Programs on other machines that find cryptographic assets')
-    .addTag('Schedules', 'Scheduled work')
-    .addTag('Webhooks', 'Messages to other programs')
-    .addTag('Audit', 'Who did what')
-    .addTag('Authentication', 'Who is calling')
-    .addTag('Users', 'Sign-in, sessions and single sign-on')
+    .addTag('Sensors', 'Programs on other machines that report cryptographic assets')
+    .addTag('Schedules', 'Recurring scans, reports and checks')
+    .addTag('Webhooks', 'Event messages to other programs')
+    .addTag('Audit', 'The audit log and its proofs')
+    .addTag('Authentication', 'Sign-in and tokens')
+    .addTag('Users', 'Users, sessions and identity providers')
     .addTag('Settings', 'API keys and settings')
-    .addTag('System', 'Health and metrics')
+    .addTag('System', 'Health, instances and metrics')
     .build();
 }
 
-/** Every operation may answer a problem; operations without a credential say so. */
+/** refine declares the problem responses and the missing credentials of public operations, and describes what has no description. */
 function refine(document: OpenAPIObject): void {
   for (const path of Object.values(document.paths)) {
     for (const method of METHODS) {
@@ -82,6 +90,7 @@ function refine(document: OpenAPIObject): void {
       if (operation.parameters !== undefined) operation.parameters = onePerHeader(operation.parameters);
     }
   }
+  describe(document);
 }
 
 type Parameters = NonNullable<NonNullable<OpenAPIObject['paths'][string]['get']>['parameters']>;

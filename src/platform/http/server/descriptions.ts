@@ -1,0 +1,98 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { SHARED_FIELDS } from './shared-fields.js';
+import { SCHEMA_FIELDS, SINGLE_FIELDS } from './single-fields.js';
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+
+/** Descriptions of parameters whose controllers have no text for them. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  ...SHARED_FIELDS,
+  ...SINGLE_FIELDS,
+  certificateId: 'ID of the certificate.',
+  day: 'Day, as `YYYY-MM-DD`.',
+  environment: 'Only resources of this environment.',
+  from: 'Start of the time span.',
+  hash: 'Digest algorithm, as Vault names it.',
+  id: 'ID of the resource.',
+  iss: 'Issuer of the identity provider.',
+  kind: 'Only resources of this kind.',
+  level: 'Only resources at this risk level.',
+  mount: 'Path of the mount.',
+  name: 'Name of the resource.',
+  outcome: 'Only entries with this outcome.',
+  owner: 'Only resources of this owner.',
+  provider: 'Name of the identity provider.',
+  reachability: 'Only hosts with this result of the last connection.',
+  RelayState: 'State of the request (SAML 2.0).',
+  sid: 'Session at the identity provider.',
+  SigAlg: 'Signature algorithm (SAML 2.0).',
+  Signature: 'Signature over the query (SAML 2.0).',
+  state: 'Only resources in this state.',
+  status: 'Only resources with this status.',
+  targetId: 'ID of the target.',
+  ticket: 'Ticket of the sign-in.',
+  to: 'End of the time span.',
+};
+
+interface Described {
+  description?: string;
+}
+
+interface Schema extends Described {
+  $ref?: string;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  allOf?: Schema[];
+  oneOf?: Schema[];
+  anyOf?: Schema[];
+}
+
+/** describe gives a description to every schema, field and parameter that has none. */
+export function describe(document: OpenAPIObject): void {
+  const schemas = (document.components?.schemas ?? {}) as Record<string, Schema>;
+  for (const [name, schema] of Object.entries(schemas)) describeFields(name, schema);
+  for (const [name, text] of usesOf(document, schemas)) {
+    const schema = schemas[name];
+    if (schema !== undefined) schema.description ??= text;
+  }
+  for (const { parameters = [] } of operationsOf(document))
+    for (const parameter of parameters) if ('name' in parameter) fill(parameter, PARAMETERS[parameter.name]);
+}
+
+function describeFields(name: string, { properties = {} }: Schema): void {
+  for (const [field, schema] of Object.entries(properties))
+    fill(schema, SCHEMA_FIELDS[`${name}.${field}`] ?? SHARED_FIELDS[field] ?? SINGLE_FIELDS[field]);
+}
+
+function fill(described: Described, text: string | undefined): void {
+  if (text !== undefined) described.description ??= text;
+}
+
+/** Returns for each schema a sentence that names the operations or schemas that use it. */
+function usesOf(document: OpenAPIObject, schemas: Record<string, Schema>): Map<string, string> {
+  const uses = new Map<string, string>();
+  const add = (schema: unknown, text: string) => {
+    for (const name of refsIn(schema)) if (!uses.has(name)) uses.set(name, text);
+  };
+  for (const { requestBody, summary = '' } of operationsOf(document)) add(requestBody, `Body of "${summary}".`);
+  for (const { responses, summary = '' } of operationsOf(document))
+    for (const [status, response] of Object.entries(responses))
+      add(response, status.startsWith('2') ? `Response of "${summary}".` : 'A problem (RFC 9457).');
+  // Parts of parts get their text in a later round.
+  for (let before = -1; before !== uses.size;) {
+    before = uses.size;
+    for (const [name, schema] of Object.entries(schemas)) if (uses.has(name)) add(schema, `Part of ${name}.`);
+  }
+  return uses;
+}
+
+function* refsIn(value: unknown): Generator<string> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, part] of Object.entries(value))
+    if (key === '$ref') yield String(part).split('/').at(-1) ?? '';
+    else yield* refsIn(part);
+}
+
+function operationsOf({ paths }: OpenAPIObject) {
+  return Object.values(paths).flatMap((path) => METHODS.flatMap((method) => path[method] ?? []));
+}
