@@ -34,7 +34,7 @@ export function failedSignIn(problem: Problem, attempt: SignInAttempt): Problem 
   );
 }
 
-/** People type their password into the wrong field: text that is no address is not recorded. */
+/** Text that is not an email address is not recorded: users type their password into the wrong field. */
 function auditableAccount(typed: string): string {
   const account = canonical(typed);
   return isPlainAddress(account) ? account : '(not an e-mail address)';

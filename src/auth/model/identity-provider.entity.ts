@@ -31,7 +31,7 @@ export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** How the service authenticates to the provider; null or absent: the way that the provider publishes. */
+  /** How the service authenticates to the provider. Null or absent: the method that the provider publishes. */
   readonly clientAuthentication?: ClientAuthenticationMethod | null;
   /** private_key_jwt: audience of an assertion; absent: the token endpoint (OpenID Connect core section 9). */
   readonly assertionAudience?: 'token-endpoint' | 'issuer';
@@ -72,11 +72,11 @@ export interface SamlSettings {
   readonly entryPoint: string;
   /** PEM, one certificate each; several while the provider changes its key. */
   readonly certificates: readonly string[];
-  /** SingleLogoutService (HTTP-Redirect binding); null where people stay signed in at the provider. */
+  /** SingleLogoutService (HTTP-Redirect binding). Null if users stay signed in at the provider. */
   readonly logoutUrl?: string | null;
   /** AuthnRequests are signed. Messages about signing out always are. */
   readonly signRequests?: boolean;
-  /** Format in the NameIDPolicy; null sends none, absent asks for a persistent name. */
+  /** Format in the NameIDPolicy. Null sends no format, absent requests a persistent name. */
   readonly nameIdFormat?: string | null;
   /** NameID format of the first sign-in, required of later sign-ins. Used if nameIdFormat is null. */
   readonly seenNameIdFormat?: string;
@@ -87,10 +87,10 @@ export interface SamlSettings {
 }
 
 /**
- * The form in which issuers are compared: scheme and host in lower case, no default port, no slash at the end, and without the well-known part
- * that people paste along with it (OpenID Connect Discovery section 4, RFC 8414 section 3).
+ * Returns the form in which issuers are compared: scheme and host in lower case, without default port, trailing slash, or the well-known part that
+ * administrators paste with it (OpenID Connect Discovery section 4, RFC 8414 section 3).
  *
- * @throws TypeError if it is not a URL.
+ * @throws TypeError if the text is not a URL
  */
 export function issuerKey(issuer: string): string {
   const url = new URL(issuer.trim());
@@ -98,12 +98,12 @@ export function issuerKey(issuer: string): string {
   return `${url.origin}${trimEndOf(path, '/')}`;
 }
 
-/** Whether the sealed secret is a private key of ours and not a client secret. */
+/** Reports whether the sealed secret is a private key of the service, not a client secret. */
 export function hasOurKey(settings: OidcSettings | SamlSettings): boolean {
   return 'entityId' in settings || settings.clientAuthentication === 'private_key_jwt';
 }
 
-/** An identity provider: where people of an organisation sign in. */
+/** IdentityProvider is where the users of an organization sign in. */
 @Entity('identity_provider')
 @Sealed<IdentityProvider>({
   // The secret is encrypted for its row by the HSM.
@@ -139,7 +139,7 @@ export class IdentityProvider extends SealedEntity {
   @Column('jsonb')
   rules: ClaimRule[];
 
-  /** Roles of people whom no rule matches; null refuses them. */
+  /** Roles of users whom no rule matches; null refuses them. */
   @Column('text', { array: true, nullable: true })
   defaultRoles: RoleName[] | null;
 

@@ -11,7 +11,7 @@ export function isCertificateMethod(method: string | null): method is Certificat
   return method === 'tls_client_auth' || method === 'self_signed_tls_client_auth';
 }
 
-/** A program that gets tokens at /oauth/token. Its id is the client_id. */
+/** OAuthClient is a program that gets tokens at /oauth/token. Its id is the client_id. */
 @Entity('oauth_client')
 @Check(
   'oauth_client_keys',
@@ -33,8 +33,8 @@ export class OAuthClient extends SealedEntity {
   permissions: Scope[];
 
   /**
-   * SHA-256; null for a public client, which cannot keep a secret and only acts for people (RFC 6749 section 2.1). That of a client with
-   * keys is of a secret that nobody knows.
+   * SHA-256 of the secret. Null for a public client, which cannot keep a secret and acts only for users (RFC 6749 section 2.1). For a client with keys, the
+   * hash of a random value that was discarded.
    */
   @Column('bytea', { nullable: true })
   secretHash: Buffer | null;
@@ -43,7 +43,7 @@ export class OAuthClient extends SealedEntity {
   @Column('text', { nullable: true })
   authMethod: KeyAuthMethod | null;
 
-  /** Its public keys, as they were registered or last read. */
+  /** The public keys, as registered or last read. */
   @Column('jsonb', { nullable: true })
   keys: PublicJwk[] | null;
 
@@ -55,7 +55,7 @@ export class OAuthClient extends SealedEntity {
   @Column('timestamptz', { nullable: true })
   keysReadAt: Date | null;
 
-  /** When they were last asked for, whatever came of it. */
+  /** Time of the last attempt to read the keys, successful or not. */
   @Column('timestamptz', { nullable: true })
   keysAskedAt: Date | null;
 
@@ -79,18 +79,15 @@ export class OAuthClient extends SealedEntity {
   @Column('text')
   ownerId: string;
 
-  /** The person who was shown the present secret, if not the owner: the client is limited to what they may do as well. */
+  /** The user who was shown the current secret, if not the owner. Their rights limit the client too. */
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
-  /**
-   * Sorted ids of the people other than the owner and issuedTo who could have made the call that created the secret. The client is also limited to their
-   * rights. Null if there are none.
-   */
+  /** Sorted IDs of the other users who could have made the call that created the secret. Their rights limit the client too. Null if there are none. */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
-  /** Ids of all people who were ever shown the secret, in order. Null in rows of an earlier version. */
+  /** Sorted IDs of all users who were ever shown the secret. Null in rows of an earlier version. */
   @Column('text', { array: true, nullable: true })
   disclosedTo: string[] | null;
 
@@ -144,7 +141,7 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('uuid', { nullable: true })
   sessionId: string | null;
 
-  /** When the person who approved last authenticated; approving is no authentication. */
+  /** When the approving user last authenticated. Approving is not an authentication. */
   @Column('timestamptz', { nullable: true })
   authenticatedAt: Date | null;
 

@@ -2,7 +2,7 @@ import { Problem } from '../../platform/errors/problem.js';
 
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;
-/** Code units of a password as it is typed: a character may have several, such as a letter and its accent (NFD). */
+/** UTF-16 code units of a password as typed. A character can have several, such as a letter and its accent (NFD). */
 export const MAX_TYPED_PASSWORD_LENGTH = 4 * MAX_PASSWORD_LENGTH;
 /** A password with common words in it needs this many other characters. */
 const MIN_OTHER_CHARACTERS = 8;
@@ -15,7 +15,7 @@ const RUNS = [
   'qwertyuiopasdfghjklzxcvbnm',
   '98765432109876543210',
 ];
-/** Characters that people write instead of letters. */
+/** Characters that commonly replace letters. */
 const SIGNS: Readonly<Record<string, string>> = {
   '@': 'a',
   '4': 'a',
@@ -69,7 +69,7 @@ function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolea
   return forms.some((form) => form.length >= 4 && (isWord(repeatedIn(form)) || isTwoWords(form, isWord)));
 }
 
-/** The shortest text whose repetition gives this one. */
+/** Returns the shortest text of which this one is a repetition. */
 function repeatedIn(text: string): string {
   return text.slice(0, `${text}${text}`.indexOf(text, 1));
 }

@@ -5,7 +5,7 @@ import { Problem } from '../../platform/errors/problem.js';
 
 /** OWASP's stronger profile: 64 MiB, 3 iterations, parallelism 1. The binding's default algorithm is argon2id. */
 const COST = { memoryCost: 64 * 1024, timeCost: 3, parallelism: 1 } as const;
-/** Maximum hashes in parallel per process: bounds memory and CPU however many people sign in. */
+/** Maximum number of parallel hashes per process. Bounds memory and CPU. */
 const MAX_PARALLEL_HASHES = 2;
 /** Maximum callers that wait for a hash; more would wait too long. */
 const MAX_WAITING = 200;
@@ -15,7 +15,7 @@ const MAX_WAITING = 200;
 export class Passwords {
   private free = MAX_PARALLEL_HASHES;
   private readonly queue: (() => void)[] = [];
-  /** Verified for unknown users, so that the answer takes as long as for known ones. */
+  /** Verified for unknown users, so that the response takes as long as for known users. */
   private readonly decoy = hashOfNothing();
 
   /** Hashes the NFC form, since keyboards and browsers send one text in several forms (RFC 8265 section 4.2.2, NIST SP 800-63B). */
@@ -24,8 +24,8 @@ export class Passwords {
   }
 
   /**
-   * Verifies a password. Earlier versions hashed passwords as they were typed: `outdated` means that another form than NFC matches, and that
-   * the hash should be replaced. The time depends on the typed text alone, not on the stored hash or on which form matches.
+   * Verifies a password. Earlier versions hashed passwords as typed: `outdated` means that a form other than NFC matches, and the hash should be replaced.
+   * The time depends only on the typed text, not on the stored hash or on which form matches.
    */
   async verify(stored: string | undefined, password: string): Promise<'match' | 'outdated' | 'mismatch'> {
     const matching: boolean[] = [];
@@ -58,7 +58,7 @@ function formsOf(password: string): string[] {
   return [...new Set([password.normalize('NFC'), password, password.normalize('NFD')])];
 }
 
-/** A PHC string of the same cost that no password has: to hash one would take each start 100 ms and 64 MB, also of processes that nobody signs in to. */
+/** A constant PHC string of the same cost that no password matches. Computing one would cost each start 100 ms and 64 MB. */
 function hashOfNothing(): string {
   const { memoryCost, timeCost, parallelism } = COST;
   const random = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '');

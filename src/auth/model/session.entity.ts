@@ -127,7 +127,7 @@ export function bindingOf({
   };
 }
 
-/** One of the refresh tokens of a session, each the successor of the one before. A second use shows that a token was stolen. */
+/** RefreshToken is one of the refresh tokens of a session; each replaces the one before. A second use indicates theft. */
 @Entity('refresh_token')
 @Index('refresh_token_session', ['sessionId'])
 @Sealed<RefreshToken>({

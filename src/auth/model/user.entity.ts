@@ -21,7 +21,7 @@ export class User extends SealedEntity {
   @Column('text')
   email: string;
 
-  /** PHC string of argon2id; null for people who only come by an identity provider. */
+  /** PHC string of argon2id. Null for users who sign in only through an identity provider. */
   @Column('text', { nullable: true })
   passwordHash: string | null;
 

@@ -15,7 +15,7 @@ export interface NewUser {
   readonly roles: RoleName[];
 }
 
-/** Accounts of people. */
+/** UsersService manages user accounts. */
 @Injectable()
 export class UsersService {
   constructor(
@@ -24,10 +24,7 @@ export class UsersService {
     private readonly passwords: Passwords,
   ) {}
 
-  /**
-   * Creates a user, or answers undefined if the address is taken. `rolesInstead` may give other roles than the order, or refuse,
-   * in the same transaction.
-   */
+  /** Creates a user. Returns undefined if the address is taken. `rolesInstead` can replace the requested roles, or throw, in the same transaction. */
   async create(
     actor: Actor,
     order: NewUser,
@@ -54,8 +51,8 @@ export class UsersService {
   }
 
   /**
-   * Rehashes the same password with the current settings of `Passwords.hash`, and updates `user`. A password that was changed in the meantime stays as it
-   * is. If another sign-in has already rehashed the same password, `user` gets that hash.
+   * Rehashes the same password with the current parameters of `Passwords.hash` and updates `user`. Does nothing if the password was changed in the meantime.
+   * If a concurrent sign-in already rehashed it, `user` gets that hash.
    */
   async replaceHash(user: User, password: string): Promise<void> {
     const passwordHash = await this.passwords.hash(password);

@@ -27,7 +27,7 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text')
   keySource: KeySource;
 
-  /** Public signing keys as they were last read or uploaded; null before the first reading. */
+  /** Public signing keys as last read or uploaded. Null before the first reading. */
   @Column('jsonb', { nullable: true })
   keys: PublicJwk[] | null;
 
@@ -35,7 +35,7 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('timestamptz', { nullable: true })
   keysReadAt: Date | null;
 
-  /** When they were last asked for, whatever came of it. */
+  /** Time of the last attempt to read the keys, successful or not. */
   @Column('timestamptz', { nullable: true })
   keysAskedAt: Date | null;
 
@@ -43,11 +43,11 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text', { nullable: true })
   uploaderId: string | null;
 
-  /** Sorted ids of the other people who could have made the call that uploaded the current keys. Null if there are none. */
+  /** Sorted IDs of the other users who could have made the call that uploaded the current keys. Null if there are none. */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
-  /** Ids of all people who ever uploaded keys, made or changed the issuer, or could have, in order. Null in rows of an earlier version. */
+  /** Sorted IDs of all users who uploaded keys, created or changed the issuer, or could have. Null in rows of an earlier version. */
   @Column('text', { array: true, nullable: true })
   disclosedTo: string[] | null;
 
@@ -91,7 +91,7 @@ export class WorkloadTrust extends SealedEntity {
   @Column('jsonb')
   conditions: ClaimCondition[];
 
-  /** Whether runs for pull and merge requests are accepted, whose code nobody has reviewed yet. */
+  /** Whether runs for pull and merge requests are accepted. Nobody has reviewed their code yet. */
   @Column('boolean', { default: false })
   pullRequests: boolean;
 
@@ -117,15 +117,15 @@ export class WorkloadTrust extends SealedEntity {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** The person who last changed it: its tokens do nothing that they may not do now. */
+  /** The user who last changed the trust. Their current rights limit its tokens. */
   @Column('uuid')
   ownerId: string;
 
-  /** Sorted ids of the other people who could have made that change. The tokens of the trust are also limited to their rights. Null if there are none. */
+  /** Sorted IDs of the other users who could have made that change. Their rights limit the tokens too. Null if there are none. */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
-  /** Ids of all people who ever changed it, or could have, in order: its runs are their requests as well. Null in rows of an earlier version. */
+  /** Sorted IDs of all users who changed the trust, or could have. They count as requesters of its runs' requests. Null in rows of an earlier version. */
   @Column('text', { array: true, nullable: true })
   changedBy: string[] | null;
 
@@ -147,7 +147,7 @@ export class WorkloadTokenUse {
   @PrimaryColumn('uuid')
   issuerId: string;
 
-  /** SHA-256 of `jti`, or of what the issuer signed in a token without one. */
+  /** SHA-256 of `jti`, or of the signed content for a token without `jti`. */
   @PrimaryColumn('bytea')
   hash: Buffer;
 

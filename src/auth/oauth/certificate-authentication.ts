@@ -23,7 +23,7 @@ export class CertificateAuthentication {
   ) {}
 
   /**
-   * The client, with how long its certificate is good for.
+   * Returns the client and the time until which its certificate is valid.
    *
    * @throws OAuthError `invalid_client`
    */

@@ -49,7 +49,7 @@ describe('a client assertion is accepted', () => {
     expect({ jti, seconds: until.getTime() / 1000 - AT }).toEqual({ jti: 'one', seconds: 120 });
   });
 
-  // Keycloak 14263: a new key under the id of the old one. Spring Authorization Server 897: keys that were kept for ever.
+  // Keycloak 14263: a new key with the ID of the old one. Spring Authorization Server 897: keys were cached forever.
   it.each<[string, () => Promise<PublicJwk[]>]>([
     ['where none was known', () => Promise.resolve([])],
     [

@@ -7,16 +7,16 @@ import { isJti, MAX_JTI_LENGTH } from '../possession/used-proofs.repository.js';
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
-/** An assertion is made for one request: one that can be used for longer than this was made to be kept. */
+/** Maximum lifetime of an assertion. An assertion is for one request and must not be kept. */
 const MAX_LIFE_SECONDS = 3600;
 const MAX_LENGTH = 8 * 1024;
 /**
- * The types that such a JWT may have, in lower case: none, the general one, and that of draft-ietf-oauth-rfc7523bis. A JWT that says it is
- * something else, such as a DPoP proof or a logout token, is no client assertion (RFC 8725 section 3.11).
+ * Accepted types of such a JWT, in lower case: none, the general type, and the type in draft-ietf-oauth-rfc7523bis. A JWT with another type, such as a DPoP
+ * proof or a logout token, is not a client assertion (RFC 8725 section 3.11).
  */
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt'];
 
-/** An assertion that is not accepted. The message says why, in printable ASCII without quotes. */
+/** ClientAssertionRefused is thrown for an assertion that is not accepted. The message is printable ASCII without quotes. */
 export class ClientAssertionRefused extends Error {}
 
 /** What an assertion is judged by. */
@@ -24,25 +24,25 @@ export interface ExpectedAssertion {
   readonly clientId: string;
   /** The issuer and the token endpoint: what names this service. */
   readonly audiences: readonly string[];
-  /** Reads the keys of the client; `fresh`: because none of those that are known fits. */
+  /** Returns the keys of the client. `fresh` requests a new reading because none of the known keys matches. */
   readonly keys: (fresh: boolean) => Promise<readonly PublicJwk[]>;
   readonly now: Date;
 }
 
-/** The client that an assertion says it is of; undefined if it is no JWT. Nothing is verified. */
+/** Returns the client that an assertion names, unverified. Undefined if the text is not a JWT. */
 export function subjectOf(assertion: string): string | undefined {
   const subject = assertion.length > MAX_LENGTH ? undefined : decodeJws(assertion)?.payload['sub'];
   return typeof subject === 'string' ? subject : undefined;
 }
 
 /**
- * Verifies how a client authenticates by its private key (`private_key_jwt`; RFC 7523 section 3, OpenID Connect Core section 9): the type,
- * an asymmetric algorithm, a key of the client, `iss` and `sub`, the audience, the times.
+ * Verifies client authentication with a private key (`private_key_jwt`; RFC 7523 section 3, OpenID Connect Core section 9): the type, an asymmetric
+ * algorithm, a key of the client, `iss` and `sub`, the audience, and the times.
  *
- * The audience must be this service and nobody else: an assertion for several could be used here by each of the others, and the issuer and
- * the token endpoint are the only names that a client learns from our metadata.
+ * The audience must be this service alone, because with several audiences any of them could use the assertion here. The issuer and the token endpoint are the
+ * only names in our metadata.
  *
- * @returns its `jti`, and until when it would be accepted
+ * @returns its `jti`, and the time until which it would be accepted
  * @throws ClientAssertionRefused; what `keys` throws
  */
 export async function verifyClientAssertion(

@@ -17,8 +17,8 @@ interface Shown {
 }
 
 /**
- * Client authentication by a secret, in HTTP Basic or in the body (RFC 6749 section 2.3.1), by a JWT (RFC 7523 section 2.2) or by a certificate in TLS
- * (RFC 8705 section 2); never two of them, and never another one than the client is registered with.
+ * ClientAuthentication authenticates clients with a secret in HTTP Basic or in the body (RFC 6749 section 2.3.1), a JWT (RFC 7523 section 2.2), or a TLS
+ * certificate (RFC 8705 section 2). Refuses two methods at once, and methods other than the registered one.
  */
 @Injectable()
 export class ClientAuthentication {

@@ -19,7 +19,7 @@ export type ClientKeySource = { readonly jwks: object } | { readonly jwksUri: st
 /** Keys by which a client authenticates. */
 export interface RegisteredKeys {
   readonly keys: PublicJwk[];
-  /** Where the client publishes them; null: they were given to us. */
+  /** The URL of the client's keys. Null if the keys were uploaded. */
   readonly jwksUri: string | null;
 }
 
@@ -34,7 +34,7 @@ export class ClientKeys {
     private readonly audit: AuditService,
   ) {}
 
-  /** Reads the keys of a client that is registered. Problem `oauth-client.keys` if there are none that can be used. */
+  /** Reads the keys of a client at registration. Throws Problem `oauth-client.keys` if none is usable. */
   async read(source: ClientKeySource): Promise<RegisteredKeys> {
     const pointer = 'jwks' in source ? '/jwks' : '/jwks_uri';
     try {
@@ -48,10 +48,10 @@ export class ClientKeys {
   }
 
   /**
-   * The keys of the client with this id now.
+   * Returns the current keys of the client with this ID.
    *
-   * @param fresh none of the known keys fits: ask again, if the client was not asked just now
-   * @throws Problem `oauth-client.keys-away` when there are none that can be believed
+   * @param fresh none of the known keys matches: read again, unless they were just read
+   * @throws Problem `oauth-client.keys-away` if no trusted keys are available
    */
   async of(id: string, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {
     const client = await findTrusted(this.db.manager, OAuthClient, { id });

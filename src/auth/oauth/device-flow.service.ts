@@ -44,7 +44,10 @@ export class DeviceFlowService {
     private readonly config: Config,
   ) {}
 
-  /** Starts a device flow: a new pair of codes, and the address of the page where the person types one. Anybody can call in the name of a public client, so calls are throttled per network. */
+  /**
+   * Starts a device flow: returns a new pair of codes and the URL where the user enters one. Anyone can call it for a public client, so calls are throttled
+   * per network.
+   */
   async start(
     client: ActiveClient,
     scopes: readonly Scope[],
@@ -75,7 +78,7 @@ export class DeviceFlowService {
     return { clientName: client.name, scopes: grantable(caller, waiting.scopes), expiresAt: waiting.expiresAt };
   }
 
-  /** Approves or denies. A token never gets more than the approving person may do now. */
+  /** Approves or denies. The token never gets more rights than the approving user has. */
   async decide(caller: Caller, userCode: string, decision: 'APPROVED' | 'DENIED'): Promise<void> {
     const waiting = await this.waiting(caller, userCode);
     const scopes = grantable(caller, waiting.scopes);
@@ -93,7 +96,7 @@ export class DeviceFlowService {
       const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
       await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
     });
-    // Not in `find`: looking at a code of one's own again and again would reset the count of guesses.
+    // Not in `find`: repeated lookups of one's own code would reset the count of guesses.
     await this.throttle.succeeded([attemptOf(caller)]);
   }
 
@@ -159,7 +162,7 @@ export class DeviceFlowService {
   }
 }
 
-/** Rows of an older version do not have the time of authentication: the epoch stands for it. */
+/** Rows of an earlier version have no time of authentication; the epoch is used instead. */
 function redeemed(row: DeviceAuthorization): RedeemedDeviceCode {
   const { userId, scopes, authenticatedAt: at, providerId, externalSession: session, providerEnd } = row;
   const external = providerId === null ? null : { providerId, session, logoutHint: null };

@@ -28,7 +28,7 @@ export interface OAuthClientOrder {
   readonly type: OAuthClientType;
   /** By which it authenticates; absent: by a secret, or as a public client not at all. */
   readonly keys?: RegisteredKeys;
-  /** By which certificates it authenticates; absent as above. Never beside keys. */
+  /** Certificates with which the client authenticates; absent as above. Never combined with keys. */
   readonly certificates?: CertificateRule;
   /** Whether its tokens must be bound by DPoP. */
   readonly dpopBound: boolean;
@@ -41,13 +41,13 @@ export interface ActiveClient extends Pick<
   OAuthClient,
   'id' | 'name' | 'secretHash' | 'authMethod' | 'proofSince' | 'dpopBound' | 'certificateBound'
 > {
-  /** Its permissions, limited to what the people behind it may do. */
+  /** The client's permissions, limited to the rights of the users behind it. */
   readonly permissions: readonly Scope[];
   /** Seconds for which the certificate that it showed is good; absent when it showed something else. */
   readonly secondsLeft?: number;
 }
 
-/** OAuth clients: programs that get tokens. Their secret is shown once; those with keys or certificates have none that anybody knows. */
+/** OAuthClientsService manages OAuth clients. A secret is shown once. Clients with keys or certificates have no usable secret. */
 @Injectable()
 export class OAuthClientsService {
   private readonly record: EntryRecorder;
@@ -62,7 +62,7 @@ export class OAuthClientsService {
     this.record = audit.recorderFor('oauth-client');
   }
 
-  /** Creates a client. A confidential one without keys gets a secret, which only this answer has. */
+  /** Creates a client. A confidential client without keys gets a secret, which only this result contains. */
   async create(
     caller: Caller,
     order: OAuthClientOrder,
@@ -88,7 +88,7 @@ export class OAuthClientsService {
         ownerId: caller.ownerId,
         ...limitsBy(caller, caller.ownerId),
       });
-      // Whoever registers keys or certificates may have the private keys.
+      // A user who registers keys or certificates may have the private keys.
       if (secret !== undefined || proof !== undefined) {
         await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });
       }
@@ -142,8 +142,8 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the certificates of a client that authenticates by some, in the same way as before; the old ones are invalid at once, and its tokens
-   * end. Who does it is limited and counted as with a secret.
+   * Replaces the certificates of a client that authenticates with certificates of the same kind. The old ones become invalid immediately, and its tokens end.
+   * The caller is limited and recorded as when a secret is shown.
    */
   async replaceCertificates(caller: Caller, id: string, rule: CertificateRule): Promise<OAuthClient> {
     const row = await this.read(id);
@@ -214,13 +214,13 @@ interface ClientRow extends OwnerRows {
   readonly client: JsonRow;
 }
 
-/** What a client authenticates by in place of a secret: as it is stored, and as the audit entry names it. */
+/** Keys or certificates in place of a secret: as stored, and as named in the audit entry. */
 interface Proof {
   readonly columns: ReturnType<typeof keyColumns> | ReturnType<typeof certificateColumns>;
   readonly detail: Record<string, unknown>;
 }
 
-/** A client that has no secret has the hash of one that nobody knows: to whatever looks at secrets alone it is no public client. */
+/** A client without a secret has the hash of a discarded random value, so that code that checks only secrets does not treat it as a public client. */
 const unknownSecret = () => newSecret('client').hash;
 
 function keyColumns({ keys, jwksUri }: RegisteredKeys) {

@@ -44,10 +44,10 @@ export function unknownClient(): OAuthError {
   return new OAuthError('invalid_client', 'The client is unknown, or its secret is wrong.');
 }
 
-/** Answers to polls that are no refusals, so that they are not audited. */
+/** Responses to polls that are not refusals and are not audited. */
 const NO_EVENT = new Set(['authorization_pending', 'slow_down']);
 
-/** Answers errors of the /oauth endpoints in their own form (RFC 6749 section 5.2), and audits refusals like any other. */
+/** OAuthErrorFilter returns errors of the /oauth endpoints as RFC 6749 section 5.2 defines, and audits refusals. */
 @Catch(OAuthError)
 @Injectable()
 export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
@@ -78,10 +78,10 @@ export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
 
 /** Characters that an error_description cannot have (RFC 6749 section 5.2). */
 const UNPRINTABLE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
-/** Statuses of requests that are malformed for OAuth clients, whatever HTTP calls them: RFC 6749 section 5.2 answers them with 400. */
+/** HTTP statuses of malformed requests, which RFC 6749 section 5.2 answers with 400. */
 const MALFORMED = new Set([400, 415, 422]);
 
-/** oauthAnswer answers refusals that never reach a handler, such as of the body, in the form that OAuth clients understand. */
+/** oauthAnswer returns the OAuth error for a refusal that never reaches a handler, such as an unreadable body. */
 function oauthAnswer({ status, problem }: Refusal): ForeignAnswer | undefined {
   if (status === 404) return undefined;
   const isTemporary = status === 429 || status === 503;

@@ -40,17 +40,17 @@ interface Granted extends Tokens {
   readonly issuedType?: string;
 }
 
-/** Who asks for a token: from where, and with which keys. */
+/** The origin of a token request, and the keys that it proves. */
 export interface TokenRequester {
   readonly origin: Origin;
   /**
-   * Reads the keys that the request shows, which the token can be bound to. To be called for who has shown something else already: anybody can
-   * make a proof, and each that is read is remembered.
+   * Reads the keys that the request proves, to which the token can be bound. Call it only after another check: anyone can make a proof, and each proof read
+   * is stored.
    */
   readonly keys: () => Promise<TokenBinding>;
 }
 
-/** The grants of /oauth/token (RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693, RFC 7523). There is no password grant. */
+/** TokenEndpointService implements the grants of /oauth/token (RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693, RFC 7523). There is no password grant. */
 @Injectable()
 export class TokenEndpointService {
   constructor(
@@ -119,7 +119,7 @@ export class TokenEndpointService {
     return tokens;
   }
 
-  /** The token itself says who the workload is; no client has to authenticate (RFC 7523 section 2.1, RFC 8693 section 2.1). */
+  /** The token identifies the workload; no client authentication is required (RFC 7523 section 2.1, RFC 8693 section 2.1). */
   private async workload(
     grant: string,
     parameters: OAuthParameters,
@@ -168,7 +168,7 @@ function lifeOf(client: ActiveClient | undefined): number {
   return Math.min(OAUTH_TOKEN_SECONDS, client?.secondsLeft ?? OAUTH_TOKEN_SECONDS);
 }
 
-/** The scopes that a client requests; all of its own if it names none. */
+/** Returns the scopes that a client requests, or all its scopes if it names none. */
 export function wantedScopes(client: ActiveClient, scope: string | undefined): Scope[] {
   if (scope === undefined) return [...client.permissions];
   const held = new Set<string>(client.permissions);
@@ -181,7 +181,7 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
   });
 }
 
-/** Answers in the words of OAuth that a key is missing. */
+/** Returns an OAuth error for a missing key. */
 async function bound<Result>(judge: () => Promise<Result>): Promise<Result> {
   try {
     return await judge();

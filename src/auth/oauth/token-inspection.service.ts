@@ -37,7 +37,7 @@ export class TokenInspectionService {
     await this.sessions.endFamily(actor, session.id, 'revoked');
   }
 
-  /** The rights and claims of a token now; anything that is not an active token of ours is inactive. */
+  /** Returns the current rights and claims of a token. Everything except an active token of this service is inactive. */
   async introspect(token: string, origin: Origin): Promise<Introspection> {
     const caller = await this.callerOf(token, origin);
     if (caller?.session === undefined) return { active: false };

@@ -10,7 +10,7 @@ import { canonical, UsersService } from '../model/users.service.js';
 class FairShare {
   private readonly running = new Map<string, number>();
 
-  /** `max`: pieces of work at once for each caller. */
+  /** `max`: concurrent checks per caller. */
   constructor(private readonly max: number) {}
 
   async run<T>(who: string, work: () => Promise<T>): Promise<T> {
@@ -31,10 +31,10 @@ class FairShare {
   }
 }
 
-/** A tenth of the queue of passwords.ts: a flood from one address does not keep other people out. */
+/** A tenth of the queue in passwords.ts, so that a flood from one address does not block others. */
 const MAX_PER_ADDRESS = 20;
 
-/** Verifies e-mail address and password. Throttles guesses, and answers alike, after the same time, for known and unknown people. */
+/** PasswordCheck verifies an email address and password. It throttles guesses, and responds alike and after the same time for known and unknown users. */
 @Injectable()
 export class PasswordCheck {
   private readonly share = new FairShare(MAX_PER_ADDRESS);

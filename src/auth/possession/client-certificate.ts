@@ -11,7 +11,7 @@ import { Config } from '../../platform/config/config.js';
 const BYTE_SEQUENCE = /^:([A-Za-z0-9+/]+={0,2}):$/;
 const PEM = /^-----BEGIN CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/;
 
-/** Certificates that a proxy passes beside that of the client. More are none. */
+/** Maximum number of certificates that a proxy passes with the client's. With more, none is accepted. */
 const MAX_CHAIN = 8;
 const PEM_BLOCKS = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
@@ -86,7 +86,7 @@ export interface ShownCertificate {
   readonly chain: readonly Buffer[];
 }
 
-/** The certificates that clients show to the proxies of SVC_TRUST_PROXY. What anybody else writes into the headers is not looked at. */
+/** ClientCertificates reads the certificates that clients present to the proxies in SVC_TRUST_PROXY. The same headers from other senders are ignored. */
 @Injectable()
 export class ClientCertificates {
   private readonly header: string | undefined;
@@ -105,7 +105,7 @@ export class ClientCertificates {
     return value === undefined ? undefined : certificateThumbprint(value);
   }
 
-  /** The client's certificate with what came beside it; undefined as above. */
+  /** Returns the client's certificate with the certificates sent with it; undefined as above. */
   shownBy(request: FastifyRequest): ShownCertificate | undefined {
     const raw = certificateIn(this.valueOf(request, this.header) ?? '');
     if (raw === undefined) return undefined;

@@ -76,7 +76,7 @@ describe('a DPoP proof is accepted', () => {
 });
 
 describe('a DPoP proof is remembered', () => {
-  // Keycloak 43505: the memory forgot a proof that the skew of clocks still let in.
+  // Keycloak 43505: the replay cache dropped a proof that the clock skew still accepted.
   it.each([AT - 90, AT, AT + 30])('for as long as it would be accepted: made at %i', async (iat) => {
     const proof = await proofOf({ iat });
     const { until } = await verified(proof);
@@ -96,7 +96,7 @@ describe('a DPoP proof is refused', () => {
     ['for an address with a user in it', { htu: 'https://sign.example.com@evil.example/api/v1/sign' }, /address/],
     ['for no address', { htu: undefined }, /address/],
     ['for a list of addresses', { htu: [ADDRESS] }, /address/],
-    // Keycloak 38333: without a look at ath any proof of any key would do.
+    // Keycloak 38333: without a check of ath, any proof of any key was accepted.
     ['for another token', { ath: hashOf('another') }, /access token/],
     ['for no token', { ath: undefined }, /access token/],
     ['with the token itself in place of its hash', { ath: TOKEN }, /access token/],

@@ -7,25 +7,25 @@ import { isJti, MAX_JTI_LENGTH } from './used-proofs.repository.js';
 
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
-/** A proof is made for one call that is sent at once. */
+/** Maximum age of a proof. A proof is for one call that is sent immediately. */
 const MAX_AGE_SECONDS = 60;
 const MAX_LENGTH = 8 * 1024;
 
-/** A proof that is not accepted. The message says why, in printable ASCII without quotes. */
+/** ProofRefused is thrown for a proof that is not accepted. The message is printable ASCII without quotes. */
 export class ProofRefused extends Error {}
 
 /** The call that a proof must be made for. */
 export interface ProvenCall {
   readonly method: string;
-  /** The addresses under which the client may know what it called, normalized by `plainAddress`. */
+  /** The URLs under which the client may know the endpoint, normalized by `plainAddress`. */
   readonly addresses: readonly string[];
-  /** The access token that is used; undefined where one is asked for. */
+  /** The access token of the call; undefined when a token is requested. */
   readonly accessToken: string | undefined;
 }
 
 /** A proof that was made for the call. That it was not used before is still to be checked. */
 export interface VerifiedProof {
-  /** The thumbprint of the key (RFC 7638, SHA-256), base64url: `cnf.jkt` of what is bound to it. */
+  /** Thumbprint of the key (RFC 7638, SHA-256) in base64url, the value of `cnf.jkt`. */
   readonly thumbprint: string;
   readonly jti: string;
   /** From then on it is refused as too old. */
@@ -53,7 +53,7 @@ export async function verifyDpopProof(proof: string, call: ProvenCall, now: Date
   return { thumbprint, jti: jtiOf(payload), until: endOf(payload, now) };
 }
 
-/** An address without query and fragment, normalized (RFC 3986 section 6.2.2 and 6.2.3); undefined for what is no http(s) address. */
+/** Returns a URL without query and fragment, normalized (RFC 3986 section 6.2.2 and 6.2.3). Undefined if the text is not an http(s) URL. */
 export function plainAddress(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
@@ -61,7 +61,7 @@ export function plainAddress(text: string): string | undefined {
   return url.origin + url.pathname.replaceAll(/%[0-9A-Fa-f]{2}/g, normalizedEscape);
 }
 
-/** A key is used as its owner says, and never with the private half in the open. */
+/** Refuses keys whose `use` or `key_ops` do not allow verification, and private keys. */
 function publicKeyOf(jwk: unknown): { key: PublicJwk; thumbprint: string } {
   const set = { keys: [jwk] };
   if (hasSecretKey(set)) throw new ProofRefused('The DPoP proof holds a private or symmetric key.');
@@ -70,7 +70,7 @@ function publicKeyOf(jwk: unknown): { key: PublicJwk; thumbprint: string } {
     const thumbprint = key === undefined ? undefined : jwkThumbprint(key);
     if (key !== undefined && thumbprint !== undefined) return { key, thumbprint };
   } catch {
-    // readKeySet throws when the one key cannot be used.
+    // readKeySet throws if the key is unusable.
   }
   throw new ProofRefused('The DPoP proof has no public key that can be used; RSA keys need 2048 bits.');
 }
@@ -116,7 +116,7 @@ function endOf({ iat }: JWTPayload, now: Date): Date {
   return new Date(((iat as number) + MAX_AGE_SECONDS + 2 * SKEW_SECONDS) * 1000);
 }
 
-/** Escapes of unreserved characters stand for these, and the others are written in capitals (RFC 3986 sections 6.2.2.1 and 6.2.2.2). */
+/** Decodes percent-encoded unreserved characters and writes the other encodings in upper case (RFC 3986 sections 6.2.2.1 and 6.2.2.2). */
 function normalizedEscape(escape: string): string {
   const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
   return /[\w.~-]/.test(character) ? character : escape.toUpperCase();

@@ -16,10 +16,10 @@ export interface PresentedToken {
   readonly request: FastifyRequest;
 }
 
-/** Finds out which keys the sender of a call has, and compares them with those that tokens are bound to. */
+/** KeyPossession determines which keys the sender of a call holds, and compares them with the binding of tokens. */
 @Injectable()
 export class KeyPossession {
-  /** A call is authorized several times (before its body, again before a late answer), and its proof is good for one use. */
+  /** A call is authorized several times (before its body, and again before a late response), but its proof can be used once. */
   private readonly shown = new WeakMap<FastifyRequest, Promise<string>>();
 
   constructor(
@@ -30,7 +30,7 @@ export class KeyPossession {
   ) {}
 
   /**
-   * The keys that a request for a token shows: those that the token can be bound to.
+   * Returns the keys that a token request proves, to which the token can be bound.
    *
    * @throws ProofRefused
    */
@@ -42,8 +42,7 @@ export class KeyPossession {
   }
 
   /**
-   * Refuses a token that is bound to another key than the call shows, a bound token that is presented without its key, and one that is not bound
-   * under the scheme of those that are.
+   * Refuses a token that is bound to another key than the call proves, a bound token without proof, and an unbound token with the DPoP scheme.
    *
    * @throws Problem `auth.token-binding`, `auth.dpop-proof`
    */
@@ -82,8 +81,8 @@ export class KeyPossession {
 }
 
 /**
- * The addresses under which a client may know what it called: below SVC_PUBLIC_URL, whose path a proxy may have taken away, and by the name
- * that the call came to, which is one of ours (`refuseForeignHosts`).
+ * Returns the URLs under which a client may know the endpoint: below SVC_PUBLIC_URL, whose path a proxy may have removed, and under the host name of the
+ * call, which is one of the service's names (`refuseForeignHosts`).
  */
 function addressesOf({ originalUrl, protocol, headers }: FastifyRequest, publicUrl: string): string[] {
   const path = originalUrl.split('?', 1)[0] ?? '';

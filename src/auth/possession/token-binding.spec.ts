@@ -34,7 +34,7 @@ describe('a refresh token is bound as its session', () => {
     expect(() => assertSameKeys(session, shown)).not.toThrow();
   });
 
-  // draft-fett-oauth-dpop issue 63: one proof of possession is no substitute for the other.
+  // draft-fett-oauth-dpop issue 63: one kind of proof of possession does not replace the other.
   it.each<[string, TokenBinding, TokenBinding, string]>([
     ['no key', KEY, {}, 'invalid_dpop_proof'],
     ['another key', KEY, { dpopKey: 'other' }, 'invalid_grant'],

@@ -1,12 +1,12 @@
 import type { TokenBinding } from '../../access/caller.js';
 
-/** What a client or a trust demands of whoever asks for its tokens. */
+/** The binding that a client or trust requires for its tokens. */
 export interface BindingDemand {
   readonly dpopBound: boolean;
   readonly certificateBound: boolean;
 }
 
-/** A key is demanded that was not shown. The message says which, in printable ASCII without quotes; the code is one of OAuth. */
+/** KeyNotShown is thrown if a required key was not proven. The message is printable ASCII without quotes; the code is an OAuth error code. */
 export class KeyNotShown extends Error {
   constructor(
     message: string,

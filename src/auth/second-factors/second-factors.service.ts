@@ -103,7 +103,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Removes all factors and recovery codes of a person who lost them; they sign in with the password alone until they add one. */
+  /** Removes all factors and recovery codes of a user who lost them. Until the user adds a factor, the password is enough to sign in. */
   async reset(by: Actor & { origin: Origin }, user: { id: string; email: string }): Promise<void> {
     await this.db.transaction(async (tx) => {
       await tx.delete(SecondFactor, { userId: user.id });

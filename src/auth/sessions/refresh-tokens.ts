@@ -18,8 +18,8 @@ export interface Refreshed {
 const ANYBODY = (origin: Origin) => ({ kind: 'anonymous', id: '', name: '', origin }) as const;
 
 /**
- * Refresh tokens (RFC 6749 section 6), rotated at every use (RFC 9700 section 4.14.2). A second use shows that two parties have it,
- * and not which of them is the thief, so the whole session ends.
+ * RefreshTokens issues refresh tokens (RFC 6749 section 6) and rotates them at every use (RFC 9700 section 4.14.2). A second use shows that two parties have
+ * the token but not which of them stole it, so the whole session ends.
  */
 @Injectable()
 export class RefreshTokens {
@@ -41,16 +41,16 @@ export class RefreshTokens {
   async peek(text: string): Promise<Session | undefined> {
     const token = await this.db.manager.findOneBy(RefreshToken, { hash: secretHashOf(text) });
     const session = token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }));
-    // A used token and an ended session have no seal; what is presented again ends its session all the same.
+    // A used token and an ended session have no seal. Presenting them ends the session anyway.
     return session ?? undefined;
   }
 
   /**
-   * Uses a token once and answers its successor; undefined for one that is unknown, used, expired, or of an ended session. A token is valid only
-   * for the client that it was issued to (RFC 6749 section 6), and that of a sign-in for no client: presented by anybody else it was
-   * stolen, and the session ends.
+   * Uses a token once and returns its successor. Undefined if the token is unknown, used or expired, or its session has ended. A token is valid only for the
+   * client to which it was issued (RFC 6749 section 6); a token of a sign-in is for no client. If another party presents it, it was stolen, and the session
+   * ends.
    *
-   * @param clientId the authenticated client that presents the token; null: none
+   * @param clientId the authenticated client that presents the token; null if there is none
    */
   async rotate(text: string, clientId: string | null, origin: Origin): Promise<Refreshed | undefined> {
     const hash = secretHashOf(text);
@@ -69,7 +69,7 @@ export class RefreshTokens {
         values: [hash],
         is: { hash },
       });
-      // What the statement asked is asked again: PostgreSQL alone is not believed.
+      // Repeats the conditions of the statement, because the database is not trusted.
       if (used === undefined || used.expiresAt <= new Date()) return undefined;
       const session = await findTrusted(tx, Session, { id: used.sessionId });
       if (session === null || session.endedAt !== null || session.expiresAt <= new Date()) return undefined;

@@ -133,7 +133,7 @@ export class SessionCallers implements OnApplicationShutdown {
     return (await this.read(id))?.caller.scopes;
   }
 
-  /** Whether the session is valid. An id is no credential: this admits nobody. */
+  /** Reports whether the session is valid. An ID is not a credential: this does not authenticate anyone. */
   async isValid(id: string): Promise<boolean> {
     return (await this.known.find(id)) !== null;
   }
@@ -149,7 +149,7 @@ export class SessionCallers implements OnApplicationShutdown {
   }
 }
 
-/** Repeats in the service what the statement asks: the database is not believed. */
+/** Repeats the conditions of the statement in the service, because the database is not trusted. */
 function isOpen({ endedAt, expiresAt }: Session, now: Date): boolean {
   return endedAt === null && expiresAt > now;
 }

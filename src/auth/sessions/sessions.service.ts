@@ -22,7 +22,7 @@ export interface NewSession {
   readonly clientId?: string;
   /** What was presented at this sign-in and must still be valid when the session opens. */
   readonly grounds?: Pick<SessionGrounds, 'password' | 'client'>;
-  /** The trust by which a workload gets the token. */
+  /** The trust through which a workload gets the token. */
   readonly workload?: { readonly trustId: string; readonly trustRevision: number };
   readonly way: SignInWay;
   /** Absent: everything that the person may do. */
@@ -194,7 +194,7 @@ export class SessionsService {
     await this.db.transaction((tx) => this.endIn(tx, caller, 'signed-out', 'id = $2', [id]));
   }
 
-  /** Ends all sessions of a person except `kept`. */
+  /** Ends all sessions of a user except `kept`. */
   async endAllOf(caller: Caller, userId: string, because: string, kept?: string): Promise<void> {
     await this.db.transaction((tx) => this.endAllIn(tx, caller, { userId, because, kept }));
   }
@@ -275,7 +275,7 @@ export class SessionsService {
     await this.endIn(tx, actor, 'signed-out-at-provider', `${where(2)} AND ${began}`, [...values, before]);
   }
 
-  /** Ends a session because of what was done with its tokens; `actor` is whom they were issued to. */
+  /** Ends a session because of a misuse of its tokens. `actor` is the party to whom they were issued. */
   async endFamily(actor: Actor & { origin: Origin }, id: string, because: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       await denyCodes(tx, 'session_id = $1', [id]);

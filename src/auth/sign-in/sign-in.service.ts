@@ -42,7 +42,7 @@ export class SignInService {
   async stepUp(caller: Caller, password: string, factors: ShownFactors): Promise<void> {
     const attempt = { account: caller.name, password, factors, origin: caller.origin, isStepUp: true };
     const { user, methods } = await this.authenticated(attempt);
-    // The address led to the account: another person may have it by now.
+    // The sign-in found the account by its address, which may belong to another user by now.
     if (user.id !== caller.id)
       throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
     await this.sessions.renewed(caller, { id: caller.session?.id ?? '', methods });
@@ -58,7 +58,7 @@ export class SignInService {
     }
   }
 
-  /** Issues tokens to a person who has just registered. */
+  /** Issues tokens to a newly registered user. */
   async registered(user: User, origin: Origin): Promise<Tokens> {
     return this.grants.forPerson({ user, way: 'registration', methods: ['pwd'] }, origin);
   }

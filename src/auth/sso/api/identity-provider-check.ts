@@ -63,7 +63,7 @@ export class IdentityProviderCheck {
     }
   }
 
-  /** Several providers at the shared address are told apart by the issuer in the response alone (RFC 9207). */
+  /** At the shared redirect URI, only the issuer in the response distinguishes providers (RFC 9207). */
   private async redirectOf(provider: IdentityProvider, sendsIssuer: boolean): Promise<ProviderFinding> {
     const check = 'redirect address';
     if (oidcRedirectOf(provider.settings) === 'own') return { check, ok: true, detail: 'This provider has its own.' };

@@ -4,10 +4,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { RefusedSignIn } from '../sign-in/sso-sign-in.service.js';
 import { ProblemFilter, Refusals } from '../../../platform/http/server/problem.filter.js';
 
-/**
- * Leads a person to the sign-in page of the console, which says in words what the code means: an address that a browser shows answers no
- * problem+json. Programs get the problem. Refusals are audited like any other.
- */
+/** SignInPageFilter redirects a browser to the sign-in page of the console, which explains the code. Other programs get the problem. Refusals are audited. */
 @Catch(Problem)
 @Injectable()
 export class SignInPageFilter implements ExceptionFilter<Problem> {

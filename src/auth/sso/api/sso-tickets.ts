@@ -51,7 +51,7 @@ export class SsoTickets {
     return secret === undefined ? undefined : this.cookie.with(secret);
   }
 
-  /** A session with tokens keeps them; a browser's gets a new secret. */
+  /** A session with tokens keeps them; a browser session gets a new secret. */
   private async steppedUp(
     id: string,
     { user, methods, authenticatedAt, detail }: Returned['person'],

@@ -9,16 +9,15 @@ export interface ProviderAnswer {
 type Members = Record<string, unknown>;
 
 /**
- * The members of an object without those that are null, which generators write that have no way to leave one out: openid-client takes null for a
- * value of the wrong type, and so does whoever lists what a provider supports.
+ * Returns an object without its null members, which some generators write instead of omitting them. openid-client treats null as a value of the wrong type.
  */
 export function withoutNulls(members: Members): Members {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
 /**
- * The answer of a token endpoint as RFC 6749 section 5.1 has it: nulls and an empty refresh token say that there is none, a list of scopes is
- * the text of them, and what has no `token_type` is the type that everybody has. Only the ID token is evidence; it is verified as it came.
+ * Normalizes the response of a token endpoint to RFC 6749 section 5.1: null members and an empty refresh token are removed, a list of scopes is joined, and a
+ * missing `token_type` becomes Bearer. Only the ID token is evidence; it is verified as received.
  */
 export function tokenAnswer(answer: ProviderAnswer): ProviderAnswer {
   const given = membersIn(answer.body);
@@ -35,8 +34,8 @@ export function tokenAnswer(answer: ProviderAnswer): ProviderAnswer {
 }
 
 /**
- * The answer of a userinfo endpoint as JSON where the provider signs it (OpenID Connect core section 5.3.2), once `verify` has found the claims.
- * Rejects with the status where there is no such answer: openid-client does not tell it.
+ * Returns a signed userinfo response (OpenID Connect Core section 5.3.2) as JSON, after `verify` has returned its claims. Rejects with the HTTP status if
+ * there is no such response, which openid-client does not report.
  */
 export async function userinfoAnswer(
   answer: ProviderAnswer,

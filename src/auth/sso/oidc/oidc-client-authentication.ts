@@ -10,9 +10,10 @@ const WITH_SECRET = ['client_secret_basic', 'client_secret_post', 'client_secret
 const ASSERTION_ALGORITHM = 'RS256';
 
 /**
- * Chooses the method: the one that is set, else the first with a secret that the provider supports; `none` for a client without secret.
+ * Chooses the authentication method: the configured one, else the first method with a secret that the provider supports, or `none` for a client without a
+ * secret.
  *
- * @throws Error if the provider supports none of them.
+ * @throws Error if the provider supports none of them
  */
 export function clientAuthenticationFor(
   { clientAuthentication }: OidcSettings,
@@ -63,8 +64,8 @@ function basic(secret: string): oidc.ClientAuth {
 type Send = (url: string, options: oidc.CustomFetchOptions) => Promise<Response>;
 
 /**
- * Tries Basic first, and the secret in the body if the provider supports both and refuses Basic: it publishes what it supports
- * for all clients, not what this one is registered for. The method that worked is kept.
+ * Tries Basic first, and then the secret in the body if the provider supports both and refuses Basic. Its metadata lists what it supports for all clients,
+ * not what this client is registered for. The method that worked is remembered.
  */
 export function withPostInstead(
   {

@@ -8,7 +8,7 @@ import { readJsonObject } from '../../../platform/json/strict-json.js';
 /** Hosts of Microsoft Entra ID: a tenant has a domain name and a GUID, and its issuer has the GUID. */
 const ENTRA = new Set(['login.microsoftonline.com', 'login.microsoftonline.us', 'login.partner.microsoftonline.cn']);
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Tenant names of Entra that admit people of every organisation. */
+/** Tenant names of Entra that admit users of every organization. */
 const EVERY_TENANT = new Set(['common', 'organizations', 'consumers']);
 
 /** Addresses at which an issuer may publish its metadata: with the well-known part behind its path, or before it. */
@@ -28,10 +28,9 @@ export function discoveryAddresses(issuer: string): string[] {
 }
 
 /**
- * Reads the provider's metadata. The issuer that was typed decides where that is read, and may differ from the issuer in the metadata
- * only in spelling.
+ * Reads the provider's metadata. The configured issuer determines the URL, and may differ from the issuer in the metadata only in its notation.
  *
- * @throws Error with the reason if there is no such document, or if it has another issuer.
+ * @throws Error with the reason if there is no such document, or if it has another issuer
  */
 export async function readMetadata(issuer: string, read: DocumentReader): Promise<ServerMetadata> {
   const failures: string[] = [];
@@ -53,7 +52,7 @@ function checked(typed: string, url: string, body: string): ServerMetadata {
   return {
     ...metadata,
     issuer,
-    // Without this field (RFC 8414 does not have it) the keys decide how ID tokens are signed.
+    // Without this field, which RFC 8414 does not have, the keys determine the algorithms of ID tokens.
     id_token_signing_alg_values_supported: Array.isArray(algorithms) ? (algorithms as string[]) : ASYMMETRIC_ALGORITHMS,
   };
 }

@@ -14,7 +14,7 @@ import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../key-sets/
 import { readJsonObject } from '../../../platform/json/strict-json.js';
 
 const CACHE_MS = 10 * 60_000;
-/** Before their time, keys are read again at most so often: anybody can send a token that names an unknown key. */
+/** Minimum time between two readings of the keys: anyone can send a token that names an unknown key. */
 const KEYS_PAUSE_MS = 5000;
 /** FAILURE_MS is the pause, in milliseconds, before a provider that did not answer is called again. */
 const FAILURE_MS = 5000;
@@ -61,7 +61,7 @@ export class OidcProviders {
     }
   }
 
-  /** Reads the provider's metadata now. Rejects with the reason if it cannot be used as it is configured. */
+  /** Reads the provider's metadata now. Rejects with the reason if it is not usable with the settings. */
   async discover(provider: IdentityProvider): Promise<oidc.Configuration> {
     const settings = provider.settings as OidcSettings;
     const metadata = await readMetadata(settings.issuer, (url) => this.read(url));
@@ -88,7 +88,7 @@ export class OidcProviders {
     return configuration;
   }
 
-  /** The keys that the provider publishes now, without those that cost too much to verify with. */
+  /** Returns the keys that the provider currently publishes, without keys that are too costly to verify with. */
   async keysOf(provider: IdentityProvider): Promise<{ keys: unknown[] }> {
     const { jwks_uri: url = '' } = (await this.configurationOf(provider)).serverMetadata();
     const { status, body } = await this.read(url);
@@ -107,7 +107,10 @@ export class OidcProviders {
     return verifyToken(token, (fresh) => this.cachedKeysOf(provider, fresh), expected);
   }
 
-  /** Whether the provider signed an ID token whose claims openid-client has checked: with a key of its own, or with the client secret where it announces that. */
+  /**
+   * Reports whether the provider signed an ID token whose claims openid-client has checked: with one of its keys, or with the client secret if its metadata
+   * says so.
+   */
   async assertSigned(provider: IdentityProvider, idToken: string): Promise<void> {
     const secret = await this.providers.secretOf(provider);
     const isSecret = (provider.settings as OidcSettings).clientAuthentication !== 'private_key_jwt';

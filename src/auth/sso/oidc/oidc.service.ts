@@ -19,7 +19,7 @@ import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
-/** max_age in seconds: how long ago the person may have authenticated at the provider. A month, as long as a session. */
+/** max_age in seconds: how long ago the user may have authenticated at the provider. A month, the lifetime of a session. */
 const MAX_AGE_SECONDS = String(30 * 24 * 3600);
 
 /** OpenID Connect: authorization code flow with PKCE, state and nonce; openid-client checks the response. */
@@ -90,8 +90,8 @@ export class OidcService {
   }
 
   /**
-   * Verifies that the response came from the provider to which the browser was sent (mix-up, RFC 9700 section 4.4): each provider has its own redirect
-   * address. At the shared address of earlier versions only `iss` (RFC 9207) tells providers apart, unless there is one alone.
+   * Verifies that the response came from the provider to which the browser was sent (mix-up, RFC 9700 section 4.4). Each provider has its own redirect URI.
+   * At the shared URI of earlier versions, only `iss` (RFC 9207) distinguishes providers, unless there is exactly one.
    *
    * @throws Problem `sso.refused`, `sso.redirect-shared`
    */
@@ -148,7 +148,7 @@ export class OidcService {
     };
   }
 
-  /** Where the request leads the browser. It is pushed to the provider where that takes no other (RFC 9126 section 5). */
+  /** Returns the URL to which the browser is redirected. The request is pushed if the provider requires it (RFC 9126 section 5). */
   private async authorizationUrl(
     provider: IdentityProvider,
     configuration: oidc.Configuration,

@@ -7,7 +7,7 @@ export function requiredContexts({ settings }: Pick<IdentityProvider, 'settings'
   const requested = settings.requestedAuthnContext;
   if (requested == null) return undefined;
   const { classes, comparison, accepted = [] } = requested;
-  // `better` asks for more than any of the classes (SAML core section 3.3.2.2.1).
+  // `better` requires a stronger class than any of the requested ones (SAML core section 3.3.2.2.1).
   return comparison === 'better' ? accepted : [...classes, ...accepted];
 }
 

@@ -39,9 +39,9 @@ function valuesOf(claim: unknown): string[] {
 const MAX_DEPTH = 10;
 
 /**
- * The claim of this name; without one, the value at a path with dots, like `realm_access.roles` of Keycloak, also in each item of a list
- * (`groups.name` of Oracle). A name may have dots itself (`https://example.com/groups`, a client in `resource_access`), so the longest
- * one that exists is tried first.
+ * Returns the claim with this name. Without one, returns the value at a dotted path, such as `realm_access.roles` of Keycloak, also within each item of a
+ * list (`groups.name` of Oracle). Names can contain dots themselves (`https://example.com/groups`, a client in `resource_access`), so the longest existing
+ * name is tried first.
  */
 function valueAt(claims: unknown, path: string, depth = 0): unknown {
   if (typeof claims !== 'object' || claims === null || depth === MAX_DEPTH) return undefined;
@@ -57,8 +57,8 @@ function valueAt(claims: unknown, path: string, depth = 0): unknown {
 }
 
 /**
- * Claims with an e-mail address: OIDC; the list of Azure AD B2C; LDAP's mail by name and by OID; X.500's emailAddress (Keycloak); WS-Federation
- * (Entra ID). No user name is one, though it may look like it (`preferred_username`, `upn`): many providers let people choose it.
+ * Claims that contain an email address: OIDC; the list of Azure AD B2C; LDAP mail by name and OID; X.500 emailAddress (Keycloak); WS-Federation (Entra ID).
+ * User names such as `preferred_username` and `upn` are not included, because many providers let users choose them.
  */
 const ADDRESS_CLAIMS = [
   'email',
@@ -72,9 +72,8 @@ const ADDRESS_CLAIMS = [
 const MAX_ADDRESS_LENGTH = 254;
 
 /**
- * The e-mail address of a new account, in its canonical form. It does not identify the person, but others know them by it: approvers see it, and
- * rules for SSH logins go by it. So one that the provider itself says is not verified (OpenID Connect core section 5.1) is none: many
- * providers let people write any address there.
+ * Returns the email address of a new account in canonical form. It does not identify the user, but approvers see it and rules for SSH logins use it. An
+ * address that the provider reports as unverified (OpenID Connect Core section 5.1) is refused, because many providers let users enter any address.
  *
  * @throws Problem `sso.no-address`, `sso.address-unverified`, `sso.address-misleading`
  */
@@ -113,18 +112,17 @@ export function groupsOf(claims: Claims): string[] {
   return [...new Set(named)].slice(0, MAX_GROUPS);
 }
 
-/** The attribute in which Microsoft Entra ID says in SAML that the groups are elsewhere, and the one that it omits then. */
+/** The SAML attribute with which Microsoft Entra ID reports that groups are elsewhere, and the attribute that it then omits. */
 const ENTRA_GROUPS_LINK = 'http://schemas.microsoft.com/claims/groups.link';
 const ENTRA_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
 
 /**
- * assertNothingLeftOut refuses claims from which the provider left out a claim that a rule needs. Providers omit the groups of a person who is in very
- * many groups, and report that the claim is elsewhere (`_claim_names`, OpenID Connect core section 5.6.2; `hasgroups` and the SAML groups link of
- * Microsoft Entra ID). Rules about such a claim cannot be applied. Rules about an absent claim cannot be applied either if a requested scope was not
- * granted: the request passes through the browser, where a person can remove the scope.
+ * assertNothingLeftOut refuses claims if the provider omitted a claim that a rule needs. Providers omit the groups of users who are in very many groups, and
+ * report that the claim is elsewhere (`_claim_names`, OpenID Connect Core section 5.6.2; `hasgroups` and the SAML groups link of Microsoft Entra ID). An
+ * absent claim is also refused if a requested scope was not granted: the request passes through the browser, where a user can remove the scope.
  *
  * @param withheld requested scopes that were not granted
- * @throws Problem `sso.claims-left-out`.
+ * @throws Problem `sso.claims-left-out`
  */
 export function assertNothingLeftOut(
   claims: Claims,

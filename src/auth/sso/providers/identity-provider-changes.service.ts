@@ -164,7 +164,7 @@ export class IdentityProviderChanges {
     await this.record(tx, caller, action, id, { ...providerFacts(row), ...changed });
   }
 
-  /** Identifiers of people and the secret belong to this provider: with another one they would admit strangers, or be sent to strangers. */
+  /** Refuses a change of kind or issuer. User identifiers and the secret belong to the provider: with another one they would admit or be sent to strangers. */
   private async assertMayBecome(
     tx: EntityManager,
     caller: Caller,
@@ -187,7 +187,7 @@ export class IdentityProviderChanges {
     if (known.enabled && !order.enabled) await assertNotOwn(tx, caller, known, confirm);
   }
 
-  /** The new secret, sealed; without one the stored secret stays. */
+  /** Returns the new secret, sealed. Without a new one, returns the stored secret. */
   private async sealedSecret(
     id: string,
     given: string | undefined,
@@ -200,7 +200,7 @@ export class IdentityProviderChanges {
   }
 }
 
-/** Reads and locks the provider until the end of the transaction, so that what is kept of it does not change meanwhile. */
+/** Reads and locks the provider until the transaction ends. */
 function locked(tx: EntityManager, name: string): Promise<IdentityProvider | null> {
   return tx.findOne(IdentityProvider, { where: { name }, lock: { mode: 'pessimistic_write' } });
 }
@@ -236,7 +236,7 @@ function issuerOf(settings: OidcSettings | SamlSettings): string {
   return 'issuer' in settings ? issuerKey(settings.issuer) : settings.entityId;
 }
 
-/** Whether there is a certificate that was not there before. Whoever has its key can sign in as any person of the provider. */
+/** Reports whether a certificate was added. The owner of its key can sign in as any user of the provider. */
 function hasNewCertificate(before: OidcSettings | SamlSettings, now: OidcSettings | SamlSettings): boolean {
   if (!('certificates' in before) || !('certificates' in now)) return false;
   const known = new Set(usableCertificates(before.certificates));
@@ -256,7 +256,7 @@ function admitsLess(
   );
 }
 
-/** Every role that somebody has who is known by this provider. */
+/** Returns all roles of the users whom this provider knows. */
 async function rolesOfPeople(tx: EntityManager, providerId: string): Promise<RoleName[]> {
   const rows: { role: RoleName }[] = await tx.query(
     `SELECT DISTINCT unnest(u.roles) AS role FROM external_identity e JOIN user_account u ON u.id = e.user_id WHERE e.provider_id = $1`,
@@ -314,7 +314,7 @@ function assertSecretThere({ clientAuthentication }: OidcSettings, isThere: bool
   throw refused(`${clientAuthentication} needs a client secret`);
 }
 
-/** Whether the stored secret fits the new settings: a private key of ours never becomes a client secret. */
+/** Reports whether the stored secret fits the new settings. A private key of the service never becomes a client secret. */
 function keepsSecret(before: OidcSettings | SamlSettings, now: OidcSettings | SamlSettings): boolean {
   const isPublic = 'issuer' in now && now.clientAuthentication === 'none';
   return !isPublic && hasOurKey(before) === hasOurKey(now);

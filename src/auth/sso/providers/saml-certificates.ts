@@ -14,10 +14,10 @@ export interface UsableCertificate {
 }
 
 /**
- * Reads the certificates in a text: blocks of PEM, or the bare base64 of one, with any line ends. The only reader of certificates of SAML
- * providers: for what is stored, for the test of a provider, and for sign-in and sign-out.
+ * Reads the certificates in a text: PEM blocks, or the bare base64 of one certificate, with any line endings. All certificates of SAML providers are read
+ * here: for storage, for the test of a provider, and for sign-in and sign-out.
  *
- * @throws Error that says what is wrong with the text, without quoting it: it may be a private key.
+ * @throws Error that describes the fault without quoting the text, which may be a private key
  */
 export function readSamlCertificates(text: string): UsableCertificate[] {
   return readCertificates(text).map((certificate) => {
@@ -44,7 +44,7 @@ export function storedCertificates(texts: readonly string[]): string[] {
   return stored;
 }
 
-/** Certificates for verification, in PEM. One that cannot be read is omitted: another one may verify. */
+/** Returns the certificates for verification, in PEM. Unreadable ones are omitted, because another one may verify. */
 export function usableCertificates(texts: readonly string[]): string[] {
   return texts.flatMap((text) => {
     try {

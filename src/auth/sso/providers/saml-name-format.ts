@@ -7,9 +7,9 @@ export const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
 const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
 
 /**
- * assertNameFormat refuses a NameID whose format differs from the requested format. The request passes through the browser, so a person can ask for
- * another format. In another format, the same text may name a different person, and one person may get several accounts. With `nameIdFormat: null`, no
- * format is requested, and the format of the first sign-in is required.
+ * assertNameFormat refuses a NameID whose format differs from the requested format. The request passes through the browser, so a user can request another
+ * format, in which the same text may identify another user, or one user may get several accounts. With `nameIdFormat: null` no format is requested, and the
+ * format of the first sign-in is required.
  *
  * @param format Format of the signed NameID; '' if absent
  * @throws Problem `sso.name-format`

@@ -1,7 +1,7 @@
 import { fromBase64 as strictBytes } from '../../../formats/encoding/base64.js';
 import { isModestXml } from './xml-size.js';
 
-/** Accepted values of Algorithm attributes: no SHA-1, no CBC, no transforms that choose what is signed. */
+/** Accepted values of Algorithm attributes: no SHA-1, no CBC, no transforms that select what is signed. */
 const ALGORITHMS = new Set([
   'http://www.w3.org/2000/09/xmldsig#enveloped-signature',
   'http://www.w3.org/2001/10/xml-exc-c14n#',
@@ -65,8 +65,8 @@ export function issuersIn(xml: string): string[] {
 }
 
 /**
- * withoutXmlBlanks removes XML white space (XML 1.0 section 2.3) around a URI, which never contains white space itself. Names of people and groups are not
- * trimmed: at the provider, "chiefs" and "chiefs" with a line feed are two groups, and a person may have created the second.
+ * withoutXmlBlanks removes XML white space (XML 1.0 section 2.3) around a URI, which never contains white space. Names of users and groups are not trimmed:
+ * at the provider, "chiefs" and "chiefs" with a line feed are two groups, and a user may have created the second.
  */
 export function withoutXmlBlanks(uri: string): string {
   return uri.replace(/^[ \t\r\n]+/, '').replace(/(?<![ \t\r\n])[ \t\r\n]+$/, '');

@@ -48,7 +48,7 @@ export interface LogoutMessage {
   readonly isComplete: boolean;
 }
 
-/** Reads a message of the HTTP-Redirect binding. `query` is the text behind the question mark. Undefined if it is no such message. */
+/** Reads a message of the HTTP-Redirect binding. `query` is the text after the question mark. Undefined if it is not such a message. */
 export function fromRedirect(query: string): ArrivedMessage | undefined {
   const pairs = query.split('&').map((pair) => [pair.split('=', 1)[0] ?? '', pair] as const);
   const parts = new Map(pairs);
@@ -63,7 +63,7 @@ export function fromRedirect(query: string): ArrivedMessage | undefined {
   return { kind: FIELDS[field], xml, relayState: value('RelayState'), query: proof };
 }
 
-/** Reads a message of the HTTP-POST binding. Undefined if it is no such message. */
+/** Reads a message of the HTTP-POST binding. Undefined if it is not such a message. */
 export function fromForm(form: URLSearchParams): ArrivedMessage | undefined {
   const field = form.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse';
   const [encoded, ...others] = form.getAll(field);

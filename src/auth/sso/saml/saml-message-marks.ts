@@ -16,7 +16,7 @@ export class SamlMessageMarks {
     await this.mark(providerId, 'sent', id);
   }
 
-  /** Whether this is the first response to a request of ours. */
+  /** Reports whether this is the first response to a request of this service. */
   async isAnswer(providerId: string, id: string): Promise<boolean> {
     const sent = { providerId, direction: 'sent' as const, idHash: secretHashOf(id) };
     const { affected } = await this.db

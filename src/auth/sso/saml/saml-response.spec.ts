@@ -38,13 +38,13 @@ describe('a response', () => {
   const elsewhere = 'https://elsewhere.example/acs';
   const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
   const reference = (id: string) => `<ds:Reference URI="${id === '' ? '' : `#${id}`}"/>`;
-  /** Throws unless the response is for us. `signed`: ids of what is signed. */
+  /** Throws unless the response is for this service. `signed`: IDs of the signed elements. */
   const judged = (attributes: string, signed: string[], recipient = acsUrl, said = entityId, confirmed = {}) => {
     const issuer = `<saml:Issuer>${said}</saml:Issuer>`;
     const xml = `<samlp:Response ID="r" InResponseTo="q"${attributes}>${issuer}${signed.map(reference).join('')}</samlp:Response>`;
     const { method = 'bearer', ...times } = { NotOnOrAfter: inSeconds(60), ...confirmed } as Record<string, string>;
     const data = { $: { Recipient: recipient, InResponseTo: 'q', ...times } };
-    // Another one that is of now does not make up for what this one lacks.
+    // A second, current condition does not make up for an expired one.
     const other = { $: { Recipient: elsewhere, InResponseTo: 'q', NotOnOrAfter: inSeconds(60) } };
     const confirmations = [[method, data] as const, ['bearer', other] as const].map(([name, of]) => ({
       $: { Method: `urn:oasis:names:tc:SAML:2.0:cm:${name}` },

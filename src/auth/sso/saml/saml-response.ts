@@ -18,7 +18,7 @@ export interface SamlResponse {
   readonly inResponseTo: string;
   /** '' where it is absent. */
   readonly destination: string;
-  /** The response itself is signed, and not the assertion alone. */
+  /** The response itself is signed, not only the assertion. */
   readonly isSigned: boolean;
   /** It has an EncryptedAssertion (SAML core section 2.3.4). */
   readonly isEncrypted: boolean;
@@ -55,8 +55,8 @@ function signedReferences(xml: string): string[] {
 }
 
 /**
- * Checks that response and signed assertion are addressed to us, and that every Issuer in them is the provider that was asked. A response that is not
- * signed itself may go without a Destination (SAML bindings, section 3.5.5.2): the signed assertion names its Recipient.
+ * Checks that the response and the signed assertion are addressed to this service, and that every Issuer in them is the expected provider. A response that is
+ * not signed itself may omit the Destination (SAML bindings, section 3.5.5.2), because the signed assertion names its Recipient.
  */
 export function assertAddressedTo(
   { xml, destination, isSigned, inResponseTo }: SamlResponse,
@@ -78,7 +78,7 @@ export function assertAddressedTo(
     );
 }
 
-/** Top-level and second-level status codes by their names (SAML core section 3.2.2.2), such as `Responder, RequestDenied`: nobody has signed more than these. */
+/** Returns the names of the top-level and second-level status codes (SAML core section 3.2.2.2), such as `Responder, RequestDenied`. They are not signed. */
 export function statusNames(status: string): string {
   return Array.from(status.matchAll(/"urn:oasis:names:tc:SAML:2\.0:status:(\w{1,40})"/g), ([, name]) => name).join(
     ', ',
@@ -167,7 +167,7 @@ export function attributesOf(profile: Profile): Record<string, unknown> {
   return Object.fromEntries(found.filter(([, value]) => !Array.isArray(value) || value.length > 0));
 }
 
-/** The text of an AttributeValue, which has attributes of its own or none; undefined where it holds elements. */
+/** Returns the text of an AttributeValue. Undefined if it contains elements. */
 function textIn(value: unknown): string | undefined {
   const text = typeof value === 'object' && value !== null ? textAlone(value as Element) : value;
   return typeof text === 'string' ? text : undefined;
@@ -195,7 +195,7 @@ function isOfNow({ NotBefore: from, NotOnOrAfter: until }: Element): boolean {
   return (from === undefined || timeOf(from) <= now + SKEW_MS) && timeOf(until) > now - SKEW_MS;
 }
 
-/** In milliseconds; NaN for what is no time, which is neither before nor after another. */
+/** Returns milliseconds since 1970. NaN for an invalid time, which is neither before nor after another. */
 function timeOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : NaN;
 }

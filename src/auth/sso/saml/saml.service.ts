@@ -161,7 +161,7 @@ export class SamlService {
       idpIssuer: settings.entityId,
       idpCert,
       ...requestOptionsOf(settings),
-      // Either the response or the assertion must be signed: node-saml reads only what is signed.
+      // The response or the assertion must be signed: node-saml reads only signed content.
       wantAssertionsSigned: false,
       wantAuthnResponseSigned: false,
       signatureAlgorithm: 'sha256',

@@ -14,7 +14,7 @@ export interface Assertion {
   /** Authentication contexts: `acr` of OIDC, every AuthnContextClassRef of SAML. */
   readonly contexts: readonly string[];
   readonly externalSession: string | null;
-  /** Hint for a logout at the provider: the ID token of OIDC as it was received, the NameID of SAML as JSON. */
+  /** Hint for a logout at the provider: the ID token of OIDC as received, or the NameID of SAML as JSON. */
   readonly logoutHint: string | null;
   /** When the person authenticated at the provider; null if it does not say. */
   readonly authenticatedAt: Date | null;

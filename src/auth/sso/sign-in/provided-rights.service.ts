@@ -21,7 +21,7 @@ export interface ProvidedIdentity {
 
 type By = Actor & { readonly origin: Origin };
 
-/** ProvidedRights keeps the roles and groups of people equal to what their identity provider last said. */
+/** ProvidedRights keeps the roles and groups of users equal to those in the last sign-in through their identity provider. */
 @Injectable()
 export class ProvidedRights {
   private readonly record: EntryRecorder;
@@ -35,7 +35,7 @@ export class ProvidedRights {
     this.record = audit.recorderFor('user');
   }
 
-  /** Stores the roles and groups of a sign-in. The last administrator who can sign in keeps the role admin. Running sessions follow at once. */
+  /** Stores the roles and groups of a sign-in. The last administrator who can sign in keeps the role admin. Applies to running sessions immediately. */
   async apply(
     tx: EntityManager,
     user: User,
@@ -52,8 +52,8 @@ export class ProvidedRights {
   }
 
   /**
-   * Withdraws everything from a person to whom the provider gives no role any more: roles, groups, sessions with their refresh tokens,
-   * approved device codes and API keys. The last administrator keeps the role admin if a password lets them sign in without the provider.
+   * Withdraws everything from a user to whom the provider grants no role: roles, groups, sessions with their refresh tokens, approved device codes and API
+   * keys. The last administrator keeps the role admin if a password lets them sign in without the provider.
    */
   async withdraw(tx: EntityManager, user: User, identity: ProvidedIdentity, origin: Origin): Promise<void> {
     const by = byOf(user, origin);

@@ -109,8 +109,8 @@ export class SsoSignInService {
   }
 
   /**
-   * Consumes a response, once. Makes an account at the first sign-in, and sets roles and groups at every one: a person who gets no role any more
-   * loses everything at once, although the sign-in is refused.
+   * Consumes a response, once. Creates an account at the first sign-in, and sets roles and groups at every sign-in. A user who no longer gets any role loses
+   * everything immediately, although the sign-in is refused.
    */
   private async consume(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
     const { provider, claims, subject } = assertion;
