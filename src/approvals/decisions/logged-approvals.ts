@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
-import type { RightsHistory } from '../../audit/history/rights-history.js';
+import type { ActingPerson, RightsHistory } from '../../audit/history/rights-history.js';
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { Session } from '../../auth/model/session.entity.js';
@@ -135,7 +135,12 @@ export class LoggedApprovals {
    * @returns the id of the entry
    * @throws Problem `approval.session-unknown`, `approval.rights-ended`
    */
-  async signInOf(tx: EntityManager, rights: RightsHistory, { id, session }: Caller, groupId: string): Promise<string> {
+  async signInOf(
+    tx: EntityManager,
+    rights: RightsHistory,
+    { id, session }: Caller,
+    voter: Pick<ActingPerson, 'groupId' | 'membership'>,
+  ): Promise<string> {
     const row = await findTrusted(tx, Session, { id: session?.id ?? '' });
     if (row?.userId !== id || row.endedAt !== null) throw sessionUnknown();
     const [signIn] = await this.vouched.signIns(tx, { userId: id, sessionId: row.id, openedAt: row.createdAt });
@@ -144,7 +149,7 @@ export class LoggedApprovals {
     const { detail } = signIn;
     const methods = detail['way'] === 'password' ? (detail['methods'] as readonly string[] | undefined) : undefined;
     const objection =
-      rights.objectionTo({ id, session: row.id, groupId, scope: VOTE_SCOPE, at: Date.now() }) ??
+      rights.objectionTo({ id, session: row.id, ...voter, scope: VOTE_SCOPE, at: Date.now() }) ??
       rights.objectionTo({ id, methods, at: timeOfId(signIn.id) });
     if (objection !== undefined) throw rightsEnded(objection);
     return signIn.id;

@@ -6,7 +6,7 @@ import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { VOTE_SCOPE } from '../groups/membership.js';
-import { mayVote } from '../groups/voters.js';
+import { votesAs } from '../groups/voters.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { assertInTime } from './logged-approval.js';
 import { type ApprovalAsLogged, LoggedApprovals } from './logged-approvals.js';
@@ -70,9 +70,10 @@ export class VotingService {
     // Anyone who knows the secret of a client can vote with a person's token for the client.
     const behind = await peopleBehind(tx, caller);
     if (behind.some((one) => voters.requesters.includes(one))) throw ownRequest();
-    if (!(await mayVote(tx, caller.id, voters))) throw notApprover();
+    const membership = await votesAs(tx, caller.id, voters);
+    if (membership === undefined) throw notApprover();
     assertBallot(approval, ballot);
-    const signIn = await this.logged.signInOf(tx, rights, caller, voters.groupId);
+    const signIn = await this.logged.signInOf(tx, rights, caller, { groupId: voters.groupId, membership });
     const { decision, comment } = ballot;
     const { hash, stage } = approval;
     const vote = { approvalId: id, userId: caller.id, userName: caller.name, decision, stage, comment, hash };
@@ -117,8 +118,9 @@ export class VotingService {
   ): Promise<boolean> {
     const voters = this.logged.votersOf(asked, rights, stage);
     if (voters.requesters.includes(person)) return false;
-    const acting = { id: person, groupId: voters.groupId, scope: VOTE_SCOPE, at: Date.now() };
-    return rights.objectionTo(acting) === undefined && (await mayVote(tx, person, voters));
+    const membership = await votesAs(tx, person, voters);
+    const acting = { id: person, groupId: voters.groupId, membership, scope: VOTE_SCOPE, at: Date.now() };
+    return membership !== undefined && rights.objectionTo(acting) === undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { Membership } from '../../audit/history/rights-history.js';
 import { IdentityProvider } from '../../auth/model/identity-provider.entity.js';
 import { User } from '../../auth/model/user.entity.js';
 import { ExternalIdentity } from '../../auth/model/external-identity.entity.js';
@@ -24,10 +25,11 @@ interface MemberRows {
 }
 
 /**
- * Reports whether a user may vote: like `isMember`, but judged in the service on rows that match their seals. Only this function decides whether a vote
+ * Returns how a user belongs to the group whose members may vote: like `isMember`, but judged in the service on rows that match their seals. Undefined if the
+ * user may not vote. A user who is a named member and is also named by a provider belongs through the provider. Only this function decides whether a vote
  * counts; SQL predicates only select what is listed and who is notified.
  */
-export async function mayVote(tx: EntityManager, personId: string, voters: VotersOf): Promise<boolean> {
+export async function votesAs(tx: EntityManager, personId: string, voters: VotersOf): Promise<Membership | undefined> {
   const rows: MemberRows[] = await tx.query(
     `SELECT to_jsonb(m) AS member, to_jsonb(u) AS person, to_jsonb(e) AS identity, to_jsonb(p) AS provider
      FROM approver_group_member m JOIN user_account u ON u.id = $2
@@ -36,23 +38,24 @@ export async function mayVote(tx: EntityManager, personId: string, voters: Voter
      WHERE m.group_id = $1 AND (m.user_id = u.id OR e.user_id IS NOT NULL)`,
     [voters.groupId, personId],
   );
-  return rows.some((row) => isVoter(tx, personId, voters, row));
+  const ways = rows.map((row) => wayOf(tx, personId, voters, row));
+  return ways.find((way) => way === 'provider') ?? ways.find((way) => way === 'named');
 }
 
-function isVoter(
+function wayOf(
   tx: EntityManager,
   personId: string,
   { groupId, requesters, since, withdrawn }: VotersOf,
   row: MemberRows,
-): boolean {
+): Membership | undefined {
   const seals = sealsOf(tx);
   const member = seals.opened(ApproverGroupMember, row.member);
   const person = seals.opened(User, row.person);
-  if (member === null || person === null || person.id !== personId || person.disabled) return false;
+  if (member === null || person === null || person.id !== personId || person.disabled) return undefined;
   const isAddedByRequester = [member.addedBy, ...(member.addedBehind ?? [])].some((id) => requesters.includes(id));
-  if (member.groupId !== groupId || (isAddedByRequester && member.addedAt > since)) return false;
-  if (member.userId !== null) return member.userId === person.id;
-  return !withdrawn.has(member.providerId ?? '') && isBroughtBy(tx, member, row, person);
+  if (member.groupId !== groupId || (isAddedByRequester && member.addedAt > since)) return undefined;
+  if (member.userId !== null) return member.userId === person.id ? 'named' : undefined;
+  return !withdrawn.has(member.providerId ?? '') && isBroughtBy(tx, member, row, person) ? 'provider' : undefined;
 }
 
 /** Whether an identity provider that is enabled named the person as one of the member's group at their last sign-in. */

@@ -55,7 +55,7 @@ export class ApprovalPoliciesService {
       const change = { ...order, stages, revision: revision + 1, updatedAt: () => 'now()' };
       const changed = await changeSealed(tx, ApprovalPolicy, { id, revision }, change);
       if (changed !== 1) throw staleProblem(`/api/v1/approval-policies/${id}`);
-      await this.record(tx, caller, 'approval-policy.changed', id, { ...order, policySet });
+      await this.record(tx, caller, 'approval-policy.changed', id, { ...order, revision: revision + 1, policySet });
       return this.read(id, tx);
     });
   }

@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RightsHistory } from './rights-history.js';
+import { applyEntry } from './rights-rules.js';
 
 const id = (index: number) => `019abcde-0000-7000-8000-00000000000${index}`;
 
@@ -7,7 +8,7 @@ const id = (index: number) => `019abcde-0000-7000-8000-00000000000${index}`;
 function policyAfter(...entries: readonly { readonly action: string; readonly at: number }[]): RightsHistory {
   const history = new RightsHistory();
   for (const { action, at } of entries)
-    history.apply({ id: id(at), action: `approval-policy.${action}`, actorId: 'ann', targetId: 'p', detail: {} });
+    applyEntry(history, { id: id(at), action: `approval-policy.${action}`, actorId: 'ann', targetId: 'p', detail: {} });
   return history;
 }
 
@@ -21,4 +22,79 @@ it.each([['changed'], ['created']])('a removed policy stays removed when an entr
   const history = policyAfter({ action: 'created', at: 1 }, { action: 'removed', at: 3 }, { action, at: 4 });
   expect(history.policiesBehind([])).toEqual([]);
   expect(history.policiesBehind([{ id: 'p', revision: 1 }])).toEqual([{ id: 'p', revision: 1, logged: 0 }]);
+});
+
+interface Said {
+  readonly actorId?: string;
+  readonly targetId?: string;
+  readonly detail?: Record<string, unknown>;
+}
+
+/** Applies entries about the user eve in the order in which the log numbers them; the first member is the order in which they were written. */
+function userAfter(...entries: readonly (readonly [at: number, action: string, said?: Said])[]): RightsHistory {
+  const history = new RightsHistory();
+  for (const [at, action, said] of entries)
+    applyEntry(history, { id: id(at), action, actorId: 'admin', targetId: 'eve', detail: {}, ...said });
+  return history;
+}
+
+const lowered = { detail: { roles: ['viewer'] } };
+const added = (factor: string) => ({ actorId: 'eve', targetId: factor });
+
+describe('an entry that was held back and is logged late counts, although newer entries about the same user were logged', () => {
+  const votes = { id: 'eve', scope: 'approvals:approve', at: Date.now() } as const;
+
+  it.each<[string, readonly [number, string, Said?]]>([
+    ['an authenticator', [3, 'second-factor.added', added('f')]],
+    ['groups', [3, 'user.groups-from-provider', { detail: { provider: 'idp', groups: ['release'] } }]],
+    ['being enabled', [3, 'user.changed', { detail: { disabled: false } }]],
+  ])('about %s', (_, newer) => {
+    const history = userAfter([1, 'user.created', { detail: { roles: ['approver'] } }], newer, [
+      2,
+      'user.changed',
+      lowered,
+    ]);
+    expect(history.objectionTo(votes)).toBe('the account eve has no role with approvals:approve');
+  });
+
+  it('and not over newer entries about the same fact', () => {
+    const history = userAfter(
+      [1, 'user.created', lowered],
+      [3, 'user.changed', { detail: { roles: ['approver'] } }],
+      [2, 'user.changed', lowered],
+    );
+    expect(history.objectionTo(votes)).toBeUndefined();
+  });
+
+  it('an authenticator that was added is known until it was removed, or all were reset later', () => {
+    const roles: readonly [number, string, Said] = [4, 'user.changed', { detail: { roles: ['approver'] } }];
+    expect(userAfter(roles, [3, 'second-factor.added', added('f')]).hasFactor('eve')).toBe(true);
+    const removed = userAfter([3, 'second-factor.removed', added('f')], [2, 'second-factor.added', added('f')]);
+    expect(removed.hasFactor('eve')).toBe(false);
+    expect(userAfter([3, 'second-factor.reset'], [2, 'second-factor.added', added('f')]).hasFactor('eve')).toBe(false);
+    expect(userAfter([3, 'second-factor.added', added('f')], [2, 'second-factor.reset']).hasFactor('eve')).toBe(true);
+  });
+
+  it('a change of a policy, which has the revision that it made', () => {
+    const history = new RightsHistory();
+    const change = (at: number, revision: number) =>
+      applyEntry(history, {
+        id: id(at),
+        action: 'approval-policy.changed',
+        actorId: 'ann',
+        targetId: 'p',
+        detail: { revision },
+      });
+    change(3, 3);
+    change(2, 2);
+    expect(history.policiesBehind([{ id: 'p', revision: 2 }])).toEqual([{ id: 'p', revision: 2, logged: 3 }]);
+  });
+});
+
+it('a user who was removed as a named member does not vote by the earlier row, although the group also takes users of a provider', () => {
+  const detail = { name: 'g', members: ['bob'], ssoGroups: [{ provider: 'idp', group: 'release' }] };
+  const history = userAfter([1, 'approver-group.changed', { targetId: 'g', detail }]);
+  const vote = { id: 'eve', groupId: 'g', at: Date.now() };
+  expect(history.objectionTo({ ...vote, membership: 'named' })).toMatch(/is not a member of the approver group g/);
+  expect(history.objectionTo({ ...vote, membership: 'provider' })).toBeUndefined();
 });

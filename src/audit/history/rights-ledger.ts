@@ -9,7 +9,8 @@ import { GrowingRoot } from '../../verifier/merkle-tree.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { AuditService } from '../entries/audit.service.js';
 import { ENTRY_COLUMNS, type EntryRow } from '../log/log-leaf.js';
-import { RIGHTS_ACTIONS, RightsHistory, type RightsHistoryState } from './rights-history.js';
+import { RightsHistory, type RightsHistoryState } from './rights-history.js';
+import { applyEntry, RIGHTS_ACTIONS } from './rights-rules.js';
 import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
 
 /** Leaves that a process may have to read beyond the stored snapshot: about a second. */
@@ -56,7 +57,7 @@ class LedgerState {
     }
     if (entry.kind !== 'entry') return;
     this.newestAt = Math.max(this.newestAt, timeOfId(entry.id));
-    const isNew = this.history.apply(entry);
+    const isNew = applyEntry(this.history, entry);
     if (isNew && ACCEPTANCES.has(entry.action)) this.damaged = undefined;
   }
 }
@@ -186,7 +187,7 @@ export class RightsLedger {
     const genuine = rows.filter((row) => this.entrySeals.verifies(row, row.seal));
     if (genuine.length === 0) return history;
     const later = new RightsHistory(history.state());
-    for (const row of genuine) later.apply(row);
+    for (const row of genuine) applyEntry(later, row);
     return later;
   }
 
@@ -253,7 +254,7 @@ export class RightsLedger {
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
     // A snapshot stored by an earlier version lacks parts that this version needs.
-    const parts = [history.withdrawn, history.last, history.destroyedKeys, history.sshRevocations];
+    const parts = [history.withdrawn, history.newest, history.destroyedKeys, history.sshRevocations];
     if (!parts.every(Array.isArray)) return undefined;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));

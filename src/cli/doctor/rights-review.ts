@@ -1,6 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { RightsHistory } from '../../audit/history/rights-history.js';
+import { applyEntry } from '../../audit/history/rights-rules.js';
 import { VerifiedLeaves } from '../../audit/history/verified-leaves.js';
 import type { EntryRow } from '../../audit/log/log-leaf.js';
 import { isId, timeOfId } from '../../platform/database/new-id.js';
@@ -66,7 +67,7 @@ export class RightsReview {
       this.note(`leaf ${index}: ${entry.action} of ${entry.targetId}, although ${objection}`);
     this.compareEarlier(entry);
     this.remember(entry);
-    this.history.apply(entry);
+    applyEntry(this.history, entry);
   }
 
   /** Returns when the approval that an entry relies on had ended, or when the request that it resumes had failed; undefined if neither had. */

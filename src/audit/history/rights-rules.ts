@@ -1,0 +1,177 @@
+import type { RoleName } from '../../access/scopes.js';
+import { timeOfId } from '../../platform/database/new-id.js';
+import type { EntryRow } from '../log/log-leaf.js';
+import { ACCEPTED_POLICIES, revocationName, type RightsHistory } from './rights-history.js';
+
+type LoggedChange = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'targetId' | 'detail'>;
+/** One change of a fact. Without `fact`, the change is final: no later action reverses it, so it counts whenever it is logged. */
+interface Change {
+  readonly fact?: string;
+  readonly set: (history: RightsHistory) => void;
+}
+/** Returns what an entry changes. */
+type Rule = (entry: LoggedChange) => readonly Change[];
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+/** A change of one fact about the target of the entry. */
+const about =
+  (fact: string, set: (history: RightsHistory, entry: LoggedChange) => void): Rule =>
+  (entry) => [{ fact: `${fact} of ${entry.targetId}`, set: (history) => set(history, entry) }];
+const lasting =
+  (set: (history: RightsHistory, entry: LoggedChange) => void): Rule =>
+  (entry) => [{ set: (history) => set(history, entry) }];
+const each =
+  (...rules: readonly Rule[]): Rule =>
+  (entry) =>
+    rules.flatMap((rule) => rule(entry));
+
+const setGroup = about('group', (history, { id, targetId, detail: { name, members, ssoGroups } }) => {
+  const named = Array.isArray(ssoGroups) ? (ssoGroups as { provider: string; group: string }[]) : [];
+  history.groups.set(targetId, { name: String(name), members: texts(members), ssoGroups: named, at: timeOfId(id) });
+});
+
+const setRoles: Rule = (entry) =>
+  Array.isArray(entry.detail['roles'])
+    ? about('roles', (history, { targetId, detail }) =>
+        history.change(targetId, { roles: texts(detail['roles']) as RoleName[] }),
+      )(entry)
+    : [];
+
+const setDisabled: Rule = (entry) =>
+  typeof entry.detail['disabled'] === 'boolean'
+    ? about('account', (history, { id, targetId, detail }) => {
+        const since = history.people.get(targetId)?.disabledAt ?? 0;
+        history.change(targetId, { disabledAt: detail['disabled'] === true ? since || timeOfId(id) : 0 });
+      })(entry)
+    : [];
+
+const setUser = each(setRoles, setDisabled);
+
+/** Groups at one provider: each provider is a fact of its own. */
+const setGroupsAtProvider: Rule = (entry) =>
+  about(`groups at ${String(entry.detail['provider'])}`, (history, { targetId, detail: { provider, groups } }) => {
+    const known = history.people.get(targetId)?.groups;
+    history.change(targetId, { groups: { ...known, [String(provider)]: texts(groups) } });
+  })(entry);
+
+const withdraw = about('use', (history, { id, targetId }) => void history.withdrawn.set(targetId, timeOfId(id)));
+const restore = about('use', (history, { targetId }) => void history.withdrawn.delete(targetId));
+const setProvider: Rule = (entry) => (entry.detail['enabled'] === false ? withdraw : restore)(entry);
+/** A key whose destruction has begun never signs again and cannot be restored. */
+const destroyKey = lasting((history, { id, targetId }) => {
+  history.withdrawn.set(targetId, timeOfId(id));
+  history.destroyedKeys.add(targetId);
+});
+
+const revoke = lasting((history, { id, targetId }) => void history.revoked.set(targetId, timeOfId(id)));
+
+function setPolicySet(history: RightsHistory, revision: unknown, entryId: string): void {
+  if (typeof revision !== 'number' || timeOfId(entryId) < history.policySetAt) return;
+  history.policySet = revision;
+  history.policySetAt = timeOfId(entryId);
+}
+
+const countPolicySet = lasting((history, { id, detail }) => setPolicySet(history, detail['policySet'], id));
+
+/** Entries of earlier versions do not have the revision; each of them counts as one change. */
+const changePolicy: Rule = (entry) => {
+  const { revision } = entry.detail;
+  if (typeof revision === 'number')
+    return lasting((history, { id, targetId }) => history.changePolicy(targetId, revision, id))(entry);
+  return about('policy', (history, { targetId }) => {
+    const known = history.policies.get(targetId) ?? 0;
+    if (known > 0) history.policies.set(targetId, known + 1);
+  })(entry);
+};
+
+/** Replaces the policies with those that an operator or an upgrade accepted from the database. */
+const acceptPolicies: Rule = ({ id, detail: { policySet, policies } }) => {
+  if (typeof policySet !== 'number') return [];
+  const set = (history: RightsHistory) => {
+    setPolicySet(history, policySet, id);
+    history.policies.clear();
+    for (const [policy = '', revision] of texts(policies).map((text) => text.split(' ')))
+      history.policies.set(policy, Number(revision));
+  };
+  return [{ fact: ACCEPTED_POLICIES, set }];
+};
+
+/** No right, but an entry accepts damage only once. */
+const noted = about('acceptance', () => undefined);
+
+/** What each action changes. Other actions change no right. */
+const RULES: Readonly<Record<string, Rule>> = {
+  'user.created': setUser,
+  'user.changed': setUser,
+  'user.roles-from-provider': setUser,
+  'user.groups-from-provider': setGroupsAtProvider,
+  // The actor of these two is the user, and the target the factor.
+  'second-factor.added': about('factor', (history, { id, actorId, targetId }) =>
+    history.addFactor(actorId, targetId, id),
+  ),
+  'second-factor.removed': about('factor', (history, { id, actorId, targetId }) =>
+    history.removeFactors(actorId, id, targetId),
+  ),
+  'second-factor.reset': about('factors', (history, { id, targetId }) => history.removeFactors(targetId, id)),
+  'session.ended': lasting((history, { id, targetId, detail: { user } }) => {
+    if (typeof user === 'string') history.ended.set(targetId, timeOfId(id));
+  }),
+  'signing-key.destroying': destroyKey,
+  'signing-key.destroyed': destroyKey,
+  'ssh-ca.revoked': lasting((history, { targetId: authorityId, detail: { kind, value } }) => {
+    if (typeof kind !== 'string' || typeof value !== 'string') return;
+    const revocation = { authorityId, kind, value };
+    history.sshRevocations.set(revocationName(revocation), revocation);
+  }),
+  'api-key.revoked': revoke,
+  'oauth-client.revoked': revoke,
+  'identity-provider.created': setProvider,
+  'identity-provider.changed': setProvider,
+  'identity-provider.removed': withdraw,
+  'workload-issuer.removed': withdraw,
+  'workload-trust.removed': withdraw,
+  'ssh-login-rule.removed': withdraw,
+  'user.invitation-revoked': withdraw,
+  'signing-key.disabled': withdraw,
+  'signing-key.enabled': restore,
+  'signing-key.destruction-scheduled': each(
+    withdraw,
+    about('destruction', (history, { targetId }) => void history.destructions.add(targetId)),
+  ),
+  'signing-key.destruction-called-off': about(
+    'destruction',
+    (history, { targetId }) => void history.destructions.delete(targetId),
+  ),
+  'approver-group.created': setGroup,
+  'approver-group.changed': setGroup,
+  'approver-group.removed': setGroup,
+  'approval-policy.created': each(
+    about('policy', (history, { targetId }) => history.policies.set(targetId, history.policies.get(targetId) ?? 1)),
+    countPolicySet,
+  ),
+  'approval-policy.changed': each(changePolicy, countPolicySet),
+  // An entry that is logged late does not bring back a removed policy (0).
+  'approval-policy.removed': each(
+    lasting((history, { targetId }) => void history.policies.set(targetId, 0)),
+    countPolicySet,
+  ),
+  'rows.accepted': acceptPolicies,
+  'rows.adopted': acceptPolicies,
+  'approval.decided': lasting((history, { id, targetId, detail }) => {
+    if (detail['to'] !== 'APPROVED') history.refused.set(targetId, timeOfId(id));
+  }),
+  'audit-log.accepted': noted,
+  'log.rolled-back': noted,
+};
+
+/** The actions that change rights. */
+export const RIGHTS_ACTIONS: readonly string[] = Object.keys(RULES);
+
+/** applyEntry applies the next entry of the log. Returns false if this entry, or newer entries about the same facts, were applied before. */
+export function applyEntry(history: RightsHistory, entry: LoggedChange): boolean {
+  const changes = RULES[entry.action]?.(entry) ?? [];
+  const current = changes.filter(({ fact }) => fact === undefined || history.isNewest(fact, entry.id));
+  for (const { set } of current) set(history);
+  return changes.length === 0 || current.length > 0;
+}
