@@ -1,13 +1,16 @@
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
   mkdtempSync,
   readFileSync,
-  symlinkSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -174,6 +177,16 @@ describe('sealwright login', () => {
     expect((await sealwright(['login', '--api-key'], { input: 'sw_wrong', token: '' })).code).toBe(3);
     expect((await sealwright(['keys'], { token: '' })).code).toBe(3);
     expect((await sealwright(['keys'], { token: 'sw_wrong' })).code).toBe(3);
+  });
+
+  it.each([404, 503])('does not store an API key when the service answers %i', async (status) => {
+    const other = createServer((_, res) => res.writeHead(status).end()).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const { code, err } = await sealwright(['login', '--api-key', '--url', url], { input: 'sw_some', token: '' });
+    other.close();
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(`HTTP status ${status}`) });
+    expect(existsSync(join(home, CREDENTIALS))).toBe(false);
   });
 
   it('by a browser: the person types the code and says yes; the token is renewed when it has run out', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
+import { PGP_TAG, pgpPackets } from '../../formats/openpgp/packets.js';
 import { ClientError, EXIT, usageError } from './exit-codes.js';
 
 export const ALGORITHMS = ['sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-384', 'sha3-512'];
@@ -17,6 +18,9 @@ export const EXTENSION: Readonly<Record<string, string>> = {
 };
 /** The TimeStampToken of a format that has no place for it. */
 export const TOKEN_EXTENSION = '.tst';
+
+/** Versions of OpenPGP signature packets (RFC 9580 section 5.2). */
+const PGP_VERSIONS = new Set([3, 4, 6]);
 
 /** HashProgress hears how many bytes of a file have been hashed. */
 export type HashProgress = (file: string, done: number, total: number) => void;
@@ -68,19 +72,26 @@ export function signaturesOf(file: string, given: string | undefined, path: stri
   throw new ClientError(EXIT.failed, `${file} has no detached signature.`);
 }
 
-/** Signatures of other tools that have the extension of ours, by how they begin. */
+/** Signatures of other tools with the same file extension, by their first characters. */
 const FOREIGN: readonly (readonly [start: string, what: string])[] = [
   ['-----BEGIN SSH SIGNATURE', 'an SSH signature: verify it with ssh-keygen -Y verify'],
   ['-----BEGIN PGP SIGNATURE', 'an OpenPGP signature: verify it with gpg --verify'],
 ];
 
-/** Returns what a signature is, with the tool for it, if it is none of ours; undefined otherwise. */
+/** foreignSignature returns what the signature of another tool is, and the tool that verifies it. Undefined for signatures of this service. */
 export function foreignSignature(content: Buffer, format: string): string | undefined {
   const start = content.subarray(0, 64).toString('latin1');
   const known = FOREIGN.find(([mark]) => start.startsWith(mark))?.[1];
   if (known !== undefined || format !== 'raw') return known;
-  // A version 4 signature packet in the old or the new framing (RFC 9580 section 4.2): no DER and no RSA signature of ours has its length.
-  const [first = 0, second = 0] = content;
-  const isOld = (first === 0x88 && second === content.length - 2) || (first === 0x89 && content.readUInt16BE(1) === content.length - 3); // prettier-ignore
-  return isOld || (first === 0xc2 && content.length > 2) ? FOREIGN[1]?.[1] : undefined;
+  return isOpenPgpSignature(content) ? FOREIGN[1]?.[1] : undefined;
+}
+
+/** Whether the content is one signature packet as long as its length says: a raw signature can begin with the same octet. */
+function isOpenPgpSignature(content: Buffer): boolean {
+  try {
+    const [packet, ...more] = [...pgpPackets(content)];
+    return packet?.tag === PGP_TAG.signature && PGP_VERSIONS.has(packet.body[0] ?? 0) && more.length === 0;
+  } catch {
+    return false;
+  }
 }

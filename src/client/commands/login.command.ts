@@ -56,6 +56,11 @@ async function withApiKey({ environment, note, print }: Invocation, url: string)
     redirect: 'error',
   });
   if (response.status === 401) throw new ClientError(EXIT.authentication, 'This API key is unknown.');
+  if (!response.ok)
+    throw new ClientError(
+      EXIT.failed,
+      `The service answered with HTTP status ${response.status}. The key was not stored.`,
+    );
   await writeCredentials(environment.credentialsFile, { url, token });
   print({ url, credentials: environment.credentialsFile }, [`Logged in to ${url}`]);
   return EXIT.done;

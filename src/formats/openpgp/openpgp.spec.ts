@@ -15,7 +15,7 @@ import {
   subpacket,
   writeHashedPart,
 } from './signature-packet.js';
-import { PGP_SUBPACKET } from './signatures.js';
+import { PGP_SUBPACKET, subpacketsIn } from './signatures.js';
 
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -75,6 +75,18 @@ describe('the hashed part of a signature', () => {
     expect(() => readHashedPart(Buffer.concat([PART, Buffer.alloc(1)]))).toThrow(RangeError);
     expect(() => readHashedPart(Buffer.concat([Buffer.from([6]), PART.subarray(1)]))).toThrow(RangeError);
   });
+
+  // RFC 9580 section 5.2.3.7: a subpacket has no partial length, so octets 224 to 254 begin a length of two octets.
+  it.each([191, 192, 8383, 8384, 16_319])(
+    'reads a subpacket of %i octets by the lengths of other programs',
+    (length) => {
+      const [high, low] = [((length - 192) >> 8) + 192, (length - 192) & 0xff];
+      const content = Buffer.alloc(length - 1, 7);
+      const area = Buffer.concat([Buffer.from(length < 192 ? [length, 20] : [high, low, 20]), content]);
+      expect(subpacketsIn(area)).toEqual([{ type: 20, critical: false, value: content }]);
+      expect(() => subpacketsIn(area.subarray(0, -1))).toThrow(RangeError);
+    },
+  );
 
   it('names no key when it names two', () => {
     const issuer = issuerSubpacket(openPgpFingerprintOf(keyBody(KEY)));

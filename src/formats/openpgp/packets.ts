@@ -61,13 +61,21 @@ function newBody(bytes: Buffer, start: number): Framed {
   }
 }
 
-/** A length of one, two or five octets, as packets and subpackets have it. */
-export function newLength(bytes: Buffer, at: number): { length: number; next: number; isPart: boolean } {
+/** Reads the length of a packet in the new framing: one, two or five octets, or that of a part (RFC 9580 section 4.2.1). */
+function newLength(bytes: Buffer, at: number): { length: number; next: number; isPart: boolean } {
   const first = bytes.readUInt8(at);
   if (first < 192) return { length: first, next: at + 1, isPart: false };
   if (first < 224) return { length: ((first - 192) << 8) + bytes.readUInt8(at + 1) + 192, next: at + 2, isPart: false };
   if (first === 255) return { length: bytes.readUInt32BE(at + 1), next: at + 5, isPart: false };
   return { length: 2 ** (first & 0x1f), next: at + 1, isPart: true };
+}
+
+/** subpacketLength reads the length of a subpacket: one, two or five octets, never a part (RFC 9580 section 5.2.3.7). Throws RangeError if it is cut short. */
+export function subpacketLength(bytes: Buffer, at: number): { length: number; next: number } {
+  const first = bytes.readUInt8(at);
+  if (first < 192) return { length: first, next: at + 1 };
+  if (first < 255) return { length: ((first - 192) << 8) + bytes.readUInt8(at + 1) + 192, next: at + 2 };
+  return { length: bytes.readUInt32BE(at + 1), next: at + 5 };
 }
 
 /** One packet in the new framing (RFC 9580 section 4.2.1), which every reader of this century takes. */

@@ -1,4 +1,4 @@
-import { newLength } from './packets.js';
+import { subpacketLength } from './packets.js';
 
 /** The statements of a signature in a keyring that the inventory reads. Signatures are not verified. */
 export interface PgpSignature {
@@ -82,9 +82,9 @@ export interface PgpSubpacket {
 export function subpacketsIn(bytes: Buffer): PgpSubpacket[] {
   const found: PgpSubpacket[] = [];
   for (let at = 0; at < bytes.length;) {
-    const { length, next, isPart } = newLength(bytes, at);
+    const { length, next } = subpacketLength(bytes, at);
     const end = next + length;
-    if (isPart || length === 0 || end > bytes.length) throw new RangeError('a subpacket is cut short');
+    if (length === 0 || end > bytes.length) throw new RangeError('a subpacket is cut short');
     const type = bytes[next] ?? 0;
     found.push({ type: type & 0x7f, critical: type >= 0x80, value: bytes.subarray(next + 1, end) });
     at = end;

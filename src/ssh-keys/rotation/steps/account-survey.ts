@@ -32,7 +32,7 @@ export interface Survey {
  * with mode and path of the file, its directory and the home.
  */
 const SSHD_CONDITIONS = `
-LC_ALL=C; LC_ALL
+LC_ALL=C; export LC_ALL
 real=$(readlink -f -- "$1") || real=$1
 dir=$(dirname -- "$real")
 free=$(df -Pk -- "$dir" 2>/dev/null | tail -n 1 | awk '{print $4}')
