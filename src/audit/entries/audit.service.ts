@@ -7,7 +7,9 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { notWritten } from '../../platform/sealing/sealed-rows.js';
+import { ENTRY_COLUMNS, type EntryRow } from './entry-row.js';
 import { AuditSeals, type SealedFields } from './audit-seals.js';
 import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 
@@ -72,7 +74,7 @@ export class AuditService {
    */
   async append(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const rows = entries.map((entry) => this.rowOf(entry));
+    const rows = entries.map((entry) => this.rowOf(entry, editIn(tx, entry)));
     const { from, values } = columns(rows, {
       id: 'uuid',
       action: 'text',
@@ -107,6 +109,20 @@ export class AuditService {
   appendBy(tx: EntityManager, actor: Actor & { readonly origin: Origin }, entry: CallEntry): Promise<void> {
     const { requestId: correlation, address: source } = actor.origin;
     return this.append(tx, [{ ...entry, actor, correlation, source }]);
+  }
+
+  /**
+   * Reports whether the service recorded an action about a target. A revocation that is found in its row alone may have been written by SQL, and taken back
+   * later: it is recorded, too.
+   *
+   * @param undoneBy action after which the first one no longer counts
+   */
+  async isRecorded(tx: EntityManager, action: string, targetId: string, undoneBy = action): Promise<boolean> {
+    const rows: EntryRow[] = await tx.query(
+      `SELECT ${ENTRY_COLUMNS} FROM (SELECT * FROM audit_entry WHERE target_id = $1 OFFSET 0) e WHERE e.action = ANY($2) ORDER BY e.id`,
+      [targetId, [action, undoneBy]],
+    );
+    return rows.findLast((row) => this.seals.verifies(row, row.seal))?.action === action;
   }
 
   /** The recorder for things of one kind, such as `alert-rule`: services that change them keep one. */
@@ -147,7 +163,7 @@ export class AuditService {
     return entries.map((entry) => ({ entry, ...(places.get(entry.id) ?? { leaf: null, waits: false }) }));
   }
 
-  private rowOf(entry: NewEntry) {
+  private rowOf(entry: NewEntry, edit: number | undefined) {
     const row = {
       id: newId(),
       action: entry.action,
@@ -159,11 +175,16 @@ export class AuditService {
       targetId: entry.target.id,
       correlation: entry.correlation,
       source: entry.source ?? '',
-      detail: entry.detail ?? {},
+      detail: edit === undefined ? (entry.detail ?? {}) : { ...entry.detail, edit },
       record: entry.record ?? null,
     };
     return { ...snakeOf(row), seal: this.seals.sealOf(row) };
   }
+}
+
+/** Returns the edit of the row that an entry is about, if the transaction made one, so that the log tells an earlier row from the present one. */
+function editIn(tx: EntityManager, { target }: NewEntry): number | undefined {
+  return sealsOf(tx).notedEdit(tx, target.id);
 }
 
 const WILDCARD = '.*';

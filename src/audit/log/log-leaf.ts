@@ -1,9 +1,9 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import type { SealedFields } from '../entries/audit-seals.js';
+import { ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
 import type { LeafKind } from '../../verifier/log-verifier.js';
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 
 /** An entry of the audit log as its leaf has it. `at` is RFC 3339 in UTC with microseconds, as in PostgreSQL. */
 export interface LoggedEntry {
@@ -17,17 +17,6 @@ export interface LoggedEntry {
   readonly source: string;
   readonly detail: Record<string, unknown>;
 }
-
-/** A row of audit_entry as `ENTRY_COLUMNS` reads it. */
-export interface EntryRow extends SealedFields {
-  readonly at: string;
-  /** See audit-seals.ts. */
-  readonly seal: Buffer | null;
-}
-
-export const ENTRY_COLUMNS = `e.id, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at, e.action, e.outcome,
-  e.actor_kind AS "actorKind", e.actor_id AS "actorId", e.actor_name AS "actorName", e.target_kind AS "targetKind",
-  e.target_id AS "targetId", e.correlation, e.source, e.detail, e.record, e.seal`;
 
 /** The bytes of the leaf of an entry: canonical JSON (RFC 8785). A record is in it by its SHA-256. */
 export function logLeafOf(row: EntryRow): string {
@@ -78,11 +67,16 @@ export class LeafRowsReader {
 
   /** One row per index from `from` to before `to`, also if the leaf or its entry was removed. */
   rows(from: number, to: number): Promise<LeafRow[]> {
-    return this.db.query(
-      `SELECT n AS index, l.kind, l.entry_id AS "entryId", ${ENTRY_COLUMNS}
-       FROM generate_series($1::bigint, $2::bigint - 1) n LEFT JOIN log_leaf l ON l.index = n
-       LEFT JOIN audit_entry e ON e.id = l.entry_id ORDER BY n`,
-      [from, to],
-    );
+    return readLeaves(this.db, from, to);
   }
+}
+
+/** readLeaves returns one row per index from `from` to before `to`, also if the leaf or its entry was removed. */
+export function readLeaves(db: Pick<EntityManager, 'query'>, from: number, to: number): Promise<LeafRow[]> {
+  return db.query(
+    `SELECT n AS index, l.kind, l.entry_id AS "entryId", ${ENTRY_COLUMNS}
+     FROM generate_series($1::bigint, $2::bigint - 1) n LEFT JOIN log_leaf l ON l.index = n
+     LEFT JOIN audit_entry e ON e.id = l.entry_id ORDER BY n`,
+    [from, to],
+  );
 }

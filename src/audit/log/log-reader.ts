@@ -4,7 +4,8 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IS_UNLOGGED } from './log-gaps.js';
-import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
+import { ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
+import { leafData } from './log-leaf.js';
 import type { LogCheckpoint } from './log.entity.js';
 import { LogKeys, type MadeLogKey } from './log-keys.js';
 import { rangeHashes, rootOf } from './log-tiles.js';

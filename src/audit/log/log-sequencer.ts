@@ -3,11 +3,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/statements.js';
 import { EventBus } from '../../platform/events/events.js';
-import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
+import { ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
+import { leafData } from './log-leaf.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
 import { appendLeaves, SEQUENCER_LOCK } from './log-tiles.js';
+import { OwnLeaves } from './own-leaves.js';
 import type { LeafKind } from '../../verifier/log-verifier.js';
 import { leafHash } from '../../verifier/merkle-tree.js';
 import { openNote } from '../../verifier/signed-note.js';
@@ -42,6 +44,7 @@ export class LogSequencer {
   private isAnchored = false;
   /** Size of the last checkpoint that is known to be signed. */
   private signedSize = 0;
+  private readonly own = new OwnLeaves();
   /** The newest note whose signature was verified. */
   private known: string | undefined;
 
@@ -89,11 +92,9 @@ export class LogSequencer {
     const leaves = await this.leaves(rows.filter(({ repeated }) => !repeated));
     if (leaves.length === 0) return rows.length;
     const size = await checkpointSizeOf(tx);
-    await appendLeaves(
-      tx,
-      size,
-      leaves.map(({ hash }) => hash),
-    );
+    const hashes = leaves.map(({ hash }) => hash);
+    await appendLeaves(tx, size, hashes);
+    this.own.remember(size, hashes);
     const { from, values } = columns(
       leaves.map(({ entryId, kind }, i) => ({ index: String(size + i), entry_id: entryId, kind })),
       { index: 'text', entry_id: 'uuid', kind: 'text' },
@@ -121,6 +122,7 @@ export class LogSequencer {
     const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;
     if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;
     const key = await this.keys.ensured();
+    await this.assertOwn(tx, size);
     const { root, note } = await this.anchors.sign(tx, key, size, last?.note);
     // The row exists if a process was stopped after signing, or if it was inserted by SQL.
     await tx.query(
@@ -130,6 +132,20 @@ export class LogSequencer {
     );
     this.isAnchored = true;
     this.signedSize = size;
+    this.own.forget(size);
+  }
+
+  /** Verifies the leaves that the HSM has not signed yet. A log without an anchor is one of an earlier version, or was accepted by an operator. */
+  private async assertOwn(tx: EntityManager, size: number): Promise<void> {
+    const signed = (await this.anchors.newest())?.size ?? 0;
+    if (signed === 0 || signed >= size) return;
+    const acceptsUnsealed = await this.anchors.acceptsUnsealed();
+    await this.own.assertAll(
+      tx,
+      signed,
+      size,
+      (entry) => this.seals.verifies(entry, entry.seal) || (acceptsUnsealed && entry.seal === null),
+    );
   }
 
   private async isSigned(note: string): Promise<boolean> {

@@ -4,7 +4,8 @@ import { leafHash, inclusionPath } from '../../verifier/merkle-tree.js';
 import { rootOfInclusion } from '../../verifier/merkle-proof.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors } from './log-anchors.js';
-import { ENTRY_COLUMNS, type EntryRow, logLeafOf } from './log-leaf.js';
+import { ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
+import { logLeafOf } from './log-leaf.js';
 import { rangeHashes } from './log-tiles.js';
 
 /** Maximum clock skew between a process, which dates sessions, and the database, which dates entries. */

@@ -1,0 +1,69 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { EntityManager } from 'typeorm';
+import { Problem } from '../../platform/errors/problem.js';
+import type { LeafKind } from '../../verifier/log-verifier.js';
+import { leafHash } from '../../verifier/merkle-tree.js';
+import { leafData, type LeafRow, readLeaves } from './log-leaf.js';
+import { leafHashes } from './log-tiles.js';
+
+/** Leaves per query. */
+const PAGE = 1024;
+/** Leaves that are hashed before other work of the event loop runs: about a millisecond. */
+const LEAVES_PER_SLICE = 50;
+/** Hashes that a process remembers. Further leaves are verified by their entries. */
+const MAX_REMEMBERED = 200_000;
+
+/**
+ * OwnLeaves verifies that the service appended the leaves that are about to be signed. Without it, whoever writes to the database could append leaves of
+ * their own, and the HSM would sign them with the next checkpoint.
+ */
+export class OwnLeaves {
+  /** Hashes of the leaves that this process appended since the last checkpoint, by index. */
+  private readonly appended = new Map<number, Buffer>();
+
+  remember(from: number, hashes: readonly Buffer[]): void {
+    if (this.appended.size > MAX_REMEMBERED) this.appended.clear();
+    for (const [i, hash] of hashes.entries()) this.appended.set(from + i, hash);
+  }
+
+  /** Forgets the leaves before `size`, which are signed. */
+  forget(size: number): void {
+    for (const index of this.appended.keys()) if (index < size) this.appended.delete(index);
+  }
+
+  /**
+   * Verifies the leaves from `from` to before `to`: this process appended them, or the entry of each is one that the service wrote.
+   *
+   * @param isOurs whether the service wrote an entry
+   * @throws Problem `log.foreign-leaf`
+   */
+  async assertAll(tx: EntityManager, from: number, to: number, isOurs: (entry: LeafRow) => boolean): Promise<void> {
+    for (let start = from; start < to; start += PAGE) {
+      const end = Math.min(start + PAGE, to);
+      const hashes = await leafHashes(tx, start, end);
+      const isKnown = (i: number) =>
+        hashes[i] !== undefined && this.appended.get(start + i)?.equals(hashes[i]) === true;
+      if (hashes.length === end - start && hashes.every((_, i) => isKnown(i))) continue;
+      for (const [i, row] of (await readLeaves(tx, start, end)).entries()) {
+        if (i % LEAVES_PER_SLICE === LEAVES_PER_SLICE - 1) await nextTurn();
+        if (!isKnown(i) && !isOwn(row, hashes[i], isOurs)) throw foreignLeaf(start + i);
+      }
+    }
+  }
+}
+
+/** The kinds of leaves that hold what the service wrote. The others state that it did not. */
+const WRITTEN: ReadonlySet<LeafKind> = new Set<LeafKind>(['entry', 'record']);
+
+function isOwn(row: LeafRow, hash: Buffer | undefined, isOurs: (entry: LeafRow) => boolean): boolean {
+  if (row.kind === null || row.entryId === null || hash === undefined) return false;
+  const entry = row.at === null ? undefined : row;
+  if (WRITTEN.has(row.kind) && (entry === undefined || !isOurs(entry))) return false;
+  const data = leafData(row.kind, row.entryId, entry);
+  return data !== undefined && leafHash(data).equals(hash);
+}
+
+function foreignLeaf(index: number): Problem {
+  const detail = `Leaf ${index} of the audit log was not appended by the service, or its entry was changed since: no checkpoint is signed. Remove the leaves from ${index} on (log_leaf, log_tile, log_head), or restore the database.`;
+  return new Problem('conflict', 'log.foreign-leaf', detail);
+}
