@@ -12,7 +12,7 @@ function policyAfter(...entries: readonly { readonly action: string; readonly at
   return history;
 }
 
-it('a policy has the revision of its last change', () => {
+it('the revision of a policy is read from its last change', () => {
   const history = policyAfter({ action: 'created', at: 1 }, { action: 'changed', at: 2 }, { action: 'changed', at: 3 });
   expect(history.policiesBehind([{ id: 'p', revision: 2 }])).toEqual([{ id: 'p', revision: 2, logged: 3 }]);
   expect(history.policiesBehind([{ id: 'p', revision: 3 }])).toEqual([]);
@@ -41,14 +41,14 @@ function userAfter(...entries: readonly (readonly [at: number, action: string, s
 const lowered = { detail: { roles: ['viewer'] } };
 const added = (factor: string) => ({ actorId: 'eve', targetId: factor });
 
-describe('an entry that was held back and is logged late counts, although newer entries about the same user were logged', () => {
+describe('an entry that is logged late counts despite newer entries', () => {
   const votes = { id: 'eve', scope: 'approvals:approve', at: Date.now() } as const;
 
   it.each<[string, readonly [number, string, Said?]]>([
     ['an authenticator', [3, 'second-factor.added', added('f')]],
     ['groups', [3, 'user.groups-from-provider', { detail: { provider: 'idp', groups: ['release'] } }]],
     ['being enabled', [3, 'user.changed', { detail: { disabled: false } }]],
-  ])('about %s', (_, newer) => {
+  ])('about %s of the same user', (_, newer) => {
     const history = userAfter([1, 'user.created', { detail: { roles: ['approver'] } }], newer, [
       2,
       'user.changed',
@@ -57,7 +57,7 @@ describe('an entry that was held back and is logged late counts, although newer 
     expect(history.objectionTo(votes)).toBe('the account eve has no role with approvals:approve');
   });
 
-  it('and not over newer entries about the same fact', () => {
+  it('but does not override newer entries about the same fact', () => {
     const history = userAfter(
       [1, 'user.created', lowered],
       [3, 'user.changed', { detail: { roles: ['approver'] } }],
@@ -66,7 +66,7 @@ describe('an entry that was held back and is logged late counts, although newer 
     expect(history.objectionTo(votes)).toBeUndefined();
   });
 
-  it('an authenticator that was added is known until it was removed, or all were reset later', () => {
+  it('and keeps an added authenticator until it is removed or all are reset', () => {
     const roles: readonly [number, string, Said] = [4, 'user.changed', { detail: { roles: ['approver'] } }];
     expect(userAfter(roles, [3, 'second-factor.added', added('f')]).hasFactor('eve')).toBe(true);
     const removed = userAfter([3, 'second-factor.removed', added('f')], [2, 'second-factor.added', added('f')]);
@@ -75,7 +75,7 @@ describe('an entry that was held back and is logged late counts, although newer 
     expect(userAfter([3, 'second-factor.added', added('f')], [2, 'second-factor.reset']).hasFactor('eve')).toBe(true);
   });
 
-  it('a change of a policy, which has the revision that it made', () => {
+  it('about a policy, with the revision that the change made', () => {
     const history = new RightsHistory();
     const change = (at: number, revision: number) =>
       applyEntry(history, {
@@ -91,10 +91,23 @@ describe('an entry that was held back and is logged late counts, although newer 
   });
 });
 
-it('a user who was removed as a named member does not vote by the earlier row, although the group also takes users of a provider', () => {
+it('a removed named member cannot vote through the earlier row, even if the group maps provider groups', () => {
   const detail = { name: 'g', members: ['bob'], ssoGroups: [{ provider: 'idp', group: 'release' }] };
   const history = userAfter([1, 'approver-group.changed', { targetId: 'g', detail }]);
   const vote = { id: 'eve', groupId: 'g', at: Date.now() };
   expect(history.objectionTo({ ...vote, membership: 'named' })).toMatch(/is not a member of the approver group g/);
-  expect(history.objectionTo({ ...vote, membership: 'provider' })).toBeUndefined();
+  expect(history.objectionTo({ ...vote, membership: { provider: 'idp', group: 'release' } })).toBeUndefined();
+});
+
+it('a person is judged by the group of the provider through which they belong, not by groups of other providers', () => {
+  const [corp, partner] = [
+    { provider: 'corp', group: 'release' },
+    { provider: 'partner', group: 'devs' },
+  ];
+  const detail = { name: 'g', members: [], ssoGroups: [corp, partner] };
+  const lost = { targetId: 'eve', detail: { provider: 'corp', groups: [] } };
+  const history = userAfter([1, 'approver-group.changed', { targetId: 'g', detail }], [2, 'auth.signed-in', lost]);
+  const vote = { id: 'eve', groupId: 'g', at: Date.now() };
+  expect(history.objectionTo({ ...vote, membership: corp })).toMatch(/is not a member of the approver group g/);
+  expect(history.objectionTo({ ...vote, membership: partner })).toBeUndefined();
 });

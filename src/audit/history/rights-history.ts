@@ -23,12 +23,14 @@ interface LoggedGroup {
   readonly members: readonly string[];
   /** Groups of identity providers whose users are members as well. */
   readonly ssoGroups: readonly { readonly provider: string; readonly group: string }[];
+  /** When each named member was added, in milliseconds. */
+  readonly added: Readonly<Record<string, number>>;
   /** When the members were changed, in milliseconds. */
   readonly at: number;
 }
 
-/** Membership is how a person belongs to an approver group: as a named member, or through a group of an identity provider. */
-export type Membership = 'named' | 'provider';
+/** Membership is how a person belongs to an approver group: as a named member, or through a group of an identity provider (its name). */
+export type Membership = 'named' | { readonly provider: string; readonly group: string };
 
 /** A person who acts, to be compared with the log. */
 export interface ActingPerson {
@@ -56,6 +58,13 @@ export interface LoggedRevocation {
 /** The fact of the policies that an operator or an upgrade accepted. */
 export const ACCEPTED_POLICIES = 'policies';
 
+/** Who rejected an approval. */
+export interface LoggedRejections {
+  readonly people: readonly string[];
+  /** When the last of them did, in milliseconds. */
+  readonly at: number;
+}
+
 /** RightsHistory as JSON. */
 export interface RightsHistoryState {
   readonly people: readonly (readonly [string, LoggedPerson])[];
@@ -68,6 +77,10 @@ export interface RightsHistoryState {
   readonly policySet: number;
   readonly policySetAt: number;
   readonly refused: readonly (readonly [string, number])[];
+  readonly rejections: readonly (readonly [string, LoggedRejections])[];
+  readonly extensions: readonly (readonly [string, string])[];
+  readonly edits: readonly (readonly [string, number])[];
+  readonly accounts: readonly (readonly [string, string])[];
   readonly newest: readonly (readonly [string, string])[];
   readonly destroyedKeys: readonly string[];
   readonly sshRevocations: readonly LoggedRevocation[];
@@ -84,6 +97,10 @@ const EMPTY: RightsHistoryState = {
   policySet: 0,
   policySetAt: 0,
   refused: [],
+  rejections: [],
+  extensions: [],
+  edits: [],
+  accounts: [],
   newest: [],
   destroyedKeys: [],
   sshRevocations: [],
@@ -124,6 +141,14 @@ export class RightsHistory {
   policySetAt: number;
   /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
   readonly refused: Map<string, number>;
+  /** Rejecting votes by approval. Without them, a removed entry would let an approval continue that was rejected. */
+  readonly rejections: Map<string, LoggedRejections>;
+  /** Last edit of each row that has a counter of edits (`SealedOptions.edits`), by ID. */
+  readonly edits: Map<string, number>;
+  /** IDs of accounts by the names under which they were created (`addressName`, `subjectName`). */
+  readonly accounts: Map<string, string>;
+  /** ID of the entry of the last extension, by approval. Without it, a removed entry would take back the stages that a stricter policy added. */
+  readonly extensions: Map<string, string>;
   /** Signing keys whose destruction has begun. */
   readonly destroyedKeys: Set<string>;
   /** Revocations of SSH certificates and keys, by `revocationName`. */
@@ -145,6 +170,10 @@ export class RightsHistory {
     this.policySet = state.policySet;
     this.policySetAt = state.policySetAt;
     this.refused = new Map(state.refused);
+    this.rejections = new Map(state.rejections);
+    this.extensions = new Map(state.extensions);
+    this.edits = new Map(state.edits);
+    this.accounts = new Map(state.accounts);
     this.newest = new Map(state.newest);
     this.destroyedKeys = new Set(state.destroyedKeys);
     this.sshRevocations = new Map(state.sshRevocations.map((one) => [revocationName(one), one]));
@@ -165,7 +194,10 @@ export class RightsHistory {
       newest,
     } = this;
     for (const [id, at] of ended) if (at < Date.now() - REMEMBERED_MS) ended.delete(id);
-    for (const [id, at] of refused) if (at < Date.now() - REMEMBERED_APPROVALS_MS) refused.delete(id);
+    const since = Date.now() - REMEMBERED_APPROVALS_MS;
+    for (const [id, at] of refused) if (at < since) refused.delete(id);
+    for (const [id, { at }] of this.rejections) if (at < since) this.rejections.delete(id);
+    for (const [id, entry] of this.extensions) if (timeOfId(entry) < since) this.extensions.delete(id);
     return {
       people: [...people],
       ended: [...ended],
@@ -177,6 +209,10 @@ export class RightsHistory {
       policySet,
       policySetAt,
       refused: [...refused],
+      rejections: [...this.rejections],
+      extensions: [...this.extensions],
+      edits: [...this.edits],
+      accounts: [...this.accounts],
       newest: [...newest],
       destroyedKeys: [...this.destroyedKeys],
       sshRevocations: [...this.sshRevocations.values()],
@@ -227,15 +263,25 @@ export class RightsHistory {
     const group = groupId === undefined ? undefined : this.groups.get(groupId);
     if (group === undefined || group.members.includes(id) || !isOver(group.at)) return undefined;
     const groups = this.people.get(id)?.groups;
-    // The log has the groups of a person since they last changed. For the time before, it contains nothing.
+    // The log has the groups of a person since they last signed in or changed. For the time before, it contains nothing.
     const mayBeNamed =
       membership !== 'named' &&
-      group.ssoGroups.some(({ provider, group: name }) => groups?.[provider]?.includes(name) ?? true);
+      group.ssoGroups.some(
+        ({ provider, group: name }) =>
+          (membership === undefined || (membership.provider === provider && membership.group === name)) &&
+          (groups?.[provider]?.includes(name) ?? true),
+      );
     return mayBeNamed ? undefined : `the account ${id} is not a member of the approver group ${groupId}`;
   }
 
   change(id: string, change: LoggedPerson): void {
     this.people.set(id, { ...this.people.get(id), ...change });
+  }
+
+  reject(approvalId: string, person: string, entryId: string): void {
+    const { people = [], at = 0 } = this.rejections.get(approvalId) ?? {};
+    const rejecting = [...new Set([...people, person])];
+    this.rejections.set(approvalId, { people: rejecting, at: Math.max(at, timeOfId(entryId)) });
   }
 
   addFactor(userId: string, factorId: string, entryId: string): void {
@@ -261,6 +307,11 @@ export class RightsHistory {
 /** revocationName returns the text by which revocations are compared. */
 export function revocationName({ authorityId, kind, value }: LoggedRevocation): string {
   return JSON.stringify([authorityId, kind, value]);
+}
+
+/** rollBackOf returns the name in `RightsHistory.withdrawn` of an SSH key rotation that is being rolled back. */
+export function rollBackOf(rotationId: string): string {
+  return `roll-back of ${rotationId}`;
 }
 
 /** factorsOf returns the fact of all factors of a user. */

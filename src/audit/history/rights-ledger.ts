@@ -8,7 +8,7 @@ import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { GrowingRoot } from '../../verifier/merkle-tree.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { AuditService } from '../entries/audit.service.js';
-import { ENTRY_COLUMNS, type EntryRow } from '../log/log-leaf.js';
+import { ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
 import { RightsHistory, type RightsHistoryState } from './rights-history.js';
 import { applyEntry, RIGHTS_ACTIONS } from './rights-rules.js';
 import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
@@ -84,7 +84,9 @@ export class RightsLedger {
     private readonly seals: RowSeals,
     private readonly audit: AuditService,
     private readonly entrySeals: AuditSeals,
-  ) {}
+  ) {
+    seals.learnBy((toTheEnd) => (toTheEnd ? this.readInTime() : this.recent()));
+  }
 
   /**
    * Returns the current rights according to the log.
@@ -120,6 +122,7 @@ export class RightsLedger {
   private remember({ history }: LedgerState): void {
     this.seen = history;
     this.seenAt = Date.now();
+    this.seals.learn(history);
   }
 
   /**
@@ -254,7 +257,8 @@ export class RightsLedger {
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
     // A snapshot stored by an earlier version lacks parts that this version needs.
-    const parts = [history.withdrawn, history.newest, history.destroyedKeys, history.sshRevocations];
+    const { withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts } = history;
+    const parts = [withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts];
     if (!parts.every(Array.isArray)) return undefined;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));

@@ -1,7 +1,8 @@
 import type { RoleName } from '../../access/scopes.js';
 import { timeOfId } from '../../platform/database/new-id.js';
-import type { EntryRow } from '../log/log-leaf.js';
-import { ACCEPTED_POLICIES, revocationName, type RightsHistory } from './rights-history.js';
+import { subjectName } from '../../platform/sealing/row-seals.js';
+import type { EntryRow } from '../entries/entry-row.js';
+import { ACCEPTED_POLICIES, revocationName, rollBackOf, type RightsHistory } from './rights-history.js';
 
 type LoggedChange = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'targetId' | 'detail'>;
 /** One change of a fact. Without `fact`, the change is final: no later action reverses it, so it counts whenever it is logged. */
@@ -28,7 +29,9 @@ const each =
 
 const setGroup = about('group', (history, { id, targetId, detail: { name, members, ssoGroups } }) => {
   const named = Array.isArray(ssoGroups) ? (ssoGroups as { provider: string; group: string }[]) : [];
-  history.groups.set(targetId, { name: String(name), members: texts(members), ssoGroups: named, at: timeOfId(id) });
+  const [known, at] = [history.groups.get(targetId)?.added ?? {}, timeOfId(id)];
+  const added = Object.fromEntries(texts(members).map((member) => [member, known[member] ?? at]));
+  history.groups.set(targetId, { name: String(name), members: texts(members), ssoGroups: named, added, at });
 });
 
 const setRoles: Rule = (entry) =>
@@ -48,6 +51,12 @@ const setDisabled: Rule = (entry) =>
 
 const setUser = each(setRoles, setDisabled);
 
+/** The names under which an account was created. Entries of earlier versions do not have them. */
+const nameAccount = lasting((history, { targetId, detail: { addressSha256, providerId, subject } }) => {
+  if (typeof addressSha256 === 'string') history.accounts.set(addressSha256, targetId);
+  if (typeof providerId === 'string') history.accounts.set(subjectName(providerId, String(subject)), targetId);
+});
+
 /** Groups at one provider: each provider is a fact of its own. */
 const setGroupsAtProvider: Rule = (entry) =>
   about(`groups at ${String(entry.detail['provider'])}`, (history, { targetId, detail: { provider, groups } }) => {
@@ -63,6 +72,13 @@ const destroyKey = lasting((history, { id, targetId }) => {
   history.withdrawn.set(targetId, timeOfId(id));
   history.destroyedKeys.add(targetId);
 });
+
+/** A rotation that ended changes no host again. */
+const end = lasting((history, { id, targetId }) => void history.withdrawn.set(targetId, timeOfId(id)));
+const rollBack = about(
+  'roll-back',
+  (history, { id, targetId }) => void history.withdrawn.set(rollBackOf(targetId), timeOfId(id)),
+);
 
 const revoke = lasting((history, { id, targetId }) => void history.revoked.set(targetId, timeOfId(id)));
 
@@ -90,6 +106,7 @@ const acceptPolicies: Rule = ({ id, detail: { policySet, policies } }) => {
   if (typeof policySet !== 'number') return [];
   const set = (history: RightsHistory) => {
     setPolicySet(history, policySet, id);
+    history.edits.clear();
     history.policies.clear();
     for (const [policy = '', revision] of texts(policies).map((text) => text.split(' ')))
       history.policies.set(policy, Number(revision));
@@ -102,7 +119,8 @@ const noted = about('acceptance', () => undefined);
 
 /** What each action changes. Other actions change no right. */
 const RULES: Readonly<Record<string, Rule>> = {
-  'user.created': setUser,
+  'user.created': each(setUser, nameAccount),
+  'auth.signed-in': (entry) => (Array.isArray(entry.detail['groups']) ? setGroupsAtProvider(entry) : []),
   'user.changed': setUser,
   'user.roles-from-provider': setUser,
   'user.groups-from-provider': setGroupsAtProvider,
@@ -161,6 +179,22 @@ const RULES: Readonly<Record<string, Rule>> = {
   'approval.decided': lasting((history, { id, targetId, detail }) => {
     if (detail['to'] !== 'APPROVED') history.refused.set(targetId, timeOfId(id));
   }),
+  'approval.rejected': lasting((history, { id, actorId, targetId }) => history.reject(targetId, actorId, id)),
+  'approval.extended': about('extension', (history, { id, targetId }) => void history.extensions.set(targetId, id)),
+  'ssh-ca.certificate-failed': lasting((history, { id, detail: { certificateId } }) => {
+    if (typeof certificateId === 'string') history.refused.set(certificateId, timeOfId(id));
+  }),
+  'ssh-rotation.done': end,
+  'ssh-rotation.partial': end,
+  'ssh-rotation.planned': end,
+  'ssh-rotation.cancelled': end,
+  'ssh-rotation.rolled-back': end,
+  'ssh-rotation.roll-back-requested': rollBack,
+  'ssh-rotation.rolling-back': rollBack,
+  'ssh-rotation.retried': about(
+    'roll-back',
+    (history, { targetId }) => void history.withdrawn.delete(rollBackOf(targetId)),
+  ),
   'audit-log.accepted': noted,
   'log.rolled-back': noted,
 };
@@ -170,6 +204,9 @@ export const RIGHTS_ACTIONS: readonly string[] = Object.keys(RULES);
 
 /** applyEntry applies the next entry of the log. Returns false if this entry, or newer entries about the same facts, were applied before. */
 export function applyEntry(history: RightsHistory, entry: LoggedChange): boolean {
+  const { edit } = entry.detail;
+  if (typeof edit === 'number')
+    history.edits.set(entry.targetId, Math.max(edit, history.edits.get(entry.targetId) ?? 0));
   const changes = RULES[entry.action]?.(entry) ?? [];
   const current = changes.filter(({ fact }) => fact === undefined || history.isNewest(fact, entry.id));
   for (const { set } of current) set(history);

@@ -44,7 +44,7 @@ function receiver(answer: (body: string) => Partial<OutboundAnswer>) {
 }
 
 describe('HTTPS', () => {
-  it('acknowledges what was answered with 2xx, and once', async () => {
+  it('acknowledges entries answered with 2xx, once', async () => {
     const { bodies, sender } = receiver(() => ({ status: 202 }));
     expect(await sender.send(leaves(3))).toBe(3);
     expect(bodies).toEqual([[0, 1, 2]]);
@@ -52,20 +52,20 @@ describe('HTTPS', () => {
     expect(await sender.acknowledged()).toBeUndefined();
   });
 
-  it.each([301, 400, 401, 429, 500, 503])('acknowledges nothing that was answered with %i', async (status) => {
+  it.each([301, 400, 401, 429, 500, 503])('acknowledges nothing after a response %i', async (status) => {
     const { sender } = receiver(() => ({ status }));
     await expect(sender.send(leaves(3))).rejects.toThrow(`the receiver answered ${status}`);
     expect(await sender.acknowledged()).toBeUndefined();
   });
 
-  it('leaves a receiver alone for as long as it asks', async () => {
+  it('pauses for as long as the receiver requests', async () => {
     const { sender } = receiver(() => ({ status: 429, headers: { 'retry-after': '7' } }));
     const refused = await sender.send(leaves(1)).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ReceiverRefused);
     expect(refused).toMatchObject({ retryAfterSeconds: 7 });
   });
 
-  it('sends less at once to a receiver that says that it was too much, and says how much it sent', async () => {
+  it('sends smaller batches after a receiver rejects the size, and reports how many entries it sent', async () => {
     const { bodies, sender } = receiver((body) => ({ status: body.length > 1500 ? 413 : 200 }));
     const all = leaves(8);
     const count = await sender.send(all);
@@ -74,14 +74,14 @@ describe('HTTPS', () => {
     expect(await sender.acknowledged()).toBe(count);
   });
 
-  it('sends a single entry that is too much without its detail, and waits when that is too much as well', async () => {
+  it('sends a single oversized entry without its detail, and waits if that is still too large', async () => {
     const small = receiver((body) => ({ status: body.length > 450 ? 413 : 200 }));
     expect(await small.sender.send(leaves(1))).toBe(1);
     const none = receiver(() => ({ status: 413 }));
     await expect(none.sender.send(leaves(2))).rejects.toThrow('413 to a single entry');
   });
 
-  it('sends bodies of a size that receivers take', async () => {
+  it('limits bodies to a size that receivers accept', async () => {
     const { sender } = receiver((body) => ({ status: body.length > 512 * 1024 ? 413 : 200 }));
     const many = leaves(2000);
     const count = await sender.send(many);

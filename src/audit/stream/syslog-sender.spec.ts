@@ -92,7 +92,7 @@ afterAll(() => {
 });
 
 describe('syslog over TLS', () => {
-  it('acknowledges what the receiver had read when it closed, once it has lived on for the time of resending', async () => {
+  it('acknowledges entries read before the receiver closed, once the new connection outlives the resend time', async () => {
     const stream = sender('resend-seconds=30');
     await stream.send(leaves(7, 10));
     expect(await stream.acknowledged(true)).toBeUndefined();
@@ -105,7 +105,7 @@ describe('syslog over TLS', () => {
     expect(await stream.acknowledged(true)).toBe(10);
   });
 
-  it('keeps the order over connections', async () => {
+  it('keeps the order across connections', async () => {
     const stream = sender('resend-seconds=0');
     for (const from of [0, 100, 200]) {
       await stream.send(leaves(from, from + 100));
@@ -116,7 +116,7 @@ describe('syslog over TLS', () => {
     expect(numbers()).toEqual(leaves(0, 300).map(({ number }) => number));
   });
 
-  it('keeps no connection while there is nothing to send', async () => {
+  it('keeps no connection open while there is nothing to send', async () => {
     const stream = sender('resend-seconds=0');
     await stream.send(leaves(0, 1));
     now = 3000;
@@ -127,7 +127,7 @@ describe('syslog over TLS', () => {
     expect(numbers()).toEqual([0, 1]);
   });
 
-  it('acknowledges nothing when the receiver closes in the middle', async () => {
+  it('acknowledges nothing when the receiver closes mid-message', async () => {
     const stream = sender('resend-seconds=0');
     await stream.send(leaves(0, 3));
     await arrived(3);
@@ -137,7 +137,7 @@ describe('syslog over TLS', () => {
     await expect(stream.acknowledged(false)).rejects.toThrow('the receiver closed the connection');
   });
 
-  it('acknowledges nothing when the receiver ends after it has read, before it may have stored it', async () => {
+  it('acknowledges nothing when the receiver ends after reading, possibly before storing', async () => {
     const stream = sender('resend-seconds=30');
     await stream.send(leaves(0, 3));
     now = 3000;
@@ -148,7 +148,7 @@ describe('syslog over TLS', () => {
     await expect(stream.acknowledged(true)).rejects.toThrow(/closed|ECONNRESET|cut/);
   });
 
-  it('gives up a receiver that takes nothing, and does not fill the memory for it', async () => {
+  it('drops a receiver that does not read, without buffering unboundedly', async () => {
     onConnection = (socket) => socket.pause();
     const stream = sender();
     const large = leaves(0, 2000);
@@ -160,7 +160,7 @@ describe('syslog over TLS', () => {
     await expect(stream.send(large)).rejects.toThrow('the receiver does not accept data');
   });
 
-  it('gives up a receiver that does not close', async () => {
+  it('drops a receiver that does not close', async () => {
     onConnection = (socket) => socket.removeAllListeners('end');
     const stream = sender('resend-seconds=0');
     await stream.send(leaves(0, 1));
@@ -168,7 +168,7 @@ describe('syslog over TLS', () => {
     await expect(stream.acknowledged(true)).rejects.toThrow('the receiver does not close');
   });
 
-  it('sends nothing to a receiver with another certificate', async () => {
+  it('sends nothing to a receiver with a different certificate', async () => {
     await expect(sender('', 'siem.example.com').send(leaves(0, 1))).rejects.toThrow(/altnames/i);
     expect(numbers()).toEqual([]);
   });

@@ -28,7 +28,7 @@ const states = (...instances: InstanceRow[]) =>
 describe('the backup', () => {
   const job = (given: object) => [{ name: 'backup', lastSuccessAt: NOW, ageSeconds: 3600, lastError: null, ...given }];
 
-  it('is well for a day after it succeeded', () => {
+  it('is ok for a day after it succeeded', () => {
     expect(examineBackup(job({}), 'prod')).toMatchObject({ state: 'ok', detail: 'the last good one is 60 min old' });
     expect(examineBackup(job({ ageSeconds: 27 * 3600 }), 'prod')).toMatchObject({
       state: 'warn',
@@ -43,14 +43,14 @@ describe('the backup', () => {
     });
   });
 
-  it('is missed in production alone', () => {
+  it('is required in production only', () => {
     expect(examineBackup([], 'prod')).toMatchObject({ state: 'warn', detail: 'no backup was recorded' });
     expect(examineBackup([], 'dev').state).toBe('ok');
   });
 });
 
 describe('the processes', () => {
-  it('are well with one that answers and one that works', () => {
+  it('are ok with one API process and one worker', () => {
     expect(states(process({}), process({ role: 'worker' }))).toEqual({
       workers: 'ok',
       api: 'ok',
@@ -61,24 +61,24 @@ describe('the processes', () => {
     expect(states(process({ role: 'all' }))).toMatchObject({ workers: 'ok', api: 'ok' });
   });
 
-  it('are bad without a worker, and without an api', () => {
+  it('are bad without a worker, and without an API process', () => {
     expect(states(process({}))).toMatchObject({ workers: 'bad', api: 'ok' });
     expect(states(process({ role: 'worker' }))).toMatchObject({ workers: 'ok', api: 'bad' });
     expect(states()).toMatchObject({ workers: 'bad', api: 'bad' });
   });
 
-  it('that stopped without a word are named, and do not count', () => {
+  it('that stopped unexpectedly are named, and do not count', () => {
     const gone = process({ role: 'worker', seenAt: new Date(NOW.getTime() - 20_000) });
     expect(states(process({}), gone)).toMatchObject({ workers: 'bad', missed: 'warn' });
   });
 
-  it('of several versions are a rolling update, and a clock that is wrong is bad', () => {
+  it('of several versions mean a rolling update, and clock skew is bad', () => {
     expect(states(process({}), process({ role: 'worker', version: '1.1.0' }))).toMatchObject({ versions: 'warn' });
     expect(states(process({ clockOffsetMs: -1500 }))).toMatchObject({ clocks: 'bad' });
   });
 });
 
-describe('a stream of the audit log', () => {
+describe('an audit log stream', () => {
   const stream = { name: 'siem', waiting: 3, oldestSeconds: 20, successSeconds: 5, lastError: null };
 
   it.each([
@@ -95,12 +95,12 @@ describe('replication', () => {
   const state = (names: string, standbys: number, wanted: 'any' | 'required') =>
     examineReplication({ names, commit: 'on', standbys }, wanted).state;
 
-  it('is well when commits wait for a standby, and with a single server of which no more was asked', () => {
+  it('is ok when commits wait for a standby, and for a single server if nothing more is required', () => {
     expect(state('n2', 2, 'required')).toBe('ok');
     expect(state('', 0, 'any')).toBe('ok');
   });
 
-  it('is to be looked at when standbys follow and no commit waits for one, and bad where that was demanded', () => {
+  it('warns when standbys follow but no commit waits for one, and is bad if that was required', () => {
     expect(state('', 2, 'any')).toBe('warn');
     expect(state('', 2, 'required')).toBe('bad');
     expect(state('', 0, 'required')).toBe('bad');
@@ -108,7 +108,7 @@ describe('replication', () => {
 });
 
 describe('webhook endpoints', () => {
-  it('are named with subscriptions that no event matches', () => {
+  it('are reported with subscriptions that no event matches', () => {
     const endpoints = [
       { name: 'desk', events: ['alert.*'] },
       { name: 'siem', events: ['*', 'rotation.*', 'hosts.rebooted'] },
@@ -125,7 +125,7 @@ describe('webhook endpoints', () => {
 });
 
 describe('approval policies', () => {
-  it('are reported when an exception of an earlier version never holds', () => {
+  it('are reported when an exception from an earlier version never holds', () => {
     expect(examinePolicies([])).toMatchObject([{ state: 'ok' }]);
     expect(examinePolicies([{ policy: 'Releases', fact: 'format' }])).toMatchObject([
       { what: 'approval policies', state: 'warn', detail: expect.stringContaining('"Releases" (format)') },

@@ -36,12 +36,12 @@ import { WebhookEndpoint } from '../../platform/outbound/webhook-endpoint.entity
 import { withoutEffect } from '../../platform/outbound/webhook-events.js';
 import { OperationsService } from '../../system/operations/operations.service.js';
 
-/** What was looked at and how it is. `bad`: something does not work now; `warn`: it will not for long, or nobody would notice when it stops. */
+/** Finding is the result of one examination. `bad`: something does not work now. `warn`: it will soon stop working, or would stop unnoticed. */
 export interface Finding {
   readonly what: string;
   readonly state: 'ok' | 'warn' | 'bad';
   readonly detail: string;
-  /** What to do first, with the page of docs/runbook.md. */
+  /** First step to take, with the page of docs/runbook.md. */
   readonly next?: string;
 }
 
@@ -57,24 +57,24 @@ export function bad(what: string, detail: string, next: string): Finding {
   return { what, state: 'bad', detail, next };
 }
 
-/** `3 s`, `5 min`, `7 h`, `12 d`. */
+/** spanOf formats seconds as `3 s`, `5 min`, `7 h` or `12 d`. */
 export function spanOf(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`;
   if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} min`;
   return seconds < 2 * 86_400 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
-/** Longer than a look at Redis takes. */
+/** Longer than a Redis health check takes. */
 const REDIS_PATIENCE_MS = 3000;
 const HSM_PATIENCE_MS = 10_000;
 const MAX_CLOCK_OFFSET_MS = 1000;
 const MAX_CHECKPOINT_AGE_SECONDS = 300;
 const MIN_CERTIFICATE_DAYS = 14;
 const MAX_TRANSACTION_SECONDS = 600;
-/** Statements of the service wait for five seconds, and are given up. */
+/** The service aborts statements that wait longer than five seconds. */
 const MAX_LOCK_SECONDS = 2;
 const MIN_DISK_SHARE = 0.2;
-/** Seconds after which work that waits is late; what people or hosts are waited for has no limit. */
+/** Age in seconds after which a queued item is late. Queues that wait for people or hosts have no limit. */
 const LATE_SECONDS: Readonly<Record<string, number>> = {
   signing: 30,
   'signing-processing': 120,
@@ -89,16 +89,16 @@ const LATE_SECONDS: Readonly<Record<string, number>> = {
   imports: 3600,
   'schedule-runs': 3600,
 };
-/** As long as the alert rule waits for a receiver of the audit log. */
+/** Same delay as in the alert rule for audit log receivers. */
 const LATE_STREAM_SECONDS = 300;
-/** A nightly backup that takes up to two hours. */
+/** A nightly backup may take up to two hours. */
 const MAX_BACKUP_AGE_SECONDS = 26 * 3600;
-/** Jobs run at least once a day. */
+/** Every job runs at least once a day. */
 const LATE_JOB_SECONDS = 2 * 86_400;
 
 type Examination = (app: INestApplicationContext) => Promise<readonly Finding[]>;
 
-/** Everything that can be asked once database and schema are there; each by itself, so that one that fails hides no other. */
+/** Examinations that require a database with the current schema. Each runs separately, so that a failure does not hide other findings. */
 export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   room: examineRoom,
   locks: examineLocks,
@@ -165,7 +165,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   disk: examineDisk,
 };
 
-/** What the database refuses first when its disk is full: to read and to write rows that are there goes on for a while. */
+/** Checks that the database disk has space for new files. When it is full, new files fail first; reading and updating rows continues to work for a while. */
 async function examineRoom(app: INestApplicationContext): Promise<readonly Finding[]> {
   const instances = app.get(InstanceRepository);
   const fault = await instances
@@ -182,8 +182,8 @@ async function examineRoom(app: INestApplicationContext): Promise<readonly Findi
 }
 
 /**
- * Who keeps others waiting for a lock. Calls that need it are answered `row.busy`, and what is looked at below may fail for it as well. For how long
- * somebody waits is seen of every role, for how long the transaction of the other is open is not.
+ * Reports transactions that block others. Requests that need the lock fail with `row.busy`, and later examinations may fail as well. Any role can see how long
+ * a session has waited, but not how long another role's transaction has been open.
  */
 async function examineLocks(app: INestApplicationContext): Promise<readonly Finding[]> {
   const holders: { pid: number; who: string; seconds: number; waiting: number }[] = await app.get(DataSource).query(
@@ -214,7 +214,7 @@ async function examineRedis(app: INestApplicationContext): Promise<readonly Find
   return [warn('Redis', queue.detail, 'runbook: redis. Nothing is lost: workers poll the database')];
 }
 
-/** `wanted` is SVC_DATABASE_REPLICATION. */
+/** @param wanted value of SVC_DATABASE_REPLICATION */
 export function examineReplication(replication: Replication, wanted: Config['databaseReplication']): Finding {
   const fault = asynchronousFault(replication);
   if (fault === undefined) return ok('replication', synchronousDetail(replication));
@@ -223,7 +223,7 @@ export function examineReplication(replication: Replication, wanted: Config['dat
   return warn('replication', fault, 'runbook: replication');
 }
 
-/** `now` by the clock of this machine, which is only used to tell which processes are gone. */
+/** @param now time of the local clock, used only to detect stopped processes */
 export function examineInstances(instances: readonly InstanceRow[], now: Date): readonly Finding[] {
   const present = instances.filter(({ seenAt }) => now.getTime() - seenAt.getTime() <= MISSED_AFTER_MS);
   const missed = instances.filter((one) => !present.includes(one));
@@ -289,8 +289,8 @@ async function examineJobs(app: INestApplicationContext): Promise<readonly Findi
 }
 
 /**
- * examineBackground reports each job that every process runs: the first process in which the job fails, or else the latest success in any process.
- * The examination `jobs` reports jobs of the cluster.
+ * examineBackground reports the jobs that run in every process: the first process in which the job fails, otherwise its latest success in any process. The
+ * examination `jobs` reports cluster-wide jobs.
  */
 export function examineBackground(instances: readonly InstanceJobs[]): readonly Finding[] {
   const present = instances.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
@@ -309,7 +309,7 @@ export function examineBackground(instances: readonly InstanceJobs[]): readonly 
   });
 }
 
-/** examineBackup reports the age of the last good backup. A trial installation needs none. */
+/** examineBackup reports the age of the last successful backup. A trial installation needs no backup. */
 export function examineBackup(jobs: readonly JobState[], profile: Config['profile']): Finding {
   const found = jobs.find(({ name }) => name === BACKUP_JOB);
   const next = 'runbook: backup';
@@ -334,14 +334,17 @@ export function examineStreams(streams: readonly StreamState[]): readonly Findin
   });
 }
 
-/** An installation to which nobody can sign in is healthy otherwise. */
+/** Reports an installation to which no administrator can sign in. */
 async function examineAdministrators(app: INestApplicationContext): Promise<readonly Finding[]> {
   const { status, detail } = await app.get(AdministratorWatch).read();
   if (status === 'UP') return [ok('administrators', detail)];
   return [bad('administrators', detail, 'runbook: administrators')];
 }
 
-/** OpenID Connect providers that use the redirect address of earlier versions. Several at one address can only be told apart by the issuer in the response. */
+/**
+ * Reports OpenID Connect providers that use the redirect address of earlier versions. Providers that share an address can only be distinguished by the issuer
+ * in the response.
+ */
 async function examineRedirects(app: INestApplicationContext): Promise<readonly Finding[]> {
   const what = 'redirect addresses';
   const sharing = await app.get(IdentityProvidersService).sharingRedirect();
@@ -354,7 +357,7 @@ async function examineRedirects(app: INestApplicationContext): Promise<readonly 
   return [bad(what, detail, next)];
 }
 
-/** Exceptions that earlier versions stored and that never hold now: a request that such an exception exempted needs approval again. */
+/** Reports exceptions stored by earlier versions that can never apply. Requests they exempted now need approval. */
 export function examinePolicies(exceptions: readonly IgnoredException[]): readonly Finding[] {
   const ignored = exceptions.map(({ policy, fact }) => `"${policy}" (${fact})`);
   if (ignored.length === 0) return [ok('approval policies', 'every exception is on a verified fact')];
@@ -362,7 +365,7 @@ export function examinePolicies(exceptions: readonly IgnoredException[]): readon
   return [warn('approval policies', detail, 'docs/approvals.md: remove them, or use verified facts')];
 }
 
-/** Without these indexes searches are right, and slow once the inventory is large; a small one has none. */
+/** Without these indexes, searches are slow on a large inventory. A small inventory needs none. */
 async function examineSearch(app: INestApplicationContext): Promise<readonly Finding[]> {
   const missing = await missingSearchIndexes(app.get(DataSource));
   if (missing.length === 0) return [ok('search', 'parts of names and places are found soon enough')];
@@ -371,7 +374,7 @@ async function examineSearch(app: INestApplicationContext): Promise<readonly Fin
   return [warn('search', detail, next)];
 }
 
-/** Subscriptions that earlier versions accepted although no such event exists. */
+/** Reports webhook subscriptions to events that do not exist, which earlier versions accepted. */
 export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name' | 'events'>[]): readonly Finding[] {
   const found = endpoints.flatMap(({ name, events }): Finding[] => {
     const unknown = withoutEffect(events);
@@ -382,7 +385,7 @@ export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name'
   return found.length > 0 ? found : [ok('webhooks', 'every subscription matches an event')];
 }
 
-/** The disk of this machine; that of the database is for who runs the database. */
+/** Checks the disk of this machine. The database operator monitors the database disk. */
 async function examineDisk(app: INestApplicationContext): Promise<readonly Finding[]> {
   const { bavail, blocks, bsize } = await statfs(process.cwd());
   const gigabytes = (bytes: number) => (bytes / 1024 ** 3).toFixed(1);

@@ -14,10 +14,13 @@ const THINGS: Readonly<Record<string, { readonly kind: string; readonly scope: S
   host_authority: { kind: 'host authority', scope: 'hosts:write' },
   approver_group: { kind: 'approver group', scope: 'approvals:write' },
 };
-/** At most so many of each kind are looked at, the newest first. */
+/** Maximum number of rows examined per table, newest first. */
 const MAX_OF_A_KIND = 500;
 
-/** Each thing with its last change by somebody. Behind a change by an API key or client are its owner and everybody who was ever shown its secret. */
+/**
+ * Selects each row with its last change by a person or client. A change by an API key or OAuth client is attributed to its owner and to everyone who was ever
+ * shown its secret.
+ */
 const LAST_CHANGES = Object.keys(THINGS)
   .map(
     (table) => `SELECT '${table}' AS "table", t.name, e.actor_name AS actor,
@@ -40,8 +43,8 @@ interface LastChange {
 }
 
 /**
- * examineLeftBehind names what was last changed by people who may not do that now: a webhook of theirs still receives events, and a provider of
- * theirs still signs people in. Schedules and rotation policies are not here, because they pause by themselves.
+ * examineLeftBehind reports settings last changed by people who no longer have the right to change them: their webhooks still receive events and their identity
+ * providers still sign people in. Schedules and rotation policies are excluded, because they pause automatically.
  */
 export async function examineLeftBehind(app: INestApplicationContext): Promise<readonly Finding[]> {
   const what = 'left behind';

@@ -11,7 +11,7 @@ interface Said {
   readonly detail?: Record<string, unknown>;
 }
 
-/** Reviews entries, each a minute after the one before. */
+/** Reviews entries that are one minute apart. */
 function reviewed(...entries: readonly (readonly [action: string, target: string, said?: Said])[]): string[] {
   const review = new RightsReview();
   for (const [i, [action, targetId, said]] of entries.entries()) {
@@ -26,7 +26,7 @@ const REQUESTED = ['approval.requested', 'a', { detail: { stages: [{ groupId: 'g
 const voteOf = (actorId: string) =>
   ['approval.approved', 'a', { actorId, detail: { stage: 0, session: 's' } }] as const;
 
-describe('the review of the log reports', () => {
+describe('the log review reports', () => {
   it('a vote in a session that had ended', () => {
     const ended = ['session.ended', 's', { detail: { user: 'ann' } }] as const;
     expect(reviewed(REQUESTED, voteOf('ann'), ended)).toEqual([]);
@@ -35,7 +35,7 @@ describe('the review of the log reports', () => {
     ]);
   });
 
-  it('whatever a disabled person does, until the account is enabled again', () => {
+  it('everything a disabled person does until the account is re-enabled', () => {
     const set = (disabled: boolean) => ['user.changed', 'ann', { detail: { disabled } }] as const;
     const act = ['signing.accepted', 'r', { actorId: 'ann' }] as const;
     expect(reviewed(set(true), act)).toEqual(['leaf 1: signing.accepted of r, although the account ann is disabled']);
@@ -43,7 +43,7 @@ describe('the review of the log reports', () => {
     expect(reviewed(set(true), ['request.refused', 'r', { actorId: 'ann', outcome: 'refused' }])).toEqual([]);
   });
 
-  it('a vote by somebody who was removed from the group', () => {
+  it('a vote by a person removed from the group', () => {
     const group = (...members: string[]) =>
       ['approver-group.changed', 'g', { detail: { members, ssoGroups: [] } }] as const;
     expect(reviewed(group('ann'), REQUESTED, voteOf('ann'))).toEqual([]);
@@ -52,7 +52,7 @@ describe('the review of the log reports', () => {
     ]);
   });
 
-  it('what a revoked key does, and a sign-in without the second factor', () => {
+  it('use of a revoked key, and a sign-in without the second factor', () => {
     expect(
       reviewed(['api-key.revoked', 'k'], ['signing.accepted', 'r', { actorId: 'k', actorKind: 'api-key' }]),
     ).toEqual(['leaf 1: signing.accepted of r, although the api-key k was revoked']);
@@ -65,7 +65,7 @@ describe('the review of the log reports', () => {
     ]);
   });
 
-  it('a signature that was accepted or begun under earlier approval policies', () => {
+  it('a signature accepted or claimed under outdated approval policies', () => {
     const policies = (policySet: number) =>
       ['approval-policy.created', `p${policySet}`, { detail: { policySet } }] as const;
     const judged = (action: string, policySet: number) =>
@@ -77,7 +77,7 @@ describe('the review of the log reports', () => {
     ]);
   });
 
-  it('an entry that was logged twice, and applies it once', () => {
+  it('an entry that was logged twice, applying it once', () => {
     const review = new RightsReview();
     const visit = (ms: number, action: string, detail: Record<string, unknown>, index: number) => {
       const at = new Date(BEGIN + ms).toISOString();
@@ -91,7 +91,7 @@ describe('the review of the log reports', () => {
     expect(review.history.groups.get('g')?.members).toEqual(['ben']);
   });
 
-  it('policies that were kept from the log while something was signed', () => {
+  it('policies withheld from the log while something was signed', () => {
     const review = new RightsReview();
     const visit = (ms: number, action: string, policySet: number, index: number) => {
       const [id, at] = [firstIdAt(BEGIN + ms), new Date(BEGIN + ms).toISOString()];
@@ -106,7 +106,7 @@ describe('the review of the log reports', () => {
     ]);
   });
 
-  it('an entry that grants and was kept back, and does not apply it after the one that takes away', () => {
+  it('a withheld entry that grants, without applying it after the entry that revokes', () => {
     const review = new RightsReview();
     const visit = (ms: number, members: string[], index: number) => {
       const [id, at] = [firstIdAt(BEGIN + ms), new Date(BEGIN + ms).toISOString()];
@@ -119,14 +119,14 @@ describe('the review of the log reports', () => {
     expect(review.history.groups.get('g')?.members).toEqual(['ben']);
   });
 
-  it('a vote for, the grant of and a signature under an approval that had ended, and a request that failed and was begun again', () => {
+  it('a vote, grant or signature under an ended approval, and a failed request that was claimed again', () => {
     const ended = ['approval.decided', 'a', { actorKind: 'system', detail: { to: 'REJECTED' } }] as const;
     const granted = ['approval.decided', 'a', { actorKind: 'system', detail: { to: 'APPROVED' } }] as const;
     const released = ['signing.approved', 'r', { actorKind: 'system', detail: { approval: 'a' } }] as const;
     const failed = ['signing.failed', 'r', { actorKind: 'system', detail: { to: 'FAILED' } }] as const;
     const claimed = ['signing.claimed', 'r', { actorKind: 'system' }] as const;
     expect(reviewed(REQUESTED, voteOf('ann'), granted, released, claimed, failed)).toEqual([]);
-    const why = 'although the approval or request had ended without consent';
+    const why = 'although the approval, request or rotation had ended';
     expect(reviewed(REQUESTED, ended, voteOf('ann'), granted, released, failed, claimed)).toEqual([
       `leaf 2: approval.approved of a, ${why}`,
       `leaf 3: approval.decided of a, ${why}`,

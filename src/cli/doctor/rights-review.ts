@@ -1,21 +1,31 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { isApproved, loggedApprovalIn } from '../../approvals/approvals.service.js';
 import { RightsHistory } from '../../audit/history/rights-history.js';
 import { applyEntry } from '../../audit/history/rights-rules.js';
 import { VerifiedLeaves } from '../../audit/history/verified-leaves.js';
-import type { EntryRow } from '../../audit/log/log-leaf.js';
+import type { EntryRow } from '../../audit/entries/entry-row.js';
 import { isId, timeOfId } from '../../platform/database/new-id.js';
+import {
+  type SealedClass,
+  sealedClasses,
+  type SealedEntity,
+  sealedOptions,
+} from '../../platform/sealing/sealed-entity.js';
 import { GrowingRoot } from '../../verifier/merkle-tree.js';
 import { EntryOrder } from '../../verifier/entry-order.js';
 import { bad, type Finding, ok } from './examinations.js';
 
-/** Time between a loss of rights and an action that may be a race: the cache of credentials, the longest statement, and clocks of machines. */
+/**
+ * Time between a loss of rights and an action within which the order is uncertain. It covers credential caching, the longest statement and clock skew between
+ * machines.
+ */
 const TOLERANCE_MS = 30_000;
 const MAX_FOUND = 20;
-/** Leaves that the doctor reads without being asked: some ten seconds. */
+/** Maximum number of leaves the doctor reads by default, which takes about ten seconds. */
 const MAX_UNASKED_LEAVES = 200_000;
 
-/** @param all read the log however long it is */
+/** @param all whether to read the log regardless of its length */
 export async function examineRights(app: INestApplicationContext, all: boolean): Promise<readonly Finding[]> {
   const what = 'rights and the log';
   const size = await app.get(VerifiedLeaves).signedSize();
@@ -29,10 +39,10 @@ export async function examineRights(app: INestApplicationContext, all: boolean):
 type Entry = Pick<EntryRow, 'id' | 'at' | 'action' | 'outcome' | 'actorKind' | 'actorId' | 'targetId' | 'detail'>;
 
 /**
- * reviewRights reads the whole audit log up to what the HSM signed, and reports what somebody did after they had lost the right to it, and rows that
- * give what the log says was taken away. Both show that earlier rows were put back together with their seals.
+ * reviewRights reads the audit log up to the checkpoint signed by the HSM. It reports actions by people who had lost the required right, and rows that grant
+ * what the log says was revoked. Both indicate that earlier rows were restored together with their seals.
  *
- * @returns one line for each, at most MAX_FOUND
+ * @returns one line per finding, at most MAX_FOUND
  */
 export async function reviewRights(app: INestApplicationContext): Promise<string[]> {
   const review = new RightsReview();
@@ -47,16 +57,23 @@ export async function reviewRights(app: INestApplicationContext): Promise<string
 /** Actions whose entries name the revision of the policy set under which the request was judged. */
 const JUDGED: ReadonlySet<string> = new Set(['signing.accepted', 'signing.claimed']);
 
-/** RightsReview compares each entry with what the log said before it. */
+/** Steps of SSH key rotations that change a host. */
+const HOST_CHANGES: ReadonlySet<string> = new Set(
+  ['add', 'make-permanent', 'promote', 'limit-old', 'remove-old'].map((step) => `ssh-rotation.${step}`),
+);
+
+/** RightsReview compares each entry with the earlier entries of the log. */
 export class RightsReview {
   readonly history = new RightsHistory();
   readonly found: string[] = [];
   private readonly order = new EntryOrder();
   /** Signing requests that failed permanently, with the time in milliseconds. */
   private readonly failed = new Map<string, number>();
-  /** The last request that was judged under each revision of the policy set. */
+  /** Last request judged under each revision of the policy set. */
   private readonly judged = new Map<number, { readonly at: number; readonly targetId: string }>();
-  /** The group of each stage, by approval. */
+  /** The entries about approvals that are not decided yet. */
+  private readonly pending = new Map<string, Entry[]>();
+  /** Groups of the stages, by approval. */
   private readonly groups = new Map<string, readonly unknown[]>();
 
   visit(entry: Entry, index: number): void {
@@ -66,19 +83,22 @@ export class RightsReview {
     if (objection !== undefined)
       this.note(`leaf ${index}: ${entry.action} of ${entry.targetId}, although ${objection}`);
     this.compareEarlier(entry);
+    this.reviewApproval(entry, index);
+    this.reviewPolicy(entry, index);
     this.remember(entry);
     applyEntry(this.history, entry);
   }
 
-  /** Returns when the approval that an entry relies on had ended, or when the request that it resumes had failed; undefined if neither had. */
+  /** Returns the time at which the approval that an entry relies on ended, or at which the request that it resumes failed; undefined if neither happened. */
   private endOf(action: string, targetId: string, { to, approval }: Entry['detail']): number | undefined {
     if (action === 'signing.claimed' || action === 'signing.signed') return this.failed.get(targetId);
     if (action === 'signing.approved') return this.history.refused.get(String(approval));
+    if (HOST_CHANGES.has(action)) return this.history.withdrawn.get(targetId);
     const counts = action === 'approval.approved' || (action === 'approval.decided' && to === 'APPROVED');
     return counts ? this.history.refused.get(targetId) : undefined;
   }
 
-  /** Detects a policy change that was held back from the log for a while: requests judged after the change precede it in the log. */
+  /** Detects a policy change whose log entry was held back: requests judged after the change precede it in the log. */
   private compareEarlier({ id, action, targetId, detail: { policySet } }: Entry): void {
     if (typeof policySet !== 'number') return;
     const at = timeOfId(id);
@@ -89,6 +109,36 @@ export class RightsReview {
           this.note(
             `${last.targetId} was signed under approval policies of revision ${revision}, after revision ${policySet}`,
           );
+  }
+
+  /** Detects an approval whose rejections, extensions or votes were hidden while it was decided. */
+  private reviewApproval(entry: Entry, index: number): void {
+    const { action, targetId, detail } = entry;
+    if (!action.startsWith('approval.')) return;
+    if (action !== 'approval.decided') {
+      // Entries of versions before approvals were judged by the log are not complete.
+      if (action === 'approval.requested' && typeof detail['rejectThreshold'] === 'number')
+        this.pending.set(targetId, []);
+      this.pending.get(targetId)?.push(entry);
+      return;
+    }
+    const entries = this.pending.get(targetId) ?? [];
+    this.pending.delete(targetId);
+    const [logged] = loggedApprovalIn(entries) ?? [];
+    if (detail['to'] === 'APPROVED' && logged !== undefined && !isApproved(logged))
+      this.note(
+        `leaf ${index}: the approval ${targetId} was granted, although its entries have too few votes or enough rejections`,
+      );
+  }
+
+  /** Detects a change of earlier policies that were restored: it gets a revision that the log has already. */
+  private reviewPolicy({ action, targetId, detail: { revision, policySet } }: Entry, index: number): void {
+    if (action !== 'approval-policy.changed' || typeof revision !== 'number') return;
+    const isRepeated = revision <= (this.history.policies.get(targetId) ?? 0);
+    if (isRepeated || (typeof policySet === 'number' && policySet <= this.history.policySet))
+      this.note(
+        `leaf ${index}: the approval policy ${targetId} was changed to revision ${revision}, which the log has already`,
+      );
   }
 
   private note(finding: string): void {
@@ -113,7 +163,7 @@ export class RightsReview {
     if (typeof judgedBy === 'number' && judgedBy < policySet && policySetAt <= at - TOLERANCE_MS)
       return `the approval policies had revision ${policySet}, not ${judgedBy}`;
     const over = this.endOf(action, targetId, detail);
-    if (over !== undefined && over <= at - TOLERANCE_MS) return `the approval or request had ended without consent`;
+    if (over !== undefined && over <= at - TOLERANCE_MS) return `the approval, request or rotation had ended`;
     if (actorKind !== 'user') return undefined;
     const person = { id, at, ...this.factsOf(action, targetId, detail) };
     return this.history.objectionTo(person, TOLERANCE_MS);
@@ -142,7 +192,7 @@ interface CredentialRow {
   readonly roles: readonly string[] | null;
 }
 
-/** Rows that give something which the log says was taken away. */
+/** Returns a finding for each account or credential that is active although the log says it was revoked. */
 async function differingRows(db: DataSource, history: RightsHistory): Promise<string[]> {
   const { people, ended, revoked } = history;
   const rows: CredentialRow[] = await db.query(
@@ -165,12 +215,13 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
   return [
     ...credentials,
     ...(await differingMembers(db, history)),
+    ...(await earlierRows(db, history)),
     ...(await differingPolicies(db, history)),
     ...(await restoredThings(db, history)),
   ];
 }
 
-/** Returns a finding for each row that is in use although the log has it as removed, revoked, disabled or destroyed. */
+/** Returns a finding for each row that is in use although the log says it was removed, revoked, disabled or destroyed. */
 async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Promise<string[]> {
   const rows: { kind: string; id: string }[] = await db.query(
     `SELECT 'identity provider' AS kind, id::text FROM identity_provider WHERE id = ANY($1::uuid[]) AND enabled
@@ -178,10 +229,33 @@ async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Pro
      UNION ALL SELECT 'workload trust', id::text FROM workload_trust WHERE id = ANY($1::uuid[])
      UNION ALL SELECT 'SSH login rule', id::text FROM ssh_login_rule WHERE id = ANY($1::uuid[])
      UNION ALL SELECT 'invitation', id::text FROM invitation WHERE id = ANY($1::uuid[]) AND revoked_at IS NULL AND accepted_at IS NULL
+     UNION ALL SELECT 'SSH key rotation', id::text FROM ssh_rotation WHERE id = ANY($1::uuid[]) AND finished_at IS NULL
      UNION ALL SELECT 'signing key', id::text FROM signing_key WHERE id = ANY($1::uuid[]) AND state = 'ACTIVE'`,
     [[...withdrawn.keys()].filter(isId)],
   );
-  return rows.map(({ kind, id }) => `the ${kind} ${id} is in use, but removed or disabled according to the log`);
+  return rows.map(({ kind, id }) => `the ${kind} ${id} is in use, but ended, removed or disabled according to the log`);
+}
+
+/** Returns a finding for each row with an earlier edit than the log has: it was restored together with its seal. */
+async function earlierRows(db: DataSource, { edits }: RightsHistory): Promise<string[]> {
+  const ids = [...edits.keys()].filter(isId);
+  const found: string[] = [];
+  for (const entity of sealedClasses()) {
+    const column = sealedOptions(entity).edits;
+    if (column === undefined) continue;
+    const table = db.getMetadata(entity).tableName;
+    const rows = await db
+      .createQueryBuilder(entity as SealedClass<SealedEntity & { readonly id: string }>, 't')
+      .where('t.id = ANY(:ids::uuid[])', { ids })
+      .getMany();
+    for (const row of rows) {
+      const edit = Number(row[column as keyof typeof row] ?? 0);
+      const logged = edits.get(row.id) ?? 0;
+      if (edit < logged)
+        found.push(`row ${row.id} of ${table} is an earlier one: edit ${edit}, and the log has edit ${logged}`);
+    }
+  }
+  return found;
 }
 
 async function differingMembers(db: DataSource, { groups }: RightsHistory): Promise<string[]> {

@@ -3,13 +3,12 @@ import type { Config } from '../config/config.js';
 
 const KEY_BYTES = 32;
 
-/** The present key, and then earlier ones. */
+/** Current key, followed by earlier ones. */
 export type DerivedKeys = readonly [KeyObject, ...KeyObject[]];
 
 /**
- * Keys for one use, derived from SVC_JWT_SECRET (HKDF, RFC 5869) and, after it, from each secret of SVC_JWT_SECRET_PREVIOUS: the first
- * makes what is new, and all of them are accepted, so that a secret can be replaced while the service runs. Key objects, since an HMAC
- * with a key of bytes takes five times as long.
+ * derivedKeys derives keys for one use (HKDF, RFC 5869) from SVC_JWT_SECRET and from each secret in SVC_JWT_SECRET_PREVIOUS. New data uses the first key and
+ * all are accepted, so that the secret can be replaced at runtime. It returns key objects, because an HMAC with a key in bytes takes five times as long.
  */
 export function derivedKeys({ jwtSecrets }: Pick<Config, 'jwtSecrets'>, use: string): DerivedKeys {
   const [present, ...earlier] = jwtSecrets;
@@ -17,7 +16,7 @@ export function derivedKeys({ jwtSecrets }: Pick<Config, 'jwtSecrets'>, use: str
   return [keyOf(present), ...earlier.map(keyOf)];
 }
 
-/** Whether one of these keys made this HMAC-SHA-256, or its beginning, over the text. */
+/** isMadeByOneOf returns true if one of the keys produced this HMAC-SHA-256 over the text. The HMAC may be truncated. */
 export function isMadeByOneOf(keys: readonly KeyObject[], text: string | Buffer, mac: Buffer): boolean {
   return keys.some((key) => {
     const made = createHmac('sha256', key).update(text).digest().subarray(0, mac.length);

@@ -1,14 +1,17 @@
 /**
- * Seals what people enrolled and what therefore must outlive every setting: authenticators, secrets of identity providers, webhooks. The
- * HSM does it, see hsm/hsm-seal.ts; this class stands here because lower layers know no HSM.
+ * LastingSeal encrypts secrets that people enrolled and that must remain valid when settings change: authenticators, secrets of identity providers, webhooks.
+ * The HSM performs the encryption (hsm/hsm-seal.ts). The class is defined here because lower layers do not depend on the HSM.
  */
 export abstract class LastingSeal {
-  /** `place` is bound to the ciphertext, for example the id of the row. At most 65,536 bytes. Problems are those of the KeyVault. */
+  /**
+   * Encrypts at most 65,536 bytes. Throws Problems of the KeyVault.
+   * @param place bound to the ciphertext, such as the ID of the row
+   */
   abstract close(purpose: string, place: string, plain: Buffer): Promise<Buffer>;
 
-  /** Opens what `close` gave, and what Seal gave in versions before. Problems are those of the KeyVault, and `secret.not-openable`. */
+  /** Decrypts output of `close`, and of Seal in earlier versions. Throws Problems of the KeyVault and `secret.not-openable`. */
   abstract open(purpose: string, place: string, sealed: Buffer): Promise<Buffer>;
 
-  /** The first bytes of what is sealed now; undefined while seals do not name their key. */
+  /** Returns the first bytes of new ciphertexts; undefined while they do not identify their key. */
   abstract prefix(): Promise<Buffer | undefined>;
 }

@@ -16,9 +16,8 @@ interface Resealed {
 }
 
 /**
- * Seals again what was sealed under an earlier secret, by an earlier key of the HSM, or in the form of a version before. A row is replaced
- * by compare-and-set, so several processes may do it at once, and it may be stopped anywhere. When it finds nothing to do, earlier secrets can
- * be forgotten.
+ * Resealer re-encrypts data encrypted with an earlier secret, an earlier HSM key, or in the format of an earlier version. Rows are replaced with
+ * compare-and-set, so it can run concurrently and be interrupted at any time. When it finds nothing more to do, earlier secrets can be removed.
  */
 @Injectable()
 export class Resealer {
@@ -30,7 +29,7 @@ export class Resealer {
     private readonly rows: RowSealKeeper,
   ) {}
 
-  /** Problems are those of the KeyVault; what does not open is left and counted. */
+  /** Re-encrypts and returns counts. Data that cannot be decrypted is kept and counted. Throws Problems of the KeyVault. */
   async run(stopping: () => boolean = () => false): Promise<Resealed> {
     const done = { resealed: 0, notOpenable: 0 };
     done.resealed += await this.rows.run(stopping);
@@ -60,7 +59,7 @@ export class Resealer {
     }
   }
 
-  /** False for a row that does not open. */
+  /** Returns false if the row cannot be decrypted. */
   private async reseal(column: SealedColumn, row: SealedRow): Promise<boolean> {
     if ((await reasonNotToOpen(column, row)) !== undefined) return false;
     const { seal, purpose } = column;
@@ -86,7 +85,7 @@ export class ResealerJobs {
     private readonly health: RowSealHealth,
   ) {}
 
-  /** Runs in every process after its start, since the process may have a new secret, but in one process at a time. */
+  /** Every process schedules the job after its start, since it may have a new secret, but only one process runs it at a time. */
   @Background({ name: 'reseal', scope: 'process', every: 10 * MINUTE_MS, first: 10_000 })
   async reseal(isStopping: () => boolean): Promise<void> {
     await this.leases.alone('reseal', () => this.resealer.run(isStopping));

@@ -6,7 +6,7 @@ import { SEAL_GENERATIONS, type SealGeneration } from './sealed-entity.js';
 
 const LOOK_EVERY_MS = 5000;
 
-/** What the seal of a generation states, and the column that keeps it. The version before knows the first generation alone. */
+/** Statement covered by the seal of a generation, and the column that stores the seal. The previous version supports only the first generation. */
 const KEPT: Readonly<
   Record<SealGeneration, { readonly statement: string; readonly column: 'rows_seal' | 'rows_seal2' }>
 > = {
@@ -14,11 +14,14 @@ const KEPT: Readonly<
   2: { statement: 'rows without a seal are refused, generation 2', column: 'rows_seal2' },
 };
 
-/** AdoptionMark remembers outside the database that rows without a seal are refused from now on. The HSM keeps it: see audit/rows. */
+/** AdoptionMark records outside the database that rows without a seal are rejected from now on. It is stored in the HSM, see audit/rows. */
 export abstract class AdoptionMark {
-  /** Rejects when the HSM does not answer. */
+  /** Rejects if the HSM does not respond. */
   abstract isSet(generation: SealGeneration): Promise<boolean>;
-  /** Records the adoption in the audit log and sets the mark, for good. `adopted`: number of rows by table. */
+  /**
+   * Records the adoption in the audit log and sets the mark permanently.
+   * @param adopted number of rows by table
+   */
   abstract set(generation: SealGeneration, adopted: Readonly<Record<string, number>>): Promise<void>;
 }
 
@@ -29,17 +32,18 @@ interface EpochRow {
   readonly rows_seal2: Buffer | null;
 }
 
-/** A generation whose end is not recorded. `adopt`: its rows are to be sealed now. `confirm`: the HSM has its mark, the database does not. */
+/**
+ * PendingGeneration is a generation whose adoption is not recorded in the database. `adopt`: its rows must be sealed now. `confirm`: only the HSM has the mark.
+ */
 export interface PendingGeneration {
   readonly generation: SealGeneration;
   readonly how: 'adopt' | 'confirm';
 }
 
 /**
- * RowSealEpoch decides for each generation of sealed tables whether rows without a seal are refused. They are, except between the migration of a
- * database of an earlier version and the adoption of its rows, while processes of that version may still write. The end of that time is kept in the
- * database under a seal, and in the HSM, so that nobody who writes to the database can start it again. When the HSM does not answer, rows without a
- * seal are refused.
+ * RowSealEpoch decides for each generation of sealed tables whether rows without a seal are rejected. They are accepted only between the migration of an
+ * earlier version's database and the adoption of its rows, while processes of that version may still write. The end of this period is stored under a seal in
+ * the database and in the HSM, so that nobody with write access to the database can restart it. If the HSM does not respond, rows without a seal are rejected.
  */
 @Injectable()
 export class RowSealEpoch implements OnModuleInit {
@@ -84,12 +88,12 @@ export class RowSealEpoch implements OnModuleInit {
     return pending;
   }
 
-  /** Whether the database began with sealed rows and nobody has recorded it yet. */
+  /** Returns whether the database was created with sealed rows and this is not recorded yet. */
   async isUnrecorded(): Promise<boolean> {
     return this.unsettled().length > 0 && (await this.read()).is_new;
   }
 
-  /** Makes every process refuse rows of this generation without a seal from now on. */
+  /** Makes all processes reject unsealed rows of this generation from now on. */
   async begin(generation: SealGeneration, adopted: Readonly<Record<string, number>>): Promise<void> {
     const { column, statement } = KEPT[generation];
     if (!(await this.mark.isSet(generation))) await this.mark.set(generation, adopted);
@@ -97,7 +101,7 @@ export class RowSealEpoch implements OnModuleInit {
     await this.look();
   }
 
-  /** The upgrade is over: the rows of the earlier version are adopted at once. */
+  /** Ends the upgrade early, so that the rows of the earlier version are adopted now. */
   async hasten(): Promise<void> {
     await this.db.query('UPDATE seal_format SET rows_sealed_from = now() WHERE rows_sealed_from > now()');
   }

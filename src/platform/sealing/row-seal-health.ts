@@ -3,7 +3,7 @@ import { HealthIndicators, type Indication } from '../health/health-indicators.j
 import { RowSeals } from './row-seals.js';
 import type { ForgedRows } from './row-seal-keeper.js';
 
-/** RowSealHealth reports rows that were refused because they do not match their seal. */
+/** RowSealHealth reports rows that were rejected because their seal does not match. */
 @Injectable()
 export class RowSealHealth {
   private found: readonly ForgedRows[] = [];
@@ -15,7 +15,7 @@ export class RowSealHealth {
     indicators.add('rows', () => Promise.resolve(this.read()));
   }
 
-  /** Records what the last walk over all rows found. */
+  /** Stores the result of the last verification of all rows. */
   set(found: readonly ForgedRows[]): void {
     this.found = found;
   }

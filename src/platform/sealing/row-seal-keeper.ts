@@ -1,20 +1,37 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { RowSealEpoch } from './row-seal-epoch.js';
 import { RowSeals } from './row-seals.js';
 import type { JsonRow, RowText } from './row-text.js';
-import { type SealedClass, sealedClasses, type SealedEntity, sealedOptions } from './sealed-entity.js';
+import { notWritten } from './sealed-rows.js';
+import {
+  type SealedClass,
+  sealedClasses,
+  type SealedEntity,
+  type SealedOptions,
+  sealedOptions,
+} from './sealed-entity.js';
 
 const PAGE_ROWS = 500;
 const MAX_NAMED = 20;
+/** An operator reviews this many rows of a table by their keys. */
+const MAX_REVIEWED = 1000;
 
-/** The rows of a table that grant something and do not match their seal. */
+/** ForgedRows lists the rows of a table that grant rights but do not match their seal. */
 export interface ForgedRows {
   readonly table: string;
   readonly count: number;
-  /** Primary keys of the first of them. */
+  /** Primary keys of the first rows. */
   readonly keys: readonly string[];
+}
+
+/** SealReview has all rows that do not match their seal. */
+export interface SealReview {
+  readonly tables: readonly ForgedRows[];
+  /** SHA-256 over the content of these rows, hexadecimal. */
+  readonly digest: string;
 }
 
 interface KeptRow {
@@ -22,7 +39,20 @@ interface KeptRow {
   readonly agrees: boolean;
 }
 
-/** RowSealKeeper walks all sealed tables: to adopt the rows of an earlier version, to seal by the present key, and to find rows that do not match. */
+type Database = Pick<EntityManager, 'query'>;
+
+interface RowsWanted {
+  readonly tx?: Database;
+  /** SQL condition on the row `t`, with `values` as its parameters. */
+  readonly also?: string;
+  readonly values?: readonly unknown[];
+  readonly withPresentList?: boolean;
+}
+
+/**
+ * RowSealKeeper processes all sealed tables: it adopts rows of an earlier version, reseals rows with the current key, and finds rows that do not match their
+ * seal.
+ */
 @Injectable()
 export class RowSealKeeper implements OnApplicationBootstrap {
   private readonly logger = new Logger(RowSealKeeper.name);
@@ -33,7 +63,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     private readonly epoch: RowSealEpoch,
   ) {}
 
-  /** Seals what the migrations of a new database wrote, before the first call is answered. */
+  /** Seals the rows inserted by the migrations of a new database, before the first request is served. */
   async onApplicationBootstrap(): Promise<void> {
     try {
       if (await this.epoch.isUnrecorded()) await this.adopt();
@@ -42,7 +72,10 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     }
   }
 
-  /** Adopts rows when that is due, and replaces seals of earlier keys. @returns the number of rows sealed */
+  /**
+   * Adopts rows if due, and replaces seals made with earlier keys.
+   * @returns number of rows resealed
+   */
   async run(stopping: () => boolean = () => false): Promise<number> {
     await this.adopt();
     let resealed = 0;
@@ -58,7 +91,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
       await this.epoch.begin(generation, how === 'adopt' ? await this.sealAll(sealedClasses(generation)) : {});
   }
 
-  /** Seals every row of these tables that does not match its seal. For the adoption, and for an operator who accepts the rows as they are. */
+  /** Seals every row of these tables that does not match its seal. Used for adoption. */
   async sealAll(entities: readonly SealedClass[] = sealedClasses()): Promise<Record<string, number>> {
     const sealed: Record<string, number> = {};
     for (const entity of entities) {
@@ -77,7 +110,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     return sealed;
   }
 
-  /** The rows that are refused because they do not match their seal, by table; empty when all do. */
+  /** Returns the rows that are rejected because they do not match their seal, by table; empty if all match. */
   async forged(): Promise<ForgedRows[]> {
     const found: ForgedRows[] = [];
     for (const entity of sealedClasses().filter((one) => this.seals.demandsSealOf(one))) {
@@ -94,27 +127,59 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     return found;
   }
 
-  /** Replaces the seals of one table that an earlier key made. */
+  /**
+   * Returns the rows that do not match their seal, with a digest over their content, and seals them if `seal` is set. The list in a row counts as it is now.
+   *
+   * @param tx with `seal` a transaction with the isolation level REPEATABLE READ, so that exactly the rows under the digest are sealed
+   */
+  async review(tx: Database, { seal }: { readonly seal: boolean }): Promise<SealReview> {
+    const tables: ForgedRows[] = [];
+    const digest = createHash('sha256');
+    for (const entity of sealedClasses().filter((one) => this.seals.demandsSealOf(one))) {
+      const text = this.seals.rowText(entity);
+      const keys: string[] = [];
+      let count = 0;
+      for await (const { row, agrees } of this.rows(entity, { tx, withPresentList: true })) {
+        if (agrees && this.seals.matches(entity, row)) continue;
+        digest.update(`${text.textOf(row)}\n`);
+        if (keys.length < MAX_REVIEWED) keys.push(text.keyOf(row));
+        count += 1;
+        if (seal && !(await this.store(entity, row, tx))) throw notWritten(text.table);
+      }
+      if (count > 0) tables.push({ table: text.table, count, keys });
+    }
+    return { tables, digest: digest.digest('hex') };
+  }
+
+  /** Replaces the seals of one table that were made with an earlier key. */
   private async reseal(entity: SealedClass): Promise<number> {
     let count = 0;
     const earlier = 'substring(t.seal FROM 1 FOR 8) <> $1';
-    for await (const { row } of this.rows(entity, earlier, [this.seals.prefix]))
+    for await (const { row } of this.rows(entity, { also: earlier, values: [this.seals.prefix] }))
       if (this.seals.matches(entity, row) && (await this.store(entity, row))) count += 1;
     return count;
   }
 
-  /** Rows that grant something, by primary key, in pages. `agrees`: the list in the row is that of the other table. */
-  private async *rows(entity: SealedClass, also = 'true', values: unknown[] = []): AsyncGenerator<KeptRow> {
+  /**
+   * Yields rows that grant rights, in pages by primary key. `agrees`: the list in the row matches the other table.
+   *
+   * @param withPresentList replaces the list in the row with that of the other table
+   */
+  private async *rows(
+    entity: SealedClass,
+    { tx = this.db, also = 'true', values = [], withPresentList = false }: RowsWanted = {},
+  ): AsyncGenerator<KeptRow> {
     const text = this.seals.rowText(entity);
     const { while: grants = 'true', list } = sealedOptions(entity);
     const agrees = list === undefined ? 'true' : `t.${list.column} IS NOT DISTINCT FROM ${list.now}`;
+    const json = withPresentList ? jsonWithList(list) : 'to_jsonb(t)';
     const key = text.keyColumns.map((column) => `t."${column}"`).join(', ');
     const bounds = text.keyColumns.map((_column, i) => `$${values.length + 1 + i}`).join(', ');
     for (let last: JsonRow | undefined; ;) {
       const after = last === undefined ? 'true' : `(${key}) > (${bounds})`;
       const from = last === undefined ? [] : text.keyColumns.map((column) => last?.[column]);
-      const page: { row: JsonRow; agrees: boolean }[] = await this.db.query(
-        `SELECT to_jsonb(t) AS row, ${agrees} AS agrees FROM ${text.table} t WHERE (${grants}) AND ${also} AND ${after} ORDER BY ${key} LIMIT ${PAGE_ROWS}`,
+      const page: { row: JsonRow; agrees: boolean }[] = await tx.query(
+        `SELECT ${json} AS row, ${agrees} AS agrees FROM ${text.table} t WHERE (${grants}) AND ${also} AND ${after} ORDER BY ${key} LIMIT ${PAGE_ROWS}`,
         [...values, ...from],
       );
       for (const { row, agrees: same } of page) yield { row: text.decoded(row), agrees: same };
@@ -124,14 +189,23 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     }
   }
 
-  /** Seals a row as it was read, unless another process has sealed it since. */
-  private async store(entity: SealedClass, row: SealedEntity): Promise<boolean> {
+  /** Seals a row as it was read, with its list, unless another process has sealed it in the meantime. */
+  private async store(entity: SealedClass, row: SealedEntity, tx: Database = this.db): Promise<boolean> {
     const text: RowText<SealedEntity> = this.seals.rowText(entity);
+    const key = Object.values(text.whereKey(row));
     const where = text.keyColumns.map((column, i) => `"${column}" = $${i + 3}`).join(' AND ');
-    const [stored]: [unknown[], number] = await this.db.query(
-      `UPDATE ${text.table} SET seal = $1 WHERE seal IS NOT DISTINCT FROM $2 AND ${where} RETURNING 1`,
-      [this.seals.sealOf(entity, row), row.seal, ...Object.values(text.whereKey(row))],
+    const { list } = sealedOptions(entity);
+    const set = list === undefined ? '' : `, "${list.column}" = $${key.length + 3}`;
+    const listed: unknown[] = list === undefined ? [] : [row[list.column as keyof SealedEntity]];
+    const [stored]: [unknown[], number] = await tx.query(
+      `UPDATE ${text.table} SET seal = $1${set} WHERE seal IS NOT DISTINCT FROM $2 AND ${where} RETURNING 1`,
+      [this.seals.sealOf(entity, row), row.seal, ...key, ...listed],
     );
     return stored.length === 1;
   }
+}
+
+/** Returns SQL for the row `t` as JSON, with the current list of the other table. */
+function jsonWithList(list: SealedOptions['list']): string {
+  return list === undefined ? 'to_jsonb(t)' : `to_jsonb(t) || jsonb_build_object('${list.column}', ${list.now})`;
 }

@@ -1,7 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Config } from '../config/config.js';
+import { Problem } from '../errors/problem.js';
 import { EventBus } from '../events/events.js';
 import { type DerivedKeys, derivedKeys } from './derived-keys.js';
 import { type JsonRow, RowText } from './row-text.js';
@@ -16,20 +17,38 @@ import {
 
 const KEY_ID_BYTES = 8;
 const SEAL_BYTES = KEY_ID_BYTES + 32;
-/** A row that does not match its seal is reported once in this time by each process. */
+/** Minimum time between two reports of the same row by one process. */
 const REPORT_EVERY_MS = 10 * 60_000;
 const MAX_REPORTED = 1000;
 const MAX_REVISIONS = 100_000;
 
+/** LoggedRows is what the audit log has of rows. */
+export interface LoggedRows {
+  /** Last edit of each row with a counter of edits, by ID. */
+  readonly edits: ReadonlyMap<string, number>;
+  /** IDs of accounts by the names under which they were created: `addressName`, `subjectName`. */
+  readonly accounts: ReadonlyMap<string, string>;
+}
+
+/** addressName returns the name of an account by its canonical address: a hash, since the log is passed on. */
+export function addressName(email: string): string {
+  return createHash('sha256').update(email).digest('base64');
+}
+
+/** subjectName returns the name of an account by its identity at an identity provider. */
+export function subjectName(providerId: string, subject: string): string {
+  return `${providerId} ${subject}`;
+}
+
 const BY_SOURCE = new WeakMap<DataSource, RowSeals>();
 
 /**
- * RowSeals authenticates rows that are credentials or rights: 8 bytes that identify the key, then HMAC-SHA-256 over RowText. The keys come from
- * SVC_JWT_SECRET and SVC_JWT_SECRET_PREVIOUS, which the database does not have, so SQL alone cannot create or change such a row. A row without a
- * matching seal counts as missing.
+ * RowSeals authenticates rows that are credentials or rights. A seal is an 8-byte key ID and the HMAC-SHA-256 of RowText. The keys are derived from
+ * SVC_JWT_SECRET and SVC_JWT_SECRET_PREVIOUS, which are not in the database, so SQL alone cannot create or change these rows. A row without a matching seal is
+ * treated as missing.
  *
- * A seal does not date a row: an earlier version of the same row, with its seal, is accepted again. A change that takes something away
- * therefore sets `seal` to null and is recorded in the audit log, see docs/security.md.
+ * A seal does not prevent replay: an earlier version of a row with its seal is accepted again. A change that revokes something therefore sets `seal` to null
+ * and is recorded in the audit log, see docs/security.md.
  */
 @Injectable()
 export class RowSeals {
@@ -39,7 +58,11 @@ export class RowSeals {
   private readonly texts = new Map<SealedClass, RowText<SealedEntity>>();
   private readonly reported = new Map<string, number>();
   private readonly demanded = new Set<SealGeneration>(SEAL_GENERATIONS);
-  /** The latest revisions that were read, by table and key. */
+  private logged: LoggedRows = { edits: new Map(), accounts: new Map() };
+  private readLog: (toTheEnd: boolean) => Promise<unknown> = () => Promise.resolve();
+  /** Edits of rows in open transactions, by ID of the row. */
+  private readonly edited = new WeakMap<object, Map<string, number>>();
+  /** Newest revisions read, by table and key. */
   private readonly revisions = new Map<string, number>();
 
   constructor(
@@ -52,23 +75,23 @@ export class RowSeals {
     BY_SOURCE.set(db, this);
   }
 
-  /** Whether rows without a seal are refused in every table. False only during an upgrade from a version that seals none, or fewer. */
+  /** Whether rows without a seal are rejected in every table. False only during an upgrade from a version that seals no or fewer tables. */
   get isStrict(): boolean {
     return this.demanded.size === SEAL_GENERATIONS.length;
   }
 
-  /** Whether rows of this table without a seal are refused. */
+  /** Returns whether rows of this table without a seal are rejected. */
   demandsSealOf(entity: SealedClass): boolean {
     return this.demanded.has(generationOf(entity));
   }
 
-  /** Called by RowSealEpoch alone. */
+  /** Sets whether unsealed rows of a generation are rejected. Only RowSealEpoch calls it. */
   demand(generation: SealGeneration, strict: boolean): void {
     if (strict) this.demanded.add(generation);
     else this.demanded.delete(generation);
   }
 
-  /** The first bytes of seals made by the present key. */
+  /** First bytes of seals made with the current key. */
   get prefix(): Buffer {
     return this.ids[0] ?? Buffer.alloc(0);
   }
@@ -77,7 +100,7 @@ export class RowSeals {
     return this.macOf(this.keys[0], this.prefix, this.rowText(entity).textOf(row));
   }
 
-  /** Whether the seal of a row matches. The row must have all sealed columns. */
+  /** Returns whether the seal of a row matches. The row must have all sealed columns. */
   matches<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
     try {
       return this.isSeal(row.seal, this.rowText(entity).textOf(row));
@@ -88,7 +111,7 @@ export class RowSeals {
     }
   }
 
-  /** A seal over a statement of the service that is not a row. */
+  /** Seals a statement of the service that is not a row. */
   sealOfText(text: string): Buffer {
     return this.macOf(this.keys[0], this.prefix, text);
   }
@@ -100,22 +123,76 @@ export class RowSeals {
     return key !== undefined && id !== undefined && timingSafeEqual(this.macOf(key, id, text), seal);
   }
 
-  /** The row if its seal matches; otherwise null, and the mismatch is reported. */
+  /** Returns the row if its seal matches; otherwise reports the mismatch and returns null. */
   trusted<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null): Row | null {
-    if (row === null || !this.demandsSealOf(entity) || this.matches(entity, row)) return row;
+    if (row === null || !this.demandsSealOf(entity)) return row;
+    if (this.matches(entity, row) && !this.isOlder(entity, row)) return row;
     this.report(entity, row);
     return null;
   }
 
-  /** Like `trusted`, for a row that SQL returned by `to_jsonb`. */
+  /** Sets what the audit log has of rows. Rows with an earlier edit were restored together with their seals, and are rejected. */
+  learn(logged: LoggedRows): void {
+    this.logged = logged;
+  }
+
+  /** Sets the function that reads the audit log, to its end or if it was not read in the last seconds, and calls `learn`. */
+  learnBy(read: (toTheEnd: boolean) => Promise<unknown>): void {
+    this.readLog = read;
+  }
+
+  /** Reads the audit log, unless it was read in the last seconds, so that earlier rows are detected. Does not throw if the log cannot be read. */
+  async catchUp(): Promise<void> {
+    await this.readLog(false);
+  }
+
+  /**
+   * Asserts that the audit log has no account under any of these names: such an account was deleted in the database, and would exist twice once its row is put
+   * back.
+   *
+   * @throws Problem `row.not-sealed`, and the Problems of the log if it cannot be read
+   */
+  async assertNoAccount(...names: readonly string[]): Promise<void> {
+    await this.readLog(true);
+    const known = names.map((name) => this.logged.accounts.get(name)).find((id) => id !== undefined);
+    if (known === undefined) return;
+    const detail = `The audit log has the account ${known} for this person, and the database does not: it was deleted in the database. An operator restores its row.`;
+    throw new Problem('conflict', 'row.not-sealed', detail);
+  }
+
+  /** Remembers the edit of a row for the audit entry about it in the same transaction. */
+  noteEdit<Row extends SealedEntity>(tx: EntityManager, entity: SealedClass<Row>, row: Partial<Row>): void {
+    const edit = this.editOf(entity, row);
+    if (edit === undefined || tx.queryRunner === undefined) return;
+    const known = this.edited.get(tx.queryRunner) ?? new Map<string, number>();
+    this.edited.set(tx.queryRunner, known.set(this.rowText(entity).keyOf(row), edit));
+  }
+
+  /** Returns the last edit of a row that was noted in the transaction; undefined if none was. */
+  notedEdit({ queryRunner }: Pick<EntityManager, 'queryRunner'>, id: string): number | undefined {
+    return queryRunner === undefined ? undefined : this.edited.get(queryRunner)?.get(id);
+  }
+
+  private isOlder<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
+    const edit = this.editOf(entity, row);
+    return edit !== undefined && edit < (this.logged.edits.get(this.rowText(entity).keyOf(row)) ?? 0);
+  }
+
+  private editOf<Row extends SealedEntity>(entity: SealedClass<Row>, row: Partial<Row>): number | undefined {
+    const { edits } = sealedOptions(entity);
+    const value: unknown = edits === undefined ? undefined : (row[edits as keyof Row] ?? 0);
+    return edits === undefined ? undefined : Number(value);
+  }
+
+  /** Like `trusted`, for a row returned by `to_jsonb`. */
   opened<Row extends SealedEntity>(entity: SealedClass<Row>, json: JsonRow | null): Row | null {
     return json === null ? null : this.trusted(entity, this.rowText(entity).decoded(json));
   }
 
   /**
-   * The row unless this process remembers a later state of it: then an earlier row was put back together with its seal.
+   * Returns the row, or null if this process remembers a newer revision, which means that an earlier row was restored together with its seal.
    *
-   * @param remember whether to remember this state. Not within a transaction, which may be undone.
+   * @param remember whether to remember this revision; not within a transaction, which may roll back
    */
   newest<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null, remember = false): Row | null {
     if (row === null || !this.demandsSealOf(entity)) return row;
@@ -150,7 +227,7 @@ export class RowSeals {
     this.events.emit('row.not-sealed', { table, key });
   }
 
-  /** Rows that this process refused lately, as `table key`. */
+  /** Returns rows that this process recently rejected, as `table key`. */
   refused(): string[] {
     const since = Date.now() - REPORT_EVERY_MS;
     return [...this.reported].filter(([, at]) => at > since).map(([name]) => name);
@@ -161,7 +238,7 @@ export class RowSeals {
   }
 }
 
-/** The seals of the database that a transaction or manager writes to. */
+/** sealsOf returns the RowSeals for the database of a transaction or entity manager. */
 export function sealsOf(tx: Pick<EntityManager, 'dataSource'>): RowSeals {
   const seals = BY_SOURCE.get(tx.dataSource);
   if (seals === undefined) throw new Error('RowSeals was not created for this data source');

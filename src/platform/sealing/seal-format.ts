@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Background } from '../work/background.js';
 import { DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** One row: since when secrets are sealed in a form that names the key. */
+/** SealFormatRow is a single row that records from when secrets are encrypted in the format that identifies the key. */
 @Entity('seal_format')
 export class SealFormatRow {
   @PrimaryColumn('boolean', { default: true, primaryKeyConstraintName: 'seal_format_one_row' })
@@ -11,15 +11,15 @@ export class SealFormatRow {
   @Column('timestamptz')
   namesKeysFrom: Date;
 
-  /** When the rows of the earlier version are adopted; null in a database that began with sealed rows. */
+  /** Time at which rows of the earlier version are adopted; null in a database created with sealed rows. */
   @Column('timestamptz', { nullable: true })
   rowsSealedFrom: Date | null;
 
-  /** Shows that rows without a seal are refused: see RowSealEpoch. */
+  /** Seal that proves that rows without a seal are rejected, see RowSealEpoch. */
   @Column('bytea', { nullable: true })
   rowsSeal: Buffer | null;
 
-  /** The same for the tables of the second generation. */
+  /** Like `rowsSeal`, for the tables of the second generation. */
   @Column('bytea', { nullable: true })
   rowsSeal2: Buffer | null;
 }
@@ -27,9 +27,9 @@ export class SealFormatRow {
 const LOOK_EVERY_MS = 5000;
 
 /**
- * Whether what is sealed may name its key and be sealed by the HSM. The version before opens neither, so until it runs nowhere any more
- * secrets are sealed as it did: for a day after the migration, or until an operator says so (`sealwright-admin reseal`). One row of the database
- * decides for all processes.
+ * SealFormat decides whether ciphertexts may identify their key and be produced by the HSM. The previous version supports neither, so its format is used until
+ * none of its processes can be running: for a day after the migration, or until an operator ends the period (`sealwright-admin reseal`). One row in the
+ * database decides for all processes.
  */
 @Injectable()
 export class SealFormat implements OnModuleInit {
@@ -46,7 +46,7 @@ export class SealFormat implements OnModuleInit {
     await this.look();
   }
 
-  /** There is no way back: what names its key stays so. */
+  /** Irreversible: once ciphertexts identify their key, this process does not check again. */
   @Background({ name: 'seal-format', scope: 'process', every: LOOK_EVERY_MS })
   async look(): Promise<void> {
     if (this.named) return;
@@ -58,7 +58,7 @@ export class SealFormat implements OnModuleInit {
     }
   }
 
-  /** Every process seals in the new form from now on. */
+  /** Switches all processes to the new format. */
   async begin(): Promise<void> {
     await this.db.query('UPDATE seal_format SET names_keys_from = now() WHERE names_keys_from > now()');
     await this.look();

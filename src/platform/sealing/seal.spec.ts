@@ -10,7 +10,7 @@ const sealWith = (jwtSecrets: [string, ...string[]], namesKeys: boolean) =>
 const named = (...jwtSecrets: [string, ...string[]]) => sealWith(jwtSecrets, true);
 const plain = Buffer.from('a secret');
 
-/** As versions before sealed: nonce ‖ tag ‖ ciphertext. */
+/** Encrypts in the format of earlier versions: nonce ‖ tag ‖ ciphertext. */
 function sealedBefore(secret: string): Buffer {
   const nonce = randomBytes(12);
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'sealwright seal purpose', 32));
@@ -19,15 +19,15 @@ function sealedBefore(secret: string): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
-describe('what is sealed', () => {
-  it('names its key, and opens while that is among the known secrets', () => {
+describe('sealed data', () => {
+  it('names its key, and opens while that secret is known', () => {
     const sealed = named(OLD).close('purpose', 'place', plain);
     expect(sealed.subarray(0, 8)).toEqual(KEY_MARK);
     expect(named(NEW, OLD).open('purpose', 'place', sealed)).toEqual(plain);
     expect(named(OLD, NEW).prefix).not.toEqual(named(NEW, OLD).prefix);
   });
 
-  it('cannot be decrypted without its secret, and the fault names the setting', () => {
+  it('cannot be decrypted without its secret, and the error names the setting', () => {
     const sealed = named(OLD).close('purpose', 'place', plain);
     expect(() => named(NEW).open('purpose', 'place', sealed)).toThrow(
       expect.objectContaining({
@@ -37,7 +37,7 @@ describe('what is sealed', () => {
     );
   });
 
-  it('opens for its purpose and place alone', () => {
+  it('opens only for its purpose and location', () => {
     const sealed = named(OLD).close('purpose', 'place', plain);
     expect(() => named(OLD).open('other', 'place', sealed)).toThrow(/cannot be decrypted/);
     expect(() => named(OLD).open('purpose', 'other', sealed)).toThrow(/cannot be decrypted/);
@@ -45,12 +45,12 @@ describe('what is sealed', () => {
       expect(() => named(OLD).open('purpose', 'place', sealed.subarray(0, cut))).toThrow(/cannot be decrypted/);
   });
 
-  it('by a version before opens under every known secret', () => {
+  it('from the previous version opens with any known secret', () => {
     expect(named(OLD).open('purpose', 'place', sealedBefore(OLD))).toEqual(plain);
     expect(named(NEW, OLD).open('purpose', 'place', sealedBefore(OLD))).toEqual(plain);
   });
 
-  it('is in the form of the version before while that may still run', () => {
+  it('uses the previous format while the previous version may still run', () => {
     const beside = sealWith([OLD], false);
     const sealed = beside.close('purpose', 'place', plain);
     expect(sealed).toHaveLength(12 + 16 + plain.length);

@@ -8,13 +8,13 @@ import { SealFormat } from './seal-format.js';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_BYTES = 8;
-/** What names its key begins with this. Versions before began with a random nonce, of which none in 2^64 looks so. */
+/** Prefix of ciphertexts that identify their key. Earlier versions started with a random nonce, which matches this prefix with a probability of 2^-64. */
 export const KEY_MARK = Buffer.from('sealkey1');
 
 /**
- * Encrypts secrets that live for a short time: AES-256-GCM, `sealkey1` ‖ id of the key (8 bytes) ‖ nonce (12) ‖ tag (16) ‖ ciphertext;
- * versions before had no mark and no id. Each purpose has a key of its own, derived from SVC_JWT_SECRET, so that setting and the database
- * together are enough to read them; a copy of the database alone is not. What is sealed for one purpose and place cannot be opened as another.
+ * Seal encrypts short-lived secrets with AES-256-GCM: `sealkey1` ‖ key ID (8 bytes) ‖ nonce (12) ‖ tag (16) ‖ ciphertext; earlier versions had neither prefix
+ * nor key ID. Each purpose has its own key derived from SVC_JWT_SECRET, so decryption requires both this setting and the database. A ciphertext for one purpose
+ * and place cannot be decrypted for another.
  */
 @Injectable()
 export class Seal {
@@ -29,17 +29,17 @@ export class Seal {
     this.ids = [idOf(present), ...earlier.map(idOf)];
   }
 
-  /** The first bytes of what is sealed now; undefined while seals do not name their key. */
+  /** First bytes of new ciphertexts; undefined while they do not identify their key. */
   get prefix(): Buffer | undefined {
     return this.format.namesKeys ? Buffer.concat([KEY_MARK, this.ids[0]]) : undefined;
   }
 
-  /** The first bytes of what this process opens, where they name a key. */
+  /** First bytes of the ciphertexts with a key ID that this process can decrypt. */
   get knownPrefixes(): Buffer[] {
     return this.ids.map((id) => Buffer.concat([KEY_MARK, id]));
   }
 
-  /** `place` is bound to the ciphertext, for example the id of the row. */
+  /** @param place bound to the ciphertext, such as the ID of the row */
   close(purpose: string, place: string, plain: Buffer): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.keys(purpose)[0], nonce).setAAD(Buffer.from(place));
@@ -47,7 +47,7 @@ export class Seal {
     return Buffer.concat([this.prefix ?? Buffer.alloc(0), nonce, cipher.getAuthTag(), sealed]);
   }
 
-  /** Problem `secret.not-openable` when no secret that this process knows opens the bytes for this purpose and place. */
+  /** Throws Problem `secret.not-openable` if none of the known secrets decrypts the bytes for this purpose and place. */
   open(purpose: string, place: string, sealed: Buffer): Buffer {
     const at = this.knownPrefixes.findIndex((prefix) => sealed.subarray(0, prefix.length).equals(prefix));
     const keys = this.keys(purpose);

@@ -5,13 +5,13 @@ import type { Seal } from './seal.js';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
 import { RecentValue } from '../time/recent-value.js';
 
-/** A column of sealed bytes in a table whose key is `id`. */
+/** SealedColumn is a column of encrypted bytes in a table with primary key `id`. */
 export interface SealedColumn {
   readonly table: string;
   readonly column: string;
-  /** What the bytes are sealed for. */
+  /** Purpose of the encryption. */
   readonly purpose: string;
-  /** SQL about the row `t`: the place that its bytes are bound to, as text. */
+  /** SQL expression on the row `t` for the place that its bytes are bound to, as text. */
   readonly place: string;
   readonly seal: Pick<LastingSeal, 'close' | 'open' | 'prefix'>;
 }
@@ -22,17 +22,17 @@ export interface SealedRow {
   readonly sealed: Buffer;
 }
 
-/** Result of opening rows; `notOpenable` counts those that do not open, `reason` is why the last of them did not. */
+/** Result of decrypting rows. `notOpenable` counts failures; `reason` is that of the last failure. */
 interface Openings {
   readonly looked: number;
   readonly notOpenable: number;
   readonly reason?: string;
 }
 
-/** Rows that health opens of each column: a secret that is missing shows in every one of them. */
+/** Number of rows per column that the health check decrypts. A missing secret affects all of them. */
 const SAMPLE = 20;
 
-/** The sealed columns of all modules that keep secrets for longer than minutes. */
+/** SealedColumns registers the encrypted columns of all modules that store secrets for longer than minutes. */
 @Injectable()
 export class SealedColumns {
   private readonly columns: SealedColumn[] = [];
@@ -47,7 +47,7 @@ export class SealedColumns {
     this.columns.push(...columns);
   }
 
-  /** Rows after `after` whose bytes do not begin with `prefix`, in the order of their ids. */
+  /** Returns rows after `after` whose bytes do not begin with `prefix`, ordered by ID. */
   async rows(
     { table, column, place }: SealedColumn,
     prefix: Buffer,
@@ -61,7 +61,7 @@ export class SealedColumns {
     );
   }
 
-  /** Replaces the bytes of a row unless somebody else did. */
+  /** Replaces the bytes of a row, unless they were replaced in the meantime. */
   async replace({ table, column }: SealedColumn, { id, sealed }: SealedRow, next: Buffer): Promise<boolean> {
     const [rows]: [unknown[], number] = await this.db.query(
       `UPDATE ${table} SET ${column} = $3 WHERE id = $1 AND ${column} = $2 RETURNING id`,
@@ -70,7 +70,7 @@ export class SealedColumns {
     return rows.length === 1;
   }
 
-  /** Opens a few rows of each column, the newest of them. Rejects when the HSM does not answer. */
+  /** Decrypts the newest rows of each column. Rejects if the HSM does not respond. */
   async sample(): Promise<Openings> {
     let looked = 0;
     const failures: string[] = [];
@@ -90,7 +90,7 @@ export class SealedColumns {
   }
 }
 
-/** The code of the Problem of a row that does not open; undefined when it opens. Rejects for passing trouble of the HSM. */
+/** reasonNotToOpen returns the code of the Problem if a row cannot be decrypted; otherwise undefined. Rejects on temporary faults of the HSM. */
 export async function reasonNotToOpen({ seal, purpose }: SealedColumn, row: SealedRow): Promise<string | undefined> {
   try {
     (await seal.open(purpose, row.place, row.sealed)).fill(0);
@@ -102,7 +102,7 @@ export async function reasonNotToOpen({ seal, purpose }: SealedColumn, row: Seal
   }
 }
 
-/** A Seal as the registry takes it. */
+/** columnSealOf adapts a Seal to the interface of a SealedColumn. */
 export function columnSealOf(seal: Seal): SealedColumn['seal'] {
   return {
     close: (...order) => Promise.resolve(seal.close(...order)),
@@ -111,17 +111,19 @@ export function columnSealOf(seal: Seal): SealedColumn['seal'] {
   };
 }
 
-/** Opening costs a call to the HSM for each row. */
+/** Decrypting each row may require a call to the HSM. */
 const CACHE_MS = 30_000;
 
-/** Whether stored secrets open: after a SVC_JWT_SECRET was lost, or with the token of another installation, they do not. */
+/**
+ * SealedColumnsHealth reports whether stored secrets can be decrypted, which fails if a SVC_JWT_SECRET was lost or the token belongs to another installation.
+ */
 @Injectable()
 export class SealedColumnsHealth {
   constructor(
     private readonly columns: SealedColumns,
     indicators: HealthIndicators,
   ) {
-    // What the HSM did not answer is asked again at the next look: its trouble has an indicator of its own.
+    // A read that fails because of the HSM is not cached and is repeated by the next check. HSM faults have their own indicator.
     const recent = new RecentValue(CACHE_MS, () => this.read());
     indicators.add('secrets', () => recent.get());
   }

@@ -2,14 +2,14 @@ import { Column } from 'typeorm';
 
 /** SealedEntity is a table whose rows are credentials or rights. RowSeals computes and verifies the seal. */
 export abstract class SealedEntity {
-  /** Null: the row was never sealed, or it was revoked and grants nothing. */
+  /** Null if the row was never sealed, or was revoked and grants nothing. */
   @Column('bytea', { nullable: true })
   seal: Buffer | null;
 }
 
 /**
- * SEAL_GENERATIONS numbers the upgrades that began to seal tables. Rows of the version before such an upgrade have no seal: they are accepted until it is
- * over, for the tables of this generation alone.
+ * SEAL_GENERATIONS numbers the upgrades that introduced sealed tables. Rows written by the version before such an upgrade have no seal. They are accepted until
+ * the upgrade ends, only for the tables of its generation.
  */
 export const SEAL_GENERATIONS = [1, 2] as const;
 export type SealGeneration = (typeof SEAL_GENERATIONS)[number];
@@ -17,30 +17,32 @@ export type SealGeneration = (typeof SEAL_GENERATIONS)[number];
 export type SealedClass<Row extends SealedEntity = SealedEntity> = new () => Row;
 
 export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
-  /** Columns outside the seal. Anyone with database access can change them, so none may grant or restrict anything. */
+  /** Columns not covered by the seal. Anyone with write access to the database can change them, so they must not grant or restrict anything. */
   readonly except: readonly Exclude<keyof Row & string, 'seal'>[];
-  /** SQL condition on the row `t`: the row still grants something. Other rows need no seal. */
+  /** SQL condition on the row `t` that is true while the row grants rights. Other rows need no seal. */
   readonly while?: string;
-  /** The upgrade that began to seal the table; 1 if absent. */
+  /** Upgrade that introduced the seal of the table. Defaults to 1. */
   readonly generation?: SealGeneration;
-  /** A nullable column that counts the changes of a row (`changeSealed`), for RowSeals.newest. */
+  /** Nullable column that counts the changes of a row (`changeSealed`), for RowSeals.newest. */
   readonly revision?: string;
-  /** A column that lists rows of another table, so that a row deleted there is missed. */
+  /** Column, a number or a time, that each recorded edit raises. The audit log has its value, so that an earlier row is detected when it is restored. */
+  readonly edits?: string;
+  /** Column that lists the related rows of another table, so that deleted rows are detected. */
   readonly list?: {
     readonly column: string;
-    /** SQL of the list as it is now, for the row `t`. */
+    /** SQL expression for the current list of the row `t`. */
     readonly now: string;
   };
 }
 
 const SEALED = new Map<SealedClass, SealedOptions>();
 
-/** Seals every column of an entity except those listed, so that a column added later is sealed unless its author decides otherwise. */
+/** Sealed seals every column of an entity except those listed, so that columns added later are sealed by default. */
 export function Sealed<Row extends SealedEntity>(options: SealedOptions<Row>): (target: SealedClass<Row>) => void {
   return (target) => void SEALED.set(target, options as unknown as SealedOptions);
 }
 
-/** The sealed entities; with a generation, those that it began to seal. */
+/** sealedClasses returns the sealed entities, or only those of one generation. */
 export function sealedClasses(generation?: SealGeneration): readonly SealedClass[] {
   const all = [...SEALED.keys()];
   return generation === undefined ? all : all.filter((entity) => generationOf(entity) === generation);

@@ -4,7 +4,7 @@ import { sealsOf } from './row-seals.js';
 import type { JsonRow } from './row-text.js';
 import { type SealedClass, type SealedEntity, sealedOptions } from './sealed-entity.js';
 
-/** Inserts rows with their seals. Sealed values must be values, not SQL expressions. */
+/** insertSealed inserts rows with their seals. Sealed columns require values, not SQL expressions. */
 export async function insertSealed<Row extends SealedEntity>(
   tx: EntityManager,
   entity: SealedClass<Row>,
@@ -15,7 +15,7 @@ export async function insertSealed<Row extends SealedEntity>(
   await tx.insert(entity, sealed as unknown as QueryDeepPartialEntity<Row>[]);
 }
 
-/** The values of a new row with its seal, for an INSERT that the caller writes. */
+/** sealedRow returns the values of a new row with its seal, for a custom INSERT. */
 export function sealedRow<Row extends SealedEntity>(
   tx: EntityManager,
   entity: SealedClass<Row>,
@@ -27,11 +27,11 @@ export function sealedRow<Row extends SealedEntity>(
 }
 
 /**
- * Changes sealed rows: locks them, verifies their seals, and writes the change with the new seals. Sealing without the verification would launder a
- * change made in the database.
+ * changeSealed changes sealed rows: it locks them, verifies their seals, and writes the change with new seals. Sealing without verification would legitimize
+ * changes made directly in the database.
  *
- * @returns the number of changed rows
- * @throws Problem `row.not-sealed` for a row that does not match its seal; `row.not-written` if the database did not write a change
+ * @returns number of changed rows
+ * @throws Problem `row.not-sealed` if a row does not match its seal; `row.not-written` if the database did not write a change
  */
 export async function changeSealed<Row extends SealedEntity>(
   tx: EntityManager,
@@ -51,6 +51,7 @@ export async function changeSealed<Row extends SealedEntity>(
     const values = { ...counted, seal: seals.sealOf(entity, next) };
     const { affected } = await tx.update(entity, text.whereKey(row), values as unknown as QueryDeepPartialEntity<Row>);
     if (affected !== 1) throw notWritten(text.table);
+    seals.noteEdit(tx, entity, next);
   }
   return rows.length;
 }
@@ -62,7 +63,7 @@ function nextRevision(entity: SealedClass, row: object): Record<string, number> 
   return { [name]: (typeof known === 'number' ? known : 0) + 1 };
 }
 
-/** The row if its seal matches, or null: see RowSeals.trusted. */
+/** trusted returns the row if its seal matches, otherwise null. See RowSeals.trusted. */
 export function trusted<Row extends SealedEntity>(
   tx: EntityManager,
   entity: SealedClass<Row>,
@@ -72,8 +73,8 @@ export function trusted<Row extends SealedEntity>(
 }
 
 /**
- * findTrusted returns the row that the condition selects if its seal matches, or null. It compares the values of the condition again: the owner of the
- * database could define an operator by which PostgreSQL selects another row, whose seal matches as well.
+ * findTrusted returns the row selected by the condition if its seal matches, otherwise null. It compares the values of the condition again, because the
+ * database owner could define an operator with which PostgreSQL selects another row that also has a matching seal.
  */
 export async function findTrusted<Row extends SealedEntity>(
   tx: EntityManager,
@@ -84,7 +85,10 @@ export async function findTrusted<Row extends SealedEntity>(
   return row !== null && hasValues(row, where) ? row : null;
 }
 
-/** Like `findTrusted`, but a row that does not match its seal, or has other values than the condition, is an error. @throws Problem `row.not-sealed` */
+/**
+ * findGenuine is like `findTrusted`, but throws if the row does not match its seal or the values of the condition.
+ * @throws Problem `row.not-sealed`
+ */
 export async function findGenuine<Row extends SealedEntity>(
   tx: EntityManager,
   entity: SealedClass<Row>,
@@ -96,7 +100,7 @@ export async function findGenuine<Row extends SealedEntity>(
   throw notSealed(text.table, text.keyOf(row));
 }
 
-/** Whether a row has the values of a condition. Operators other than IsNull are left to PostgreSQL. */
+/** Returns whether a row has the values of a condition. Operators other than IsNull are not checked again. */
 function hasValues<Row extends SealedEntity>(row: Row, where: FindOptionsWhere<Row>): boolean {
   return Object.entries(where).every(([name, wanted]: [string, unknown]) => {
     const value: unknown = row[name as keyof Row];
@@ -107,7 +111,7 @@ function hasValues<Row extends SealedEntity>(row: Row, where: FindOptionsWhere<R
   });
 }
 
-/** The rows whose seals match. */
+/** trustedRows returns the rows whose seals match. */
 export function trustedRows<Row extends SealedEntity>(
   tx: EntityManager,
   entity: SealedClass<Row>,
@@ -116,24 +120,24 @@ export function trustedRows<Row extends SealedEntity>(
   return rows.filter((row) => trusted(tx, entity, row) !== null);
 }
 
-/** The refusal to go on after the database left a row out, such as by a trigger that returns NULL. */
+/** notWritten returns the Problem for a row that the database did not write, for example because of a trigger that returns NULL. */
 export function notWritten(table: string): Problem {
   const detail = `The database did not write a row of ${table}: a trigger, a rule or a view prevents it. An operator runs sealwright-admin doctor and removes it.`;
   return new Problem('unavailable', 'row.not-written', detail);
 }
 
-/** The refusal of a row that does not match its seal. */
+/** notSealed returns the Problem for a row that does not match its seal. */
 export function notSealed(table: string, key: string): Problem {
   const detail = `Row ${key} of ${table} was changed in the database, not by the service. Remove it, or have an operator accept it: sealwright-admin seal-rows.`;
   return new Problem('conflict', 'row.not-sealed', detail);
 }
 
 /**
- * Uses rows once, such as one-time tokens: sets what marks them as used, removes their seals, and returns them as they were.
+ * consumeSealed uses rows once, such as one-time tokens: it marks them as used, removes their seals, and returns them as they were before.
  *
  * @param where SQL condition on `t`, with `values` as its parameters
  * @param set SQL assignments
- * @param is values that a row must have to be returned: PostgreSQL alone does not decide which token was presented
+ * @param is values that a returned row must have, so that PostgreSQL alone does not decide which token was presented
  * @returns the rows whose seals matched
  */
 export async function consumeSealed<Row extends SealedEntity>(
@@ -162,7 +166,10 @@ export async function consumeSealed<Row extends SealedEntity>(
   return rows.flatMap(({ row }) => seals.opened(entity, row) ?? []).filter((row) => hasValues(row, is));
 }
 
-/** lockSealed returns the row that the condition selects, or null, and locks it until the transaction ends. @throws Problem `row.not-sealed` */
+/**
+ * lockSealed returns the row selected by the condition, or null, and locks it until the transaction ends.
+ * @throws Problem `row.not-sealed`
+ */
 export async function lockSealed<Row extends SealedEntity>(
   tx: EntityManager,
   entity: SealedClass<Row>,
@@ -171,7 +178,10 @@ export async function lockSealed<Row extends SealedEntity>(
   return assertSealed(tx, entity, await tx.findOne(entity, { where, lock: { mode: 'pessimistic_write' } }));
 }
 
-/** The row, or null if there is none. @throws Problem `row.not-sealed` for a row that does not match its seal */
+/**
+ * assertSealed returns the row, or null if there is none.
+ * @throws Problem `row.not-sealed` if the row does not match its seal
+ */
 export function assertSealed<Row extends SealedEntity>(
   tx: EntityManager,
   entity: SealedClass<Row>,

@@ -52,7 +52,7 @@ const wildRow = fc.record({
 });
 
 describe('a syslog message', () => {
-  it('has the header of RFC 5424, with the number of the leaf in its structured data and JSON from the first octet', () => {
+  it('has an RFC 5424 header, the leaf index in structured data, and JSON from the first octet', () => {
     const [, priority, at, data, content = ''] = messageOf(frame()) ?? [];
     expect([priority, at]).toEqual(['110', '2026-11-26T19:00:00.123456Z']);
     expect(data).toContain('[sealwright@32473 log="sign.example/log" number="42" kind="entry" id="01945f2e-');
@@ -64,12 +64,12 @@ describe('a syslog message', () => {
     });
   });
 
-  it('is framed by its octets (RFC 5425)', () => {
+  it('is framed by octet counting (RFC 5425)', () => {
     const text = frame({ actorName: 'Zoë 日本' }, { format: 'cef' });
     expect(Number(text.split(' ', 1)[0])).toBe(Buffer.byteLength(text.slice(text.indexOf(' ') + 1)));
   });
 
-  it('in JSON is printable ASCII on one line, whatever an entry holds, and never longer than the receiver takes', () => {
+  it('in JSON is printable ASCII on one line, and never longer than the receiver accepts', () => {
     fc.assert(
       fc.property(wildRow, (changes) => {
         const text = frame(changes, { maxBytes: 2048 });
@@ -82,7 +82,7 @@ describe('a syslog message', () => {
     );
   });
 
-  it('in CEF has no control character either, and begins with a byte order mark where it is not ASCII', () => {
+  it('in CEF contains no control characters, and starts with a byte order mark if it is not ASCII', () => {
     fc.assert(
       fc.property(wildRow, (changes) => {
         const text = frame(changes, { format: 'cef', maxBytes: 4096 });
@@ -95,7 +95,7 @@ describe('a syslog message', () => {
     );
   });
 
-  it('that would be too long has the digest of its detail in place of the detail', () => {
+  it('replaces the detail with its digest if it would be too long', () => {
     const detail = { text: 'x'.repeat(9000) };
     const [, , , , content = ''] = messageOf(frame({ detail })) ?? [];
     const { entry } = JSON.parse(content) as { entry: { detail: unknown; action: string } };
@@ -105,7 +105,7 @@ describe('a syslog message', () => {
     });
   });
 
-  it('of an entry that was removed, or that the service did not write, is an alert', () => {
+  it('for an entry that was removed, or that the service did not write, is an alert', () => {
     expect(messageOf(frame({ kind: null, entryId: null, at: null as never }))?.[1]).toBe('105');
     expect(messageOf(frame({ kind: 'foreign' }))?.[1]).toBe('105');
     expect(frame({ kind: null, entryId: null, at: null as never })).toContain('audit-log.missing');
@@ -113,12 +113,12 @@ describe('a syslog message', () => {
 });
 
 describe('JSON', () => {
-  it('has the entry whose canonical form the log hashed', () => {
+  it('contains the entry whose canonical form the log hashed', () => {
     const { entry } = JSON.parse(jsonOf(leafOf({ actorName: 'Zoë\u202e', record: '{"a":1}' }))) as { entry: object };
     expect(canonicalJson(entry)).toBe(logLeafOf({ ...ROW, actorName: 'Zoë\u202e', record: '{"a":1}' }));
   });
 
-  it('has the record of a signature by itself', () => {
+  it('contains the signature record as a separate object', () => {
     expect(JSON.parse(jsonOf(leafOf({ kind: 'record', record: '{"a":1}' })))).toEqual({
       log: 'sign.example/log',
       number: 42,
@@ -128,7 +128,7 @@ describe('JSON', () => {
     });
   });
 
-  it('masks what looks like a credential, although no entry should hold one', () => {
+  it('masks values that look like credentials, although no entry should contain one', () => {
     const detail = { url: 'https://ada:hunter22@example.com/', header: 'Bearer abc.def', mail: 'a@b' };
     for (const text of [jsonOf(leafOf({ detail })), cefOf(leafOf({ detail })), ocsfOf(leafOf({ detail }))]) {
       expect(text).not.toMatch(/hunter22|abc\.def/);
@@ -138,7 +138,7 @@ describe('JSON', () => {
 });
 
 describe('CEF', () => {
-  it('has escaped fields', () => {
+  it('escapes its fields', () => {
     const text = cefOf(leafOf({ action: 'a|b', actorName: 'x=y\\z\nq' }));
     expect(text).toMatch(/^CEF:0\|Sealwright\|Sealwright\|[\d.]+\|a\\\|b\|a\\\|b\|3\|rt=\d{13} externalId=/);
     expect(text).toContain(String.raw`suser=x\=y\\z\nq src=192.0.2.7 cn1Label=number cn1=42`);
@@ -164,11 +164,11 @@ describe('OCSF', () => {
     ['the record of a signature', { kind: 'record', record: '{"a":1}' }],
     ['an entry that somebody else wrote', { kind: 'foreign' }],
     ['an entry that was removed', { kind: null, entryId: null, at: null as never }],
-  ])('is an event of the published schema, of its class and with its attributes alone: %s', (_what, changes) => {
+  ])('is a valid event of the published schema and class, without extra attributes: %s', (_what, changes) => {
     expect(faultsOf(changes)).toEqual([]);
   });
 
-  it('stays one, whatever an entry holds', () => {
+  it('stays valid whatever an entry contains', () => {
     fc.assert(
       fc.property(wildRow, (changes) => {
         expect(faultsOf(changes)).toEqual([]);
@@ -177,7 +177,7 @@ describe('OCSF', () => {
     );
   });
 
-  it('names class, activity, actor and place', () => {
+  it('contains class, activity, actor and location', () => {
     expect(JSON.parse(ocsfOf(leafOf()))).toMatchObject({
       class_uid: 6003,
       category_uid: 6,
@@ -197,7 +197,7 @@ describe('OCSF', () => {
     ['session.ended', 300202],
     ['api-key.revoked', 600304],
     ['signing.signed', 600399],
-  ])('counts %s as %s', (action, type_uid) => {
+  ])('maps %s to type %s', (action, type_uid) => {
     expect(JSON.parse(ocsfOf(leafOf({ action })))).toMatchObject({ type_uid });
   });
 });
