@@ -15,12 +15,13 @@ import {
 } from './subjects/approval-subject.port.js';
 import { APPROVALS_ACTOR, type ApprovalManifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalExtension } from './decisions/approval-extension.js';
-import type { LoggedApproval } from './decisions/logged-approval.js';
+import { isApproved, type LoggedApproval } from './decisions/logged-approval.js';
 import { LoggedApprovals } from './decisions/logged-approvals.js';
 import { basisOf, type RequestBasis } from './decisions/requester-standing.js';
 import { textHash } from './model/approval-text.js';
 
 export { approvalHash, textHash } from './model/approval-text.js';
+export { isApproved, loggedApprovalIn } from './decisions/logged-approval.js';
 
 import { ApprovalItem, Approval, endsAfter, isRequester, putNotice } from './model/approval.entity.js';
 import {
@@ -279,16 +280,9 @@ export class ApprovalsService {
   }
 }
 
-/**
- * Whether the log, which the service itself wrote, agrees with the row, which anyone with database access can write. A person counts in one stage only, and an
- * approval that ended otherwise stays ended.
- */
+/** Whether the log, which only the service can write, agrees with the row, which anyone with database access can change. */
 function isGrantedBy(logged: LoggedApproval | undefined, { hash }: Pick<GrantedApproval, 'hash'>): boolean {
-  if (logged === undefined || logged.hasEnded || logged.rules.stages.length === 0) return false;
-  if (logged.hash !== hash.toString('base64')) return false;
-  return logged.rules.stages.every(
-    ({ threshold }, index) => logged.approvals.filter(({ stage }) => stage === index).length >= threshold,
-  );
+  return logged !== undefined && logged.hash === hash.toString('base64') && isApproved(logged);
 }
 
 /** SQL that is true for votes `v` of people who did not request `a`. */

@@ -35,7 +35,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
 export function approvalMarkOf({
   status,
   stage,
-  votes,
-}: Pick<Approval, 'status' | 'stage'> & { votes: readonly unknown[] }): string {
-  return `${status} ${stage} ${votes.length}`;
+  storedVotes,
+}: Pick<Approval, 'status' | 'stage'> & { storedVotes: number }): string {
+  return `${status} ${stage} ${storedVotes}`;
 }

@@ -8,7 +8,8 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import type { PageQuery } from '../../platform/http/page.js';
 import { missing } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
-import { type ApprovalStatus, isDecided, Approval, isRequester, ApprovalVote } from '../model/approval.entity.js';
+import { type ApprovalStatus, isDecided, Approval, isRequester } from '../model/approval.entity.js';
+import type { ShownVote } from './logged-approval.js';
 import { LoggedApprovals } from './logged-approvals.js';
 import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
 
@@ -19,8 +20,10 @@ export interface ApprovalFilter extends PageQuery {
 }
 
 export interface ApprovalWithVotes extends Approval {
-  /** The votes in the order in which they were cast. */
-  readonly votes: readonly ApprovalVote[];
+  /** The votes according to the audit log, in the order in which they were cast. */
+  readonly votes: readonly ShownVote[];
+  /** Number of votes in the database, by which the watch notices the next one. */
+  readonly storedVotes: number;
 }
 
 /** $1 is the person, or null. */
@@ -89,20 +92,18 @@ export class ApprovalsReader {
 
   private async load(ids: readonly string[], shown = 'shown'): Promise<ApprovalWithVotes[]> {
     const approvals = await this.db.manager.find(Approval, { where: { id: In([...ids]) }, order: { id: 'DESC' } });
-    const texts: { id: string; shown: string; digest: string }[] = await this.db.query(
-      `SELECT id, ${shown} AS shown, encode(sha256(convert_to(shown, 'UTF8')), 'base64') AS digest FROM approval WHERE id = ANY($1::uuid[])`,
+    const texts: { id: string; shown: string; digest: string; storedVotes: number }[] = await this.db.query(
+      `SELECT id, ${shown} AS shown, encode(sha256(convert_to(shown, 'UTF8')), 'base64') AS digest,
+         (SELECT count(*)::int FROM approval_vote v WHERE v.approval_id = a.id) AS "storedVotes"
+       FROM approval a WHERE id = ANY($1::uuid[])`,
       [ids],
     );
     const digests = new Map(texts.map(({ id, digest }) => [id, digest]));
-    const textOf = new Map(texts.map((one) => [one.id, one.shown]));
-    const votes = await this.db.manager.find(ApprovalVote, {
-      where: { approvalId: In([...ids]) },
-      order: { at: 'ASC', userId: 'ASC' },
+    const textOf = new Map(texts.map((one) => [one.id, one]));
+    const rows = approvals.map((approval) => {
+      const { shown: text = '{}', storedVotes = 0 } = textOf.get(approval.id) ?? {};
+      return Object.assign(approval, { shown: text, storedVotes });
     });
-    const of = Map.groupBy(votes, ({ approvalId }) => approvalId);
-    const rows = approvals.map((approval) =>
-      Object.assign(approval, { shown: textOf.get(approval.id) ?? '{}', votes: of.get(approval.id) ?? [] }),
-    );
     return this.logged.shownAs(this.db.manager, rows, digests);
   }
 }

@@ -1,12 +1,15 @@
-import type { EntryRow } from '../../audit/log/log-leaf.js';
+import type { EntryRow } from '../../audit/entries/entry-row.js';
 import { timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { Approval } from '../model/approval.entity.js';
+import type { Approval, ApprovalVote } from '../model/approval.entity.js';
 import type { Stage } from '../policies/policy-evaluation.js';
 import type { RequestBasis } from './requester-standing.js';
 
 type Parties = Pick<Approval, 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'>;
 type Rules = Pick<Approval, 'policies' | 'stages' | 'commentRequired' | 'rejectThreshold' | 'expiresInSeconds'>;
+
+/** ShownVote is a vote as it is shown. */
+export type ShownVote = Pick<ApprovalVote, 'userId' | 'userName' | 'decision' | 'stage' | 'comment' | 'at'>;
 
 /** LoggedApproval is an approval as the service wrote it to the audit log. Its row may have been changed in the database. */
 export interface LoggedApproval {
@@ -27,25 +30,43 @@ export interface LoggedApproval {
   readonly basis: RequestBasis | undefined;
   /** Approving votes that count under the rules in effect when they were cast, oldest first. Each person counts once; requesters do not count. */
   readonly approvals: readonly { readonly person: string; readonly stage: unknown; readonly hasComment: boolean }[];
+  /** All votes that were cast, oldest first, whether they count or not. */
+  readonly votes: readonly ShownVote[];
   /** Ids of the people who rejected the request. */
   readonly rejections: ReadonlySet<string>;
   /** Whether the approval was rejected, or ended in another way without consent. */
   readonly hasEnded: boolean;
 }
 
-type LoggedVote = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'detail'>;
+type LoggedVote = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'detail'> & Partial<Pick<EntryRow, 'actorName'>>;
 
 /** Votes are accepted until this long after the expiry, to tolerate clock skew between processes and the duration of a statement. */
 const END_TOLERANCE_MS = 10_000;
+/** KnownOfApproval is what a process has read of an approval in the audit log, where entries may have been removed since. */
+export interface KnownOfApproval {
+  /** Whether the approval ended without consent. */
+  readonly isRefused?: boolean;
+  /** People who rejected it. */
+  readonly rejectedBy?: readonly string[] | undefined;
+  /** ID of the entry of its last extension. */
+  readonly extension?: string | undefined;
+}
+
 /** Returns the approval that the entries describe, in a list so that callers can flatten it. Undefined if no entry is a request. */
-export function loggedApprovalIn(about: readonly LoggedVote[], isRefused: boolean): [LoggedApproval] | undefined {
+export function loggedApprovalIn(
+  about: readonly LoggedVote[],
+  known: KnownOfApproval = {},
+): [LoggedApproval] | undefined {
   const requested = about.find(({ action }) => action === 'approval.requested');
   if (requested === undefined) return undefined;
   const { hash, title, subject, subjectId } = requested.detail;
   const same = about.filter(({ detail }) => detail['hash'] === hash);
   const parties = partiesIn(requested);
   const excluded = new Set([...(parties?.requesters ?? []), parties?.ownerId]);
-  const { rules, endsAt, approvals, rejections } = votesIn(same, excluded);
+  const { rules, endsAt, approvals, rejections: found } = votesIn(same, excluded);
+  const rejections = new Set([...found, ...(known.rejectedBy ?? [])]);
+  // Without the entry of an extension, the stages that it added are unknown.
+  const isIncomplete = known.extension !== undefined && !same.some(({ id }) => id === known.extension);
   const isDecidedAgainst = same.some(
     ({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED',
   );
@@ -62,8 +83,9 @@ export function loggedApprovalIn(about: readonly LoggedVote[], isRefused: boolea
       parties,
       basis: requested.detail['basis'] as RequestBasis | undefined,
       approvals: [...approvals.values()],
+      votes: same.flatMap(shownVote),
       rejections,
-      hasEnded: isRefused || isDecidedAgainst || isRejected,
+      hasEnded: known.isRefused === true || isIncomplete || isDecidedAgainst || isRejected,
     },
   ];
 }
@@ -93,6 +115,13 @@ function votesIn(
     }
   }
   return { rules, endsAt, approvals, rejections };
+}
+
+function shownVote({ id, action, actorId: userId, actorName: userName = userId, detail }: LoggedVote): ShownVote[] {
+  if (action !== 'approval.approved' && action !== 'approval.rejected') return [];
+  const decision = action === 'approval.approved' ? 'APPROVE' : 'REJECT';
+  const comment = typeof detail['comment'] === 'string' ? detail['comment'] : null;
+  return [{ userId, userName, decision, stage: Number(detail['stage']), comment, at: new Date(timeOfId(id)) }];
 }
 
 function rulesIn({ policies, stages, ...detail }: LoggedVote['detail']): LoggedApproval['rules'] {
@@ -125,4 +154,10 @@ export function assertInTime({ endsAt }: LoggedApproval): void {
     'approval.expired',
     'The time to decide has expired. The requester can request it again.',
   );
+}
+
+/** isApproved reports whether each stage has enough votes. A person counts in one stage only, and an approval that ended otherwise stays ended. */
+export function isApproved({ rules: { stages }, approvals, hasEnded }: LoggedApproval): boolean {
+  if (hasEnded || stages.length === 0) return false;
+  return stages.every(({ threshold }, index) => approvals.filter(({ stage }) => stage === index).length >= threshold);
 }

@@ -9,7 +9,7 @@ import { CatalogueCheck } from '../../platform/catalogue/catalogue-check.js';
 import { timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { findTrusted } from '../../platform/sealing/sealed-rows.js';
-import { type LoggedApproval, loggedApprovalIn } from './logged-approval.js';
+import { type KnownOfApproval, type LoggedApproval, loggedApprovalIn, type ShownVote } from './logged-approval.js';
 import { VOTE_SCOPE } from '../groups/membership.js';
 import type { VotersOf } from '../groups/voters.js';
 import type { Approval } from '../model/approval.entity.js';
@@ -21,8 +21,9 @@ export interface ApprovalAsLogged {
   readonly logged: LoggedApproval;
 }
 
+type KnownApprovals = Pick<RightsHistory, 'refused' | 'rejections' | 'extensions'>;
 /** Passed to `read` where it does not matter whether an approval has ended. */
-const NONE_REFUSED = { refused: new Map<string, number>() };
+const NOTHING_KNOWN: KnownApprovals = { refused: new Map(), rejections: new Map(), extensions: new Map() };
 const CHANGED_TITLE = 'This approval was changed in the database';
 
 const ACTIONS = [
@@ -59,17 +60,13 @@ export class LoggedApprovals {
     return this.catalogue.assertUnchanged(tx);
   }
 
-  /** Returns the approvals that the log has, by id. `rights` lists the approvals that ended without consent, even if their entries were removed later. */
-  async read(
-    tx: EntityManager,
-    ids: readonly string[],
-    { refused }: Pick<RightsHistory, 'refused'>,
-  ): Promise<Map<string, LoggedApproval>> {
+  /** Returns the approvals that the log has, by id. `rights` has rejections, extensions and ends of approvals whose entries were removed later. */
+  async read(tx: EntityManager, ids: readonly string[], rights: KnownApprovals): Promise<Map<string, LoggedApproval>> {
     const entries = await this.vouched.about(tx, ids, ACTIONS);
     const byId = Map.groupBy(entries, ({ targetId }) => targetId);
     return new Map(
       [...byId].flatMap(
-        ([id, about]) => loggedApprovalIn(about, refused.has(id))?.map((one) => [id, one] as const) ?? [],
+        ([id, about]) => loggedApprovalIn(about, knownOf(rights, id))?.map((one) => [id, one] as const) ?? [],
       ),
     );
   }
@@ -79,7 +76,7 @@ export class LoggedApprovals {
    *
    * @throws Problem `approval.mismatch` if the log does not have the approval, has it as ended, or has a different document than the row
    */
-  async asLogged(tx: EntityManager, row: Approval, rights: Pick<RightsHistory, 'refused'>): Promise<ApprovalAsLogged> {
+  async asLogged(tx: EntityManager, row: Approval, rights: KnownApprovals): Promise<ApprovalAsLogged> {
     const logged = (await this.read(tx, [row.id], rights)).get(row.id);
     if (logged === undefined || logged.hasEnded || !isAbout(logged, row)) throw mismatch();
     return { approval: withLogged(row, logged), logged };
@@ -90,16 +87,20 @@ export class LoggedApprovals {
    *
    * @throws Problem `approval.mismatch` if the log does not have the stage, or the row names a different group for the current stage
    */
-  votersOf({ approval, logged }: ApprovalAsLogged, { withdrawn }: RightsHistory, stage = approval.stage): VotersOf {
+  votersOf(
+    { approval, logged }: ApprovalAsLogged,
+    { withdrawn, groups }: RightsHistory,
+    stage = approval.stage,
+  ): VotersOf {
     const groupId = logged.rules.stages[stage]?.groupId;
     if (groupId === undefined || (stage === approval.stage && groupId !== approval.groupId)) throw mismatch();
     const requesters = [...approval.requesters, approval.ownerId];
-    return { groupId, requesters, since: logged.since, withdrawn };
+    return { groupId, requesters, since: logged.since, withdrawn, added: groups.get(groupId)?.added ?? {} };
   }
 
   /**
-   * Returns the approvals as they are shown, with the title, requester and rules from the log. If the log has a different document than the row, or the text
-   * does not match the hash, the title is replaced with a notice and the document is empty.
+   * Returns the approvals as they are shown, with the title, requester, rules and votes from the log. If the log has a different document than the row, or the
+   * text does not match the hash, the title is replaced with a notice and the document is empty.
    *
    * @param digests SHA-256 of the text of each approval by ID, base64
    */
@@ -107,14 +108,15 @@ export class LoggedApprovals {
     tx: EntityManager,
     rows: readonly Row[],
     digests: ReadonlyMap<string, string>,
-  ): Promise<Row[]> {
+  ): Promise<(Row & { votes: readonly ShownVote[] })[]> {
     const known = await this.read(
       tx,
       rows.map(({ id }) => id),
-      NONE_REFUSED,
+      NOTHING_KNOWN,
     );
-    return rows.map((row) => {
-      const logged = known.get(row.id);
+    return rows.map((shown) => {
+      const logged = known.get(shown.id);
+      const row = Object.assign(shown, { votes: logged?.votes ?? [] });
       const isSame =
         logged !== undefined && isAbout(logged, row) && digests.get(row.id) === row.hash.toString('base64');
       if (isSame) return Object.assign(row, withLogged(row, logged));
@@ -179,4 +181,8 @@ function sessionUnknown(): Problem {
 function rightsEnded(objection: string): Problem {
   const detail = `According to the audit log, ${objection}. The database differs: an earlier row was restored. Sign in again, or ask an administrator.`;
   return new Problem('forbidden', 'approval.rights-ended', detail);
+}
+
+function knownOf({ refused, rejections, extensions }: KnownApprovals, id: string): KnownOfApproval {
+  return { isRefused: refused.has(id), rejectedBy: rejections.get(id)?.people, extension: extensions.get(id) };
 }

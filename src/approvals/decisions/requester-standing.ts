@@ -60,10 +60,10 @@ export async function lostRequester(
   // Checks the log, because the rows may have been restored or deleted in the database.
   const known = [requestedBy, ownerId, ...(basis?.people ?? []), ...(basis?.credentials ?? [])];
   if (known.some((id) => rights.revoked.has(id) || isDisabled(rights, id))) return lost;
-  const run = await rightsOfRun(tx, requestedBy, basis?.run?.trust);
-  if (run !== null) return isEnough(run, basis, approval) && (await isTrustSame(tx, basis?.run)) ? undefined : lost;
-  const holds = basis === undefined ? await mayRequest(tx, approval) : await isHeld(tx, basis, approval);
-  return holds ? undefined : lost;
+  const asked = basis?.run;
+  if (asked !== undefined && isWithdrawn(rights, asked)) return lost;
+  const run = await rightsOfRun(tx, requestedBy, asked?.trust);
+  return (await holds(tx, run, basis, approval)) ? undefined : lost;
 }
 
 /** lostRight returns the Problem `approval.withdrawn` for a requester who can no longer make the request. */
@@ -106,6 +106,23 @@ async function mayRequest(tx: EntityManager, { requestedBy, ownerId, subjectKind
     return now !== undefined && REQUEST_SCOPES[subjectKind].some((scope) => mayDo(now, scope));
   }
   return true;
+}
+
+/** Reports whether the rows give what the request needed. The row of a run is never deleted while its request waits. */
+async function holds(
+  tx: EntityManager,
+  run: ReadonlySet<Scope> | undefined | null,
+  basis: RequestBasis | undefined,
+  approval: Approval,
+): Promise<boolean> {
+  if (run !== null) return isEnough(run, basis, approval) && isTrustSame(tx, basis?.run);
+  if (basis === undefined) return mayRequest(tx, approval);
+  return basis.run === undefined && isHeld(tx, basis, approval);
+}
+
+/** Reports whether the log has the trust or the issuer of a run as removed. */
+function isWithdrawn({ withdrawn }: RightsHistory, { trust, issuer }: NonNullable<RequestBasis['run']>): boolean {
+  return withdrawn.has(trust) || withdrawn.has(issuer);
 }
 
 function isDisabled({ people }: RightsHistory, id: string): boolean {

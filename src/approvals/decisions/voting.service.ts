@@ -8,7 +8,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { VOTE_SCOPE } from '../groups/membership.js';
 import { votesAs } from '../groups/voters.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
-import { assertInTime } from './logged-approval.js';
+import { assertInTime, type LoggedApproval } from './logged-approval.js';
 import { type ApprovalAsLogged, LoggedApprovals } from './logged-approvals.js';
 import { ApprovalMoves } from './approval-moves.js';
 import { voteEntry } from './approval-entries.js';
@@ -19,12 +19,6 @@ export interface Ballot {
   readonly comment: string | null;
   /** The hash of the document that the voter saw; absent when the client does not send it. */
   readonly hash?: Buffer;
-}
-
-/** The relation of a person to an approval at this moment. */
-interface Standing {
-  readonly late: boolean;
-  readonly voted: boolean;
 }
 
 /** VotingService counts votes. Votes on an approval are serialized by a row lock. */
@@ -62,9 +56,10 @@ export class VotingService {
     const approval = await lock(tx, id);
     const earlier = await this.idempotency.earlier(tx, use);
     if (earlier !== undefined) return undefined;
-    assertOpen(approval, await standingOf(tx, approval, caller.id));
+    assertOpen(approval, await isLate(tx, approval));
     const asked = await this.logged.asLogged(tx, approval, rights);
     assertInTime(asked.logged);
+    assertNotVoted(asked.logged, caller.id);
     await this.logged.assertShown(tx, approval);
     const voters = this.logged.votersOf(asked, rights);
     // Anyone who knows the secret of a client can vote with a person's token for the client.
@@ -77,7 +72,8 @@ export class VotingService {
     const { decision, comment } = ballot;
     const { hash, stage } = approval;
     const vote = { approvalId: id, userId: caller.id, userName: caller.name, decision, stage, comment, hash };
-    await tx.insert(ApprovalVote, vote);
+    // By the log the person has not voted: a row that is there already was inserted in the database, and is replaced.
+    await tx.upsert(ApprovalVote, vote, ['approvalId', 'userId']);
     await this.audit.append(tx, [voteEntry(approval, { ...vote, at: new Date() }, caller, signIn)]);
     await this.count(tx, asked, vote, caller, rights);
     return approval;
@@ -133,15 +129,13 @@ function found(approval: Approval | null): Approval {
   throw missing('approval');
 }
 
-async function standingOf(tx: EntityManager, { id }: Approval, person: string): Promise<Standing> {
-  const [standing]: Standing[] = await tx.query(
-    `SELECT a.expires_at <= clock_timestamp() AS late,
-       EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $2::uuid) AS voted
-     FROM approval a WHERE a.id = $1`,
-    [id, person],
+async function isLate(tx: EntityManager, { id }: Approval): Promise<boolean> {
+  const [row]: { late: boolean }[] = await tx.query(
+    `SELECT expires_at <= clock_timestamp() AS late FROM approval WHERE id = $1`,
+    [id],
   );
-  if (standing === undefined) throw new Error('the row of the approval is locked');
-  return standing;
+  if (row === undefined) throw new Error('the row of the approval is locked');
+  return row.late;
 }
 
 function assertPerson({ kind }: Caller): void {
@@ -159,11 +153,16 @@ function notApprover(): Problem {
   return new Problem('forbidden', 'approval.not-approver', 'You are not a member of the group of the current stage.');
 }
 
-function assertOpen({ status }: Approval, { late, voted }: Standing): void {
+function assertOpen({ status }: Approval, late: boolean): void {
   if (status === 'EXPIRED' || (late && !isDecided(status)))
     throw new Problem('conflict', 'approval.expired', 'The time to decide has expired.');
   if (isDecided(status)) throw new Problem('conflict', 'approval.decided', `The approval is ${status} already.`);
-  if (voted) throw new Problem('conflict', 'approval.voted', 'You have voted already; a person counts once.');
+}
+
+/** Rows of votes may have been inserted in the database, to keep a person from voting. */
+function assertNotVoted({ votes, rejections }: LoggedApproval, person: string): void {
+  if (rejections.has(person) || votes.some(({ userId }) => userId === person))
+    throw new Problem('conflict', 'approval.voted', 'You have voted already; a person counts once.');
 }
 
 function assertBallot({ hash, commentRequired }: Approval, ballot: Ballot): void {

@@ -15,7 +15,12 @@ export interface VotersOf {
   readonly since: Date;
   /** `RightsHistory.withdrawn`. Groups of removed or disabled identity providers have no voters. */
   readonly withdrawn: ReadonlyMap<string, number>;
+  /** When each named member of the group was added, in milliseconds. */
+  readonly added: Readonly<Record<string, number>>;
 }
+
+/** Maximum time between the row of a member and the audit entry about it. */
+const MAX_ENTRY_DELAY_MS = 10_000;
 
 interface MemberRows {
   readonly member: JsonRow;
@@ -39,13 +44,13 @@ export async function votesAs(tx: EntityManager, personId: string, voters: Voter
     [voters.groupId, personId],
   );
   const ways = rows.map((row) => wayOf(tx, personId, voters, row));
-  return ways.find((way) => way === 'provider') ?? ways.find((way) => way === 'named');
+  return ways.find((way) => way !== undefined && way !== 'named') ?? ways.find((way) => way === 'named');
 }
 
 function wayOf(
   tx: EntityManager,
   personId: string,
-  { groupId, requesters, since, withdrawn }: VotersOf,
+  { groupId, requesters, since, withdrawn, added }: VotersOf,
   row: MemberRows,
 ): Membership | undefined {
   const seals = sealsOf(tx);
@@ -54,16 +59,27 @@ function wayOf(
   if (member === null || person === null || person.id !== personId || person.disabled) return undefined;
   const isAddedByRequester = [member.addedBy, ...(member.addedBehind ?? [])].some((id) => requesters.includes(id));
   if (member.groupId !== groupId || (isAddedByRequester && member.addedAt > since)) return undefined;
-  if (member.userId !== null) return member.userId === person.id ? 'named' : undefined;
-  return !withdrawn.has(member.providerId ?? '') && isBroughtBy(tx, member, row, person) ? 'provider' : undefined;
+  if (member.userId !== null) {
+    // A member who was removed and added again has a newer row. The earlier one says who added them then.
+    const isCurrent = member.addedAt.getTime() >= (added[person.id] ?? 0) - MAX_ENTRY_DELAY_MS;
+    return member.userId === person.id && isCurrent ? 'named' : undefined;
+  }
+  return withdrawn.has(member.providerId ?? '') ? undefined : broughtBy(tx, member, row, person);
 }
 
-/** Whether an identity provider that is enabled named the person as one of the member's group at their last sign-in. */
-function isBroughtBy(tx: EntityManager, member: ApproverGroupMember, row: MemberRows, person: User): boolean {
+/** Returns the group by which an enabled identity provider named the person at their last sign-in, if it is that of the member. */
+function broughtBy(
+  tx: EntityManager,
+  member: ApproverGroupMember,
+  row: MemberRows,
+  person: User,
+): Membership | undefined {
   const seals = sealsOf(tx);
   const identity = seals.opened(ExternalIdentity, row.identity);
   const provider = seals.opened(IdentityProvider, row.provider);
-  if (identity === null || provider === null || !provider.enabled) return false;
+  const group = member.ssoGroup ?? '';
+  if (identity === null || provider === null || !provider.enabled) return undefined;
   const isOf = identity.userId === person.id && identity.providerId === provider.id;
-  return isOf && member.providerId === provider.id && identity.groups.includes(member.ssoGroup ?? '');
+  const isNamed = isOf && member.providerId === provider.id && identity.groups.includes(group);
+  return isNamed ? { provider: provider.name, group } : undefined;
 }

@@ -1,6 +1,7 @@
 import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -22,6 +23,13 @@ export interface IgnoredException {
   readonly fact: string;
 }
 
+interface PolicyChange {
+  /** Revision of the policy set after the change. */
+  readonly policySet: number;
+  /** Rights according to the log before the change. */
+  readonly logged: RightsHistory;
+}
+
 /** Manages the approval policies. Every change counts the revision of all policies up, in its own transaction. */
 @Injectable()
 export class ApprovalPoliciesService {
@@ -39,19 +47,19 @@ export class ApprovalPoliciesService {
 
   async create(caller: Caller, order: PolicyOrder, use?: IdempotentUse): Promise<ApprovalPolicy> {
     const id = use?.resource ?? newId();
-    return this.write(order.name, async (tx, policySet) => {
+    return this.write(order.name, async (tx, { policySet, logged }) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
-      await insertSealed(tx, ApprovalPolicy, { id, ...order, stages: await this.checks.stagesOf(tx, order) });
+      await insertSealed(tx, ApprovalPolicy, { id, ...order, stages: await this.checks.stagesOf(tx, order, logged) });
       await this.record(tx, caller, 'approval-policy.created', id, { ...order, policySet });
       return this.read(id, tx);
     });
   }
 
   async change(caller: Caller, id: string, revision: number, order: PolicyOrder): Promise<ApprovalPolicy> {
-    return this.write(order.name, async (tx, policySet) => {
+    return this.write(order.name, async (tx, { policySet, logged }) => {
       const before = await this.read(id, tx);
-      const stages = await this.checks.stagesOf(tx, order, before);
+      const stages = await this.checks.stagesOf(tx, order, logged, before);
       const change = { ...order, stages, revision: revision + 1, updatedAt: () => 'now()' };
       const changed = await changeSealed(tx, ApprovalPolicy, { id, revision }, change);
       if (changed !== 1) throw staleProblem(`/api/v1/approval-policies/${id}`);
@@ -61,7 +69,7 @@ export class ApprovalPoliciesService {
   }
 
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.write('', async (tx, policySet) => {
+    await this.write('', async (tx, { policySet }) => {
       const { name } = await this.read(id, tx);
       await tx.delete(ApprovalPolicy, { id });
       await this.record(tx, caller, 'approval-policy.removed', id, { name, policySet });
@@ -89,18 +97,28 @@ export class ApprovalPoliciesService {
     );
   }
 
-  /** Serializes changes by a lock on the row of the policy set. `work` gets the revision of the policy set after the change. */
-  private async write<T>(name: string, work: (tx: EntityManager, policySet: number) => Promise<T>): Promise<T> {
+  /** Serializes changes by a lock on the row of the policy set. */
+  private async write<T>(name: string, work: (tx: EntityManager, change: PolicyChange) => Promise<T>): Promise<T> {
     const detail = `An approval policy named "${name}" already exists.`;
+    const logged = await this.checks.logged();
+    let policySet = 0;
     const inLine = async (tx: EntityManager) => {
       // Locks the row before the policies are read.
       const known = await lockPolicySet(tx);
-      const result = await work(tx, known.revision + 1);
+      await this.checks.assertNewest(tx, logged);
+      policySet = known.revision + 1;
+      const result = await work(tx, { policySet, logged });
       await storePolicySet(tx, known);
       return result;
     };
     try {
-      return await writeUnique(this.db, inLine, () => new Problem('conflict', 'approval-policy.name-taken', detail));
+      const result = await writeUnique(
+        this.db,
+        inLine,
+        () => new Problem('conflict', 'approval-policy.name-taken', detail),
+      );
+      this.checks.changed(policySet);
+      return result;
     } finally {
       this.checks.changed();
     }

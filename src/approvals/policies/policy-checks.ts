@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { VouchedEntries } from '../../audit/log/vouched-entries.js';
+import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { isId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { type PolicySubject, ApprovalSubjectsService } from '../subjects/approval-subject.port.js';
 import { approversIn } from '../groups/membership.js';
 import type { ApprovalPolicy, PolicyStage, PolicyOrder } from './approval-policy.entity.js';
@@ -34,7 +35,6 @@ export class PolicyChecks {
   constructor(
     private readonly subjects: ApprovalSubjectsService,
     private readonly evaluation: PolicyEvaluation,
-    private readonly vouched: VouchedEntries,
   ) {}
 
   /**
@@ -43,8 +43,13 @@ export class PolicyChecks {
    *
    * @throws Problem `approval-policy.stage` or `approval-policy.key`.
    */
-  async stagesOf(tx: EntityManager, order: PolicyOrder, before?: ApprovalPolicy): Promise<PolicyStage[]> {
-    const stages = await this.known(tx, order);
+  async stagesOf(
+    tx: EntityManager,
+    order: PolicyOrder,
+    logged: RightsHistory,
+    before?: ApprovalPolicy,
+  ): Promise<PolicyStage[]> {
+    const stages = await this.known(tx, order, logged);
     for (const [i, stage] of stages.entries()) {
       const isKept = before?.stages.some(
         ({ groupId, threshold }) => groupId === stage.groupId && threshold >= stage.threshold,
@@ -62,18 +67,27 @@ export class PolicyChecks {
     return { policy, coveredKeys: (await this.subjects.of(subject).keysCovered?.(keys)) ?? keys };
   }
 
-  /** The next judgement reads the policies again. */
-  changed(): void {
-    this.evaluation.forget();
+  /** Returns the current rights according to the log. Call it before the transaction of a change, which holds a lock. */
+  logged(): Promise<RightsHistory> {
+    return this.evaluation.logged();
   }
 
-  private async known(tx: EntityManager, { stages }: PolicyOrder): Promise<PolicyStage[]> {
+  assertNewest(tx: EntityManager, logged: RightsHistory): Promise<void> {
+    return this.evaluation.assertNewest(tx, logged);
+  }
+
+  /** Makes the next judgement read the policies again. */
+  changed(revision?: number): void {
+    this.evaluation.forget(revision);
+  }
+
+  private async known(tx: EntityManager, { stages }: PolicyOrder, logged: RightsHistory): Promise<PolicyStage[]> {
     const names = stages.map(({ group }) => group);
     const groups: NamedGroup[] = await tx.query(
       `SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[]) OR name = ANY($2::text[]) ORDER BY id FOR SHARE`,
       [names.filter(isId), names],
     );
-    await this.assertNamed(tx, groups);
+    assertNamed(tx, groups, logged);
     const found = stages.map(({ group, threshold }, i): PolicyStage => {
       const one = groups.find(({ id, name }) => id === group.toLowerCase() || name === group);
       if (one === undefined) throw wrong(STAGE, `/stages/${i}/group`, `there is no approver group "${group}"`);
@@ -83,18 +97,6 @@ export class PolicyChecks {
     if (twice !== -1)
       throw wrong(STAGE, `/stages/${twice}/group`, 'the group has a stage already; raise its threshold');
     return found;
-  }
-
-  /** Verifies that groups have the names that the audit log has of them: a policy may name its groups, and rows of groups have no seal. */
-  private async assertNamed(tx: EntityManager, groups: readonly NamedGroup[]): Promise<void> {
-    const ids = groups.map(({ id }) => id);
-    const entries = await this.vouched.about(tx, ids, ['approver-group.created', 'approver-group.changed']);
-    for (const { id, name } of groups) {
-      const logged = entries.findLast(({ targetId }) => targetId === id)?.detail['name'];
-      if (typeof logged !== 'string' || logged === name) continue;
-      const detail = `The approver group ${id} has the name "${name}" in the database and "${logged}" in the audit log: it was changed in the database. Rename it in the console or the API.`;
-      throw new Problem('conflict', 'row.not-sealed', detail);
-    }
   }
 
   private async assertKeysThere(
@@ -108,6 +110,18 @@ export class PolicyChecks {
     if (unknown === undefined) return;
     const detail = `there is no ${NAMED[subject]} "${unknown}"; "${WHOLE}" covers every key, including future ones`;
     throw wrong('approval-policy.key', `/keys/${keys.indexOf(unknown)}`, detail);
+  }
+}
+
+/** Verifies that groups have the names that the audit log has of them: a policy may name its groups, and rows of groups have no seal. */
+function assertNamed(tx: EntityManager, groups: readonly NamedGroup[], logged: RightsHistory): void {
+  if (!sealsOf(tx).isStrict) return;
+  for (const { id, name } of groups) {
+    const known = logged.groups.get(id)?.name;
+    if (known === name) continue;
+    const other = known === undefined ? 'not' : `as "${known}"`;
+    const detail = `The approver group ${id} has the name "${name}" in the database, and the audit log has it ${other}: it was changed in the database. Rename it in the console or the API.`;
+    throw new Problem('conflict', 'row.not-sealed', detail);
   }
 }
 

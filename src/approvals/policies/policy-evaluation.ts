@@ -145,10 +145,27 @@ export class PolicyEvaluation {
     return book;
   }
 
-  /** The next judgement reads again. */
-  forget(): void {
+  /** Makes the next judgement read again. This process then rejects policies older than `revision`, the one that it committed. */
+  forget(revision = 0): void {
+    this.newest = Math.max(this.newest, revision);
     this.last = undefined;
     this.book.forget(WHOLE);
+  }
+
+  /** Returns the current rights according to the log, for `assertNewest`. Problems are those of RightsLedger. */
+  logged(): Promise<RightsHistory> {
+    return this.ledger.latest();
+  }
+
+  /**
+   * Verifies that the policies that a transaction sees are as new as in the log. A change of older ones would get the revision that the log has, and make them
+   * valid.
+   *
+   * @throws Problem `approval-policy.changed`
+   */
+  async assertNewest(tx: EntityManager, logged: RightsHistory): Promise<void> {
+    if (sealsOf(tx).demandsSealOf(ApprovalPolicyRevision) && isBefore(await this.stored(tx), logged))
+      throw rolledBack();
   }
 
   private async read(db: EntityManager = this.db.manager): Promise<Book> {
@@ -177,8 +194,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Compares policies with the audit log unless this process compared the same policies last. During an upgrade there is nothing to compare with until the
-   * rows are adopted.
+   * Compares policies with the audit log: with what this process has read of it lately and, unless this process compared the same policies last, with its
+   * newest entries. During an upgrade there is nothing to compare with until the rows are adopted.
    *
    * @throws Problem `approval-policy.changed` if the log has newer policies
    */
@@ -186,10 +203,14 @@ export class PolicyEvaluation {
     db: EntityManager,
     first: StoredSet,
   ): Promise<{ readonly stored: StoredSet; readonly doubt?: Problem }> {
+    if (!sealsOf(this.db.manager).demandsSealOf(ApprovalPolicyRevision)) return { stored: first };
+    const recent = await this.ledger.recent();
+    // The policies may have changed after they were read and before the log was.
+    if (recent !== undefined && isBefore(first, recent) && isBefore(await this.stored(db), recent)) throw rolledBack();
     let stored = first;
     for (let reading = 1; reading <= MAX_READINGS; reading += 1) {
       const name = nameOf(stored);
-      if (name === this.confirmed || !sealsOf(this.db.manager).demandsSealOf(ApprovalPolicyRevision)) return { stored };
+      if (name === this.confirmed) return { stored };
       let logged: RightsHistory;
       try {
         logged = await this.ledger.latest();
@@ -200,13 +221,23 @@ export class PolicyEvaluation {
       stored = await this.stored(db);
       // The policies are read again after the log. Unless they changed in between, they must be at least as new as the log.
       if (nameOf(stored) !== name) continue;
-      if (stored.revision < logged.policySet || logged.policiesBehind(stored.policies).length > 0) throw rolledBack();
+      if (isOlder(stored, logged)) throw rolledBack();
       this.confirmed = name;
       return { stored };
     }
     const detail = 'The approval policies are being changed. Retry in a moment.';
     return { stored, doubt: new Problem('unavailable', 'approval.policies-changed', detail, { retryAfter: 1 }) };
   }
+}
+
+/** Whether the log has newer policies. */
+function isOlder({ revision, policies }: StoredSet, logged: RightsHistory): boolean {
+  return revision < logged.policySet || logged.policiesBehind(policies).length > 0;
+}
+
+/** Like `isOlder`, for a log that was read before the policies and may lack their last changes. */
+function isBefore(stored: StoredSet, logged: RightsHistory): boolean {
+  return stored.revision <= logged.policySet && isOlder(stored, logged);
 }
 
 function nameOf({ revision, policies }: StoredSet): string {

@@ -37,7 +37,7 @@ const is = (fact: string, ...values: string[]): Condition => ({ fact, op: 'in', 
 const isNot = (fact: string, ...values: string[]): Condition => ({ fact, op: 'not-in', values });
 
 describe('a condition on a verified claim', () => {
-  it('is about the claim, a nested one, a list, the trust', () => {
+  it('matches a top-level claim, a nested claim, a list item and the trust', () => {
     expect(applies({ conditions: [is('verified.repository', 'org/app')] })).toBe(true);
     expect(applies({ conditions: [is('verified.repository', 'org/other')] })).toBe(false);
     expect(applies({ conditions: [is('verified./kubernetes.io/namespace', 'prod')] })).toBe(true);
@@ -47,14 +47,14 @@ describe('a condition on a verified claim', () => {
     expect(applies({ conditions: [is('caller', 'trust-1')] })).toBe(true);
   });
 
-  it('compares by segments, where one on what the caller says compares the beginning', () => {
+  it('matches path segments exactly, whereas a condition on caller metadata matches a prefix', () => {
     expect(
       applies({ conditions: [is('verified.repository', 'org/*')] }, use({ ...CLAIMS, repository: 'org/app/x' })),
     ).toBe(false);
     expect(applies({ conditions: [is('metadata.repository', 'org/*')] })).toBe(true);
   });
 
-  it('holds for a caller who proved nothing, so that nobody evades the policy by that', () => {
+  it('holds for a caller without verified claims, so that omitting proof does not evade the policy', () => {
     expect(applies({ conditions: [is('verified.ref', 'refs/heads/**')] }, use(null))).toBe(true);
     expect(applies({ conditions: [isNot('verified.runner_environment', 'github-hosted')] }, use(null))).toBe(true);
     expect(applies({ conditions: [isNot('verified.runner_environment', 'github-hosted')] })).toBe(false);
@@ -74,16 +74,44 @@ describe('a condition on a verified claim', () => {
     },
   );
 
-  it('takes nothing for verified that the caller only says', () => {
+  it('holds if any value of a list is outside the excluded values, so that adding a harmless value has no effect', () => {
+    const run = (...groups: string[]) => use({ ...CLAIMS, groups });
+    expect(applies({ conditions: [isNot('verified.groups', 'dev')] }, run('dev'))).toBe(false);
+    expect(applies({ conditions: [isNot('verified.groups', 'dev')] }, run('dev', 'prod'))).toBe(true);
+    expect(applies({ conditions: [is('verified.groups', 'prod')] }, run('dev', 'prod'))).toBe(true);
+    // An exception holds only if it holds for each value.
+    expect(applies({ unless: [is('verified.groups', 'dev')] }, run('dev', 'prod'))).toBe(true);
+    expect(applies({ unless: [is('verified.groups', 'dev')] }, run('dev'))).toBe(false);
+    expect(applies({ unless: [isNot('verified.groups', 'prod')] }, run('dev', 'prod'))).toBe(true);
+    expect(applies({ unless: [isNot('verified.groups', 'prod')] }, run('dev'))).toBe(false);
+  });
+
+  it('holds for an attestation of several files if one file is outside the excluded names', () => {
+    const attested = (...names: string[]) =>
+      use(null, { format: 'attestation', metadata: { subjects: names.map((name) => ({ name })) } as never });
+    const notDocs = { conditions: [isNot('metadata.filename', 'docs-*')] };
+    expect(applies(notDocs, attested('docs-1.html', 'docs-2.html'))).toBe(false);
+    expect(applies(notDocs, attested('docs-1.html', 'release.exe'))).toBe(true);
+  });
+
+  it('evaluates aliases together: caller and the person behind it, name and ID of a trust', () => {
+    expect(applies({ conditions: [isNot('trust', 'app releases')] })).toBe(false);
+    expect(applies({ conditions: [isNot('caller', 'person')] })).toBe(false);
+    expect(applies({ conditions: [isNot('caller', 'somebody')] })).toBe(true);
+    expect(applies({ unless: [is('caller', 'person')] })).toBe(false);
+    expect(applies({ unless: [isNot('caller', 'person')] })).toBe(true);
+  });
+
+  it('does not treat values stated by the caller as verified', () => {
     const said = use(null, { metadata: { 'verified.repository': 'org/app', trust: 'x' } as never });
     expect(Object.keys(said.facts).filter((name) => name.startsWith('verified') || name === 'trust')).toEqual([]);
   });
 });
 
-describe('a condition on what a caller chooses for a signature over its own digest', () => {
+describe('a condition on a caller-chosen fact for a signature over a digest', () => {
   const bare = ['raw', 'sigstore-bundle', 'dsse', 'openpgp', 'a format of a later version'];
 
-  it.each(bare)('holds for %s, whose signature can be moved into any format', (format) => {
+  it.each(bare)('holds for %s, because the signature can be moved into any format', (format) => {
     const of = use(null, { format });
     for (const condition of [
       is('format', 'authenticode'),
@@ -95,7 +123,7 @@ describe('a condition on what a caller chooses for a signature over its own dige
       expect({ condition, applies: applies({ conditions: [condition] }, of) }).toEqual({ condition, applies: true });
   });
 
-  it.each(COMPOSED_FORMATS)('is judged by its value for %s, which the service composes', (format) => {
+  it.each(COMPOSED_FORMATS)('is evaluated by its value for %s, which the service composes', (format) => {
     const of = use(null, { format });
     expect(applies({ conditions: [is('format', format)] }, of)).toBe(true);
     expect(applies({ conditions: [is('format', 'raw')] }, of)).toBe(false);
@@ -116,20 +144,20 @@ describe('a condition on the principal of a host certificate', () => {
     );
 
   it.each(['*.prod.example.com', 'd*.prod.example.com', 'db?.example.com', 'DB.prod.example.com'])(
-    'holds for %s, which stands for a host that it may name',
+    'holds for %s, which matches a host in the condition',
     (principal) => {
       expect(guards('host', principal, 'db.prod.example.com')).toBe(true);
       expect(guards('host', principal, 'db*')).toBe(true);
     },
   );
 
-  it('does not hold for another host', () => {
+  it('does not hold for a different host', () => {
     expect(guards('host', 'web.prod.example.com', 'db.prod.example.com')).toBe(false);
     expect(guards('user', 'DB', 'db')).toBe(false);
   });
 });
 
-it('a policy covers a key that replaced one that it names', () => {
+it('a policy covers the successor of a key that it names', () => {
   const rules = { subject: 'ssh-rotation' as const, keys: ['SHA256:old'], conditions: [], unless: [] };
   const rotated = { key: 'SHA256:new', formerKeys: ['SHA256:older', 'SHA256:old'], facts: {} };
   expect(verdictOf(rules, 'ssh-rotation', rotated)).toMatchObject({ guards: true, applies: true });
@@ -138,7 +166,7 @@ it('a policy covers a key that replaced one that it names', () => {
 
 describe('an exception', () => {
   it.each(['format', 'scheme', 'algorithm', 'metadata.branch'])(
-    'on %s never holds, although an earlier version stored it',
+    'on %s never holds, even if an earlier version stored it',
     (fact) => {
       for (const exception of [is(fact, '*'), isNot(fact, 'x')]) expect(applies({ unless: [exception] })).toBe(true);
     },
@@ -146,25 +174,25 @@ describe('an exception', () => {
 
   const unless = [is('verified.repository', 'org/app'), is('verified.ref', 'refs/tags/v*')];
 
-  it('excepts when all of it holds', () => {
+  it('exempts when all its conditions hold', () => {
     expect(applies({ unless })).toBe(false);
     expect(applies({ unless }, use({ ...CLAIMS, ref: 'refs/heads/main' }))).toBe(true);
     expect(applies({ unless }, use({ ...CLAIMS, repository: 'org/app-evil' }))).toBe(true);
   });
 
-  it('excepts nobody of whom the claim is not known, also not by "not-in"', () => {
+  it('exempts nobody whose claim is unknown, not even with "not-in"', () => {
     expect(applies({ unless }, use(null))).toBe(true);
     expect(applies({ unless: [isNot('verified.runner_environment', 'self-hosted')] }, use(null))).toBe(true);
     expect(applies({ unless: [isNot('verified.runner_environment', 'self-hosted')] })).toBe(false);
     expect(applies({ unless: [is('verified.missing', '')] })).toBe(true);
   });
 
-  it('that is empty excepts nothing', () => {
+  it('exempts nothing when it has no conditions', () => {
     expect(applies({ unless: [] })).toBe(true);
   });
 });
 
-it('the reasons are told with the values that were compared', () => {
+it('a verdict reports its reasons with the compared values', () => {
   const verdict = verdictOf(
     {
       subject: 'signing-request',

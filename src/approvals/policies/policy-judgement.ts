@@ -66,17 +66,22 @@ function judgedException(condition: Condition, { facts }: KeyUseToApprove): Judg
 }
 
 /**
- * Judges a condition of a use. `whenUnknown` is the result for a use that does not have the fact. A value that a pattern cannot judge is decided in favor
- * of the same result, so that the policy applies.
+ * Judges a condition of a use. `whenUnknown` is the result for a use that does not have the fact. If the values of a fact differ in the result, or a pattern
+ * cannot judge a value, the result is the same, so that the policy applies: a condition holds if it holds for any value, an exception only if it holds for all.
  */
 function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown: boolean): JudgedCondition {
   const given = Object.hasOwn(facts, fact) ? (facts[fact] ?? []) : [];
   const ofClaim = whenUnknown === (op === 'in') ? claimMayMatch : claimMatches;
   const fits = isVerifiedFact(fact) ? ofClaim : beginsOrIs;
-  const isMet = given.some((value) => values.some((wanted) => fits(wanted, value)));
-  const holds = given.length === 0 ? whenUnknown : isMet === (op === 'in');
-  return { fact, op, values, given, holds };
+  const isListed = (value: string) => values.some((wanted) => fits(wanted, value));
+  const results = NAMES_OF_ONE.has(fact) ? [given.some(isListed)] : given.map(isListed);
+  const holds = results.map((listed) => listed === (op === 'in'));
+  const isUnclear = given.length === 0 || new Set(holds).size > 1;
+  return { fact, op, values, given, holds: isUnclear ? whenUnknown : holds[0] === true };
 }
+
+/** Facts whose values are all names of one thing: a caller and the person behind it, a trust and its ID, a host name as written and in lower case. */
+const NAMES_OF_ONE = new Set(['caller', 'trust', 'metadata.principal']);
 
 function beginsOrIs(wanted: string, value: string): boolean {
   return wanted.endsWith('*') ? value.startsWith(wanted.slice(0, -1)) : value === wanted;

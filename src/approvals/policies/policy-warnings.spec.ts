@@ -34,14 +34,17 @@ const ROWS: Row[] = [
   ['the custody of the new key', 'ssh-rotation', is('metadata.custody', 'human'), 'choice-condition'],
 ];
 
-it.each(ROWS)('a condition on %s of %s: says how callers avoid it', (_, subject, condition, code, detail = /./) => {
-  const warnings = policyWarningsOf({ subject, keys: ['release'], conditions: [condition], unless: [] });
-  const expected = code === undefined ? [] : [{ code, fact: condition.fact }];
-  expect(warnings.map((warning) => ({ code: warning.code, fact: warning.fact }))).toEqual(expected);
-  expect(warnings.filter((warning) => !detail.test(warning.detail))).toEqual([]);
-});
+it.each(ROWS)(
+  'a condition on %s of %s: warns how callers can evade it',
+  (_, subject, condition, code, detail = /./) => {
+    const warnings = policyWarningsOf({ subject, keys: ['release'], conditions: [condition], unless: [] });
+    const expected = code === undefined ? [] : [{ code, fact: condition.fact }];
+    expect(warnings.map((warning) => ({ code: warning.code, fact: warning.fact }))).toEqual(expected);
+    expect(warnings.filter((warning) => !detail.test(warning.detail))).toEqual([]);
+  },
+);
 
-it('an exception on a claim that every issuer can assert is reported, unless it names the issuer or the trust', () => {
+it('an exception on a claim that any issuer can assert causes a warning, unless it names the issuer or the trust', () => {
   const warningsOf = (...unless: Condition[]) =>
     policyWarningsOf({ subject: 'signing-request', keys: ['*'], conditions: [], unless });
   const claims = [is('verified.repository', 'org/app'), is('verified.ref', 'refs/tags/*')];
@@ -50,7 +53,7 @@ it('an exception on a claim that every issuer can assert is reported, unless it 
   expect(warningsOf(...claims, is('trust', 'app releases'))).toEqual([]);
 });
 
-it('an exception on what callers choose is reported as one that never holds', () => {
+it('an exception on a caller-chosen fact causes a warning that it never holds', () => {
   const unless = [is('format', 'raw'), is('verified.ref', 'refs/**'), is('caller', 'id'), is('trust', 'app')];
   const warnings = policyWarningsOf({ subject: 'signing-request', keys: ['*'], conditions: [], unless });
   expect(warnings).toMatchObject([{ code: 'ignored-exception', fact: 'format' }]);
