@@ -8,11 +8,11 @@ const read = (file: string) => readFileSync(join(import.meta.dirname, '../../doc
 const MATRIX = read('permissions.md');
 const document = JSON.parse(read('openapi.json')) as OpenAPIObject;
 
-it('docs/permissions.md is what `npm run openapi` writes', () => {
+it('docs/permissions.md matches the output of `npm run openapi`', () => {
   expect(MATRIX).toBe(permissionMatrix(document));
 });
 
-it('docs/permissions.md has every operation once', () => {
+it('docs/permissions.md lists every operation exactly once', () => {
   const listed: string[] = Array.from(MATRIX.matchAll(/^\| `([A-Z]+ \/\S*)`/gm), ([, name]) => String(name));
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),

@@ -2,7 +2,7 @@ import { assert, constantFrom, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { claimMatches, faultOfPattern } from './claim-pattern.js';
 
-describe('a pattern of a claim matches', () => {
+describe('a claim pattern matches', () => {
   it.each([
     ['org/app', 'org/app'],
     ['refs/tags/v*', 'refs/tags/v1.2.0'],
@@ -20,7 +20,7 @@ describe('a pattern of a claim matches', () => {
   });
 });
 
-describe('a pattern of a claim does not match what only resembles', () => {
+describe('a claim pattern does not match', () => {
   it.each([
     ['another name with the same beginning', 'org/app', 'org/app-evil'],
     ['another name with the same end', 'org/app', 'evil/org/app'],
@@ -50,7 +50,7 @@ describe('a pattern of a claim does not match what only resembles', () => {
   });
 });
 
-describe('a pattern is refused that would match more than it says', () => {
+describe('a claim pattern is rejected as too broad or malformed', () => {
   it.each(['*', '**', '*/app', 'org*/app', 'a/**/b', 'a/b**', 'a:**', 'v**', 'örg/*', 'org /*', 'a\u0000b'])(
     '%j',
     (pattern) => {
@@ -59,7 +59,7 @@ describe('a pattern is refused that would match more than it says', () => {
   );
 });
 
-it('agrees with a regular expression, whatever the texts', () => {
+it('the matcher agrees with an equivalent regular expression for arbitrary patterns and values', () => {
   const letters = string({ unit: constantFrom('a', 'b', '*', '/', '.', ':', 'é'), maxLength: 10 });
   assert(
     property(letters, letters, (pattern, value) => {
@@ -85,7 +85,7 @@ function hasTrick(value: string): boolean {
   return value.split(/[/:]/).some((segment) => ['', '.', '..'].includes(segment));
 }
 
-it('does not take long over a hostile pattern and value', () => {
+it('a hostile pattern and value are matched in bounded time', () => {
   const started = performance.now();
   expect(claimMatches(`a${'*a'.repeat(200)}b`, 'a'.repeat(10_000))).toBe(false);
   expect(performance.now() - started).toBeLessThan(500);

@@ -74,7 +74,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
     private readonly disclosures: SecretDisclosures,
-    audit: AuditService,
+    private readonly audit: AuditService,
   ) {
     this.record = audit.recorderFor('api-key');
   }
@@ -136,7 +136,9 @@ export class ApiKeysService implements OnApplicationShutdown {
     const row = await tx.findOneBy(ApiKey, { id });
     if (row === null) throw missing('api-key');
     const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: new Date(), seal: null });
-    if (affected === 1) await this.record(tx, caller, 'api-key.revoked', id, auditDetailOf(row));
+    if (affected === 0) await tx.update(ApiKey, { id }, { seal: null });
+    if (affected === 1 || !(await this.audit.isRecorded(tx, 'api-key.revoked', id)))
+      await this.record(tx, caller, 'api-key.revoked', id, auditDetailOf(row));
     else await confirmRead(tx);
     return row;
   }

@@ -1,6 +1,6 @@
 import { changeSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
-import { DataSource, IsNull, Not } from 'typeorm';
+import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
@@ -27,6 +27,11 @@ export class BrowserSessions {
 
   /** @returns the value of the session cookie */
   async open(person: SignedInPerson, origin: Origin): Promise<string> {
+    return this.db.transaction((tx) => this.openIn(tx, person, origin));
+  }
+
+  /** The same in the caller's transaction. */
+  async openIn(tx: EntityManager, person: SignedInPerson, origin: Origin): Promise<string> {
     const { user, way, methods, password, external, authenticatedAt, until, detail } = person;
     const { text, hash } = newSecret('browser');
     const actor = { kind: 'user', id: user.id, name: user.email } as const;
@@ -35,9 +40,8 @@ export class BrowserSessions {
     const grounds = { password };
     const life = { lifeSeconds, until };
     const order = { userId: user.id, way, methods, grounds, ...life, cookieHash: hash, detail, ...since };
-    const session = await this.db.transaction((tx) =>
-      this.sessions.open(tx, actor, { ...order, ...(external === undefined ? {} : { external }) }, origin),
-    );
+    const provided = external === undefined ? {} : { external };
+    const session = await this.sessions.open(tx, actor, { ...order, ...provided }, origin);
     return `${session.id}.${text}`;
   }
 

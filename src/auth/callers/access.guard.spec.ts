@@ -15,13 +15,13 @@ const session = (of: Partial<CallerSession>): CallerSession => ({
 });
 const CLIENT = { clientId: 'terminal' };
 
-describe('a session is fresh', () => {
-  it('for five minutes after its person signed in', () => {
+describe('session freshness', () => {
+  it('lasts five minutes after sign-in', () => {
     expect(isFresh({ kind: 'user', session: session({}) })).toBe(true);
     expect(isFresh({ kind: 'user', session: session({ authenticatedAt: minutesAgo(6) }) })).toBe(false);
   });
 
-  it('where a client holds it, only after a step-up in it', () => {
+  it('requires a step-up within the session if a client holds it', () => {
     expect(isFresh({ kind: 'user', session: session(CLIENT) })).toBe(false);
     expect(isFresh({ kind: 'user', session: session({ ...CLIENT, steppedUpAt: minutesAgo(1) }) })).toBe(true);
     expect(isFresh({ kind: 'user', session: session({ ...CLIENT, steppedUpAt: minutesAgo(6) }) })).toBe(false);

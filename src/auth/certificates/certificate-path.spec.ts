@@ -79,38 +79,38 @@ const path = (
   anchors: readonly X509Certificate[] = [anchor],
 ) => pathToAnchor({ leaf: shown, anchors, intermediates, now: NOW });
 
-describe('a path from a certificate to a trust anchor is found', () => {
+describe('a certificate path is built', () => {
   it('directly', async () => {
     const direct = await issued(root, job);
     expect(path(direct, [])).toEqual([direct, anchor]);
   });
 
-  it('through an intermediate certificate, whatever else lies beside it and in whichever order', async () => {
+  it('through an intermediate certificate, regardless of unrelated certificates and order', async () => {
     const stray = await issued(root, await party('CN=Stray'), { extensions: authority() });
     expect(path(leaf, [stray, leaf, anchor, between, between])).toEqual([leaf, between, anchor]);
   });
 
-  it('to an intermediate authority that is itself the anchor', () => {
+  it('to an intermediate CA that is itself the anchor', () => {
     expect(path(leaf, [], [between])).toEqual([leaf, between]);
   });
 
-  it('by the second certificate of an authority when the first has expired', async () => {
+  it('through the second certificate of a CA when the first has expired', async () => {
     const old = await issued(root, middle, { extensions: authority(0), from: -9, to: -1 });
     expect(path(leaf, [old, between])).toEqual([leaf, between, anchor]);
   });
 
-  it('without extensions that say what the key is for', async () => {
+  it('without key usage extensions', async () => {
     expect(path(await issued(middle, job, { extensions: [] }))).toHaveLength(3);
   });
 
-  it('below an authority that replaced its key, whose certificate for itself does not count as one more', async () => {
+  it('below a CA that replaced its key, whose self-issued certificate does not count towards the path length', async () => {
     const [limited, newer] = [await issued(root, root, { extensions: authority(0) }), await party('CN=Root')];
     const rolled = await issued(root, newer, { extensions: authority(0) });
     expect(path(await issued(newer, job), [rolled], [limited])).toHaveLength(3);
   });
 });
 
-describe('no path leads from', () => {
+describe('no path is built from', () => {
   it.each<[string, RegExp, () => Promise<readonly [X509Certificate, X509Certificate[]?, X509Certificate[]?]>]>([
     // Keycloak 52801: the anchor is its key, not its name.
     [
@@ -232,7 +232,7 @@ describe('no path leads from', () => {
     expect(() => path(shown, intermediates, anchors)).toThrow(reason);
   });
 
-  it('authorities that certify each other in a circle', async () => {
+  it('CAs that certify each other in a cycle', async () => {
     const [one, two] = [await party('CN=One'), await party('CN=Two')];
     const circle = [
       await issued(one, two, { extensions: authority() }),
@@ -243,14 +243,14 @@ describe('no path leads from', () => {
     expect(() => path(below, circle)).toThrow(/No path leads/);
   });
 
-  it('twenty certificates that could each have issued each other one, without trying all orders of them', async () => {
+  it('twenty certificates that could all have issued each other, without trying every order', async () => {
     const same = await party('CN=Same');
     const many = await Promise.all(Array.from({ length: 20 }, () => issued(same, same, { extensions: authority() })));
     const below = await issued(same, job);
     expect(() => path(below, many)).toThrow(/Too many/);
   });
 
-  it('a chain that is longer than anybody needs', async () => {
+  it('an excessively long chain', async () => {
     const chain: X509Certificate[] = [];
     let above = root;
     for (let depth = 0; depth < 9; depth += 1) {
@@ -264,7 +264,7 @@ describe('no path leads from', () => {
   });
 });
 
-describe('a certificate is not strong enough', () => {
+describe('a certificate is rejected as too weak', () => {
   it('with an RSA key of 1024 bits', async () => {
     const rsa = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]) }; // prettier-ignore
     const keys = await webcrypto.subtle.generateKey(rsa, true, ['sign', 'verify']);

@@ -64,8 +64,8 @@ const keyOf = ({ raw }: Made) => new X509Certificate(raw).publicKey.export({ for
 const withCertificate = (key: object, { raw }: Made) => ({ keys: [{ ...key, x5c: [raw.toString('base64')] }] });
 const shown = ({ raw, sha256 }: Made, chain: readonly Buffer[] = []) => ({ raw, thumbprint: sha256, chain });
 
-describe('a registration of certificates', () => {
-  it('takes those of the client as PEM, as base64 of the DER, several in one text, and each once', () => {
+describe('a certificate registration', () => {
+  it('accepts client certificates as PEM, as base64 DER, and several in one text, without duplicates', () => {
     const read = rule({ certificates: [own.pem + other.pem, own.raw.toString('base64')] });
     expect(methodOf(read)).toBe('self_signed_tls_client_auth');
     expect(ruleFactsOf(read)).toEqual({ certificates: [own.sha256, other.sha256] });
@@ -74,18 +74,18 @@ describe('a registration of certificates', () => {
     });
   });
 
-  it('takes them from the x5c of a JWK Set', () => {
+  it('accepts certificates from the x5c of a JWK Set', () => {
     expect(ruleFactsOf(rule({ jwks: withCertificate(keyOf(own), own) }))).toEqual({ certificates: [own.sha256] });
   });
 
-  it('takes authorities with one subject', () => {
+  it('accepts CAs with one subject', () => {
     const read = rule({ trustAnchors: [root.pem], subjects: { san_dns: 'job.example.com' } });
     expect(methodOf(read)).toBe('tls_client_auth');
     expect(ruleFactsOf(read)).toEqual({ trustAnchors: [root.sha256], intermediates: [], tls_client_auth_san_dns: 'job.example.com' }); // prettier-ignore
   });
 });
 
-describe('a registration is refused, and says where', () => {
+describe('a certificate registration is rejected with a pointer to the fault', () => {
   const subjects = { san_dns: 'job.example.com' };
   it.each<[string, string, () => Partial<CertificateRegistration>]>([
     ['with nothing', '/certificates', () => ({})],
@@ -143,8 +143,8 @@ describe('a registration is refused, and says where', () => {
   });
 });
 
-describe('the certificate of a client is accepted', () => {
-  it('when it is registered, and not when it has expired since', () => {
+describe('a client certificate is accepted', () => {
+  it('if it is registered, but not after it has expired', () => {
     const registered = rule({ certificates: [own.pem] });
     expect(acceptedPath(registered, shown(own), NOW)).toHaveLength(1);
     expect(() => acceptedPath(registered, shown(own), new Date('2026-11-28T12:00:01Z'))).toThrow(/expired/);
@@ -152,13 +152,13 @@ describe('the certificate of a client is accepted', () => {
   });
 
   // Vault 3051: another certificate of the same authority, or of the same name, is not the uploaded one.
-  it('not when another one has its name', async () => {
+  it('but not if it only shares the name of the registered one', async () => {
     const namesake = await make('C=DE, CN=job');
     expect(() => acceptedPath(rule({ certificates: [own.pem] }), shown(namesake), NOW)).toThrow(/not registered/);
   });
 
   // Spring Authorization Server 2332: the proxy passes only the client's certificate.
-  it('by an intermediate certificate that was uploaded, and as well by one that came with it', async () => {
+  it('through an uploaded intermediate certificate, or one sent along with it', async () => {
     const between = await make('CN=Between', authority(), 1, { name: 'CN=Root', of: root });
     const job = await make('CN=job', [], 1, { name: 'CN=Between', of: between });
     const order = { trustAnchors: [root.pem], subjects: { subject_dn: 'CN=job' } };

@@ -50,7 +50,7 @@ describe('the distinguished name of a certificate', () => {
     // OpenBanking Brasil 178: the same name with types as object identifiers.
     ['with types as object identifiers', '2.5.4.3=job,2.5.4.11=Größe,2.5.4.10=Beispiel\\, GmbH,2.5.4.6=DE'],
     ['with a value in DER', 'CN=#0c036a6f62,OU=Größe,O=Beispiel\\, GmbH,C=DE'],
-  ])('is one name %s', async (_how, value) => {
+  ])('matches when it is written %s', async (_how, value) => {
     expect(hasSubject(await certificate(SUBJECT), { kind: 'subject_dn', value })).toBe(true);
   });
 
@@ -63,13 +63,13 @@ describe('the distinguished name of a certificate', () => {
     ['with a letter that only looks alike', 'CN=jоb,OU=Größe,O=Beispiel\\, GmbH,C=DE'],
     ['decomposed (NFD)', 'CN=job,OU=Gro\u0308ße,O=Beispiel\\, GmbH,C=DE'],
     ['with a space that is part of the value', 'CN=job\\ ,OU=Größe,O=Beispiel\\, GmbH,C=DE'],
-  ])('is another one %s', async (_how, value) => {
+  ])('does not match when it is written %s', async (_how, value) => {
     expect(faultOfSubject({ kind: 'subject_dn', value })).toBeUndefined();
     expect(hasSubject(await certificate(SUBJECT), { kind: 'subject_dn', value })).toBe(false);
   });
 
   // NATS 1732: relative names of several attributes.
-  it('has attributes of one relative name in any order', async () => {
+  it('matches the attributes of a multi-valued RDN in any order', async () => {
     const made = await certificate([{ DC: ['org'] }, { CN: ['job'], O: ['users'] }]);
     for (const value of ['CN=job+O=users,DC=org', 'O=users+CN=job,DC=org'])
       expect(hasSubject(made, { kind: 'subject_dn', value })).toBe(true);
@@ -77,7 +77,7 @@ describe('the distinguished name of a certificate', () => {
   });
 
   // OpenBanking Brasil: attributes that RFC 4514 has no short names for.
-  it('may have attributes of registers', async () => {
+  it('may contain registration attributes', async () => {
     const made = await certificate([
       { '1.3.6.1.4.1.311.60.2.1.3': ['BR'] },
       { '2.5.4.15': ['Private Organization'] },
@@ -87,7 +87,7 @@ describe('the distinguished name of a certificate', () => {
     expect(hasSubject(made, { kind: 'subject_dn', value })).toBe(true);
   });
 
-  it('ends where it ends: a NUL in it is a character like any other', async () => {
+  it('is not truncated at a NUL, which is an ordinary character', async () => {
     const made = await certificate([{ CN: [{ utf8String: 'job\0.example.org' }] }]);
     expect(hasSubject(made, { kind: 'subject_dn', value: 'CN=job' })).toBe(false);
     expect(hasSubject(made, { kind: 'subject_dn', value: 'CN=job\\00.example.org' })).toBe(true);
@@ -119,7 +119,7 @@ describe('an alternative name of a certificate', () => {
       [[EMAIL, ascii('job@Example.com')]],
       { kind: 'san_email', value: 'job@example.COM' },
     ],
-  ])('is found: %s', async (_what, names, expected) => {
+  ])('matches: %s', async (_what, names, expected) => {
     expect(hasSubject(await certificate('CN=x', names), expected)).toBe(true);
   });
 
@@ -162,12 +162,12 @@ describe('an alternative name of a certificate', () => {
       [[EMAIL, ascii('Job@example.com')]],
       { kind: 'san_email', value: 'job@example.com' },
     ],
-  ])('is not: %s', async (_what, names, expected) => {
+  ])('does not match: %s', async (_what, names, expected) => {
     expect(hasSubject(await certificate('CN=x', names), expected)).toBe(false);
   });
 });
 
-describe('a subject that no certificate can mean is not registered', () => {
+describe('an impossible certificate subject is rejected', () => {
   it.each<[SubjectKind, string, RegExp]>([
     // jsrsasign 428: what OpenSSL prints by default for ages.
     ['subject_dn', '/C=GB/O=Example/CN=job', /RFC2253/],

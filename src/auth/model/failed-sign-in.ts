@@ -24,7 +24,7 @@ export function failedSignIn(problem: Problem, attempt: SignInAttempt): Problem 
   const detail = { way, account, provider: provider?.name, subject, contexts, stepUp: isStepUp };
   const target =
     provider === undefined ? { kind: 'account', id: account ?? '' } : { kind: 'identity-provider', id: provider.id };
-  const audit = { action: 'auth.sign-in-failed', target, detail: { ...detail, reason: message } };
+  const audit = { action: 'auth.sign-in-failed', target, detail: { ...detail, reason: storable(message) } };
   const extras = { errors, retryAfter, instance, scope, cause, audit };
   return new Problem(
     kind,
@@ -32,6 +32,11 @@ export function failedSignIn(problem: Problem, attempt: SignInAttempt): Problem 
     message,
     Object.fromEntries(Object.entries(extras).filter(([, value]) => value !== undefined)),
   );
+}
+
+/** Messages quote what was sent. PostgreSQL stores neither NUL nor lone surrogates in JSON, and the entry must not be lost. */
+function storable(message: string): string {
+  return message.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
 /** Text that is not an email address is not recorded: users type their password into the wrong field. */

@@ -108,6 +108,7 @@ export function hasOurKey(settings: OidcSettings | SamlSettings): boolean {
 @Sealed<IdentityProvider>({
   // The secret is encrypted for its row by the HSM.
   except: ['label', 'secret', 'createdAt', 'updatedAt'],
+  edits: 'version',
 })
 export class IdentityProvider extends SealedEntity {
   @PrimaryColumn('uuid')

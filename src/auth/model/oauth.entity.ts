@@ -19,6 +19,7 @@ export function isCertificateMethod(method: string | null): method is Certificat
 )
 @Sealed<OAuthClient>({
   except: ['keysAskedAt', 'createdAt'],
+  edits: 'proofSince',
   while: 't.revoked_at IS NULL',
 })
 export class OAuthClient extends SealedEntity {

@@ -8,7 +8,7 @@ const isRefused = (password: string) =>
     ({ code }: { code?: string }) => code === 'password.weak',
   );
 
-it('refuses every password on the list that is long enough to be one, also with a year behind it', async () => {
+it('rejects every listed password of sufficient length, even with a year appended', async () => {
   const long = [...(await commonPasswords())].filter(({ length }) => length >= MIN_PASSWORD_LENGTH);
   expect(long.length).toBeGreaterThan(250);
   for (const password of long) expect([password, await isRefused(password)]).toEqual([password, true]);
@@ -30,11 +30,11 @@ it.each([
   'x7-ada.lovelace@example.org-q9',
   'Lovelace/77-kd93mq',
   'p'.repeat(129),
-])('refuses %s', async (password) => {
+])('rejects %s', async (password) => {
   expect(await isRefused(password)).toBe(true);
 });
 
-it('takes what nobody tries first, and passphrases of more words', async () => {
+it('accepts uncommon passwords and passphrases of several words', async () => {
   const random = Array.from({ length: 200 }, () => randomBytes(12).toString('base64url'));
   for (const password of [...random, 'zebra lamp cloud river', 'Tr0ub4dor&3xyzKp', 'ein Haus am See, 1987'])
     expect([password, await isRefused(password)]).toEqual([password, false]);

@@ -7,6 +7,7 @@ import type { RoleName } from '../../access/scopes.js';
 @Sealed<User>({
   except: ['createdAt'],
   revision: 'revision',
+  edits: 'revision',
   list: {
     column: 'factors',
     now: `(SELECT coalesce(array_agg(f.id::text ORDER BY f.id), '{}') FROM second_factor f WHERE f.user_id = t.id AND f.confirmed_at IS NOT NULL)`,

@@ -11,6 +11,7 @@ export type KeySource = 'discovery' | 'uploaded';
 @Entity('workload_issuer')
 @Sealed<WorkloadIssuer>({
   except: ['keysAskedAt', 'createdAt', 'updatedAt'],
+  edits: 'revision',
 })
 export class WorkloadIssuer extends SealedEntity {
   @PrimaryColumn('uuid')
@@ -71,6 +72,7 @@ export class WorkloadIssuer extends SealedEntity {
 @Check('workload_trust_life', 'life_seconds BETWEEN 60 AND 900')
 @Sealed<WorkloadTrust>({
   except: ['createdAt', 'updatedAt'],
+  edits: 'revision',
 })
 export class WorkloadTrust extends SealedEntity {
   @PrimaryColumn('uuid')

@@ -56,7 +56,7 @@ describe('a client assertion is accepted', () => {
       'under the id of the one before',
       async () => [{ ...(await exportJWK(other.publicKey)), kid: 'one' } as PublicJwk],
     ],
-  ])('by a key that the client published a moment ago, %s', async (_what, before) => {
+  ])('signed with a key that the client has just published, %s', async (_what, before) => {
     const reads: boolean[] = [];
     const reader = (fresh: boolean) => {
       reads.push(fresh);
@@ -78,7 +78,7 @@ describe('a client assertion is remembered', () => {
   });
 });
 
-describe('a client assertion is refused', () => {
+describe('a client assertion is rejected', () => {
   it.each<[string, object, RegExp]>([
     ['for somebody else', { aud: 'https://other.example' }, /audience/],
     // OpenID Foundation, responsible disclosure of January 2025: an assertion that two servers accept can be passed on from one to the other.
@@ -103,18 +103,15 @@ describe('a client assertion is refused', () => {
     await expect(verified(await signed(without(claim)))).rejects.toThrow(new RegExp(`claim ${claim}|audience`));
   });
 
-  it.each(['dpop+jwt', 'at+jwt', 'logout+jwt', 'secevent+jwt', 'application/dpop+jwt'])(
-    'that says it is a %s',
-    async (typ) => {
-      await expect(verified(await signed(GOOD, { typ }))).rejects.toThrow(/another type/);
-    },
-  );
+  it.each(['dpop+jwt', 'at+jwt', 'logout+jwt', 'secevent+jwt', 'application/dpop+jwt'])('with type %s', async (typ) => {
+    await expect(verified(await signed(GOOD, { typ }))).rejects.toThrow(/another type/);
+  });
 
-  it('of another key, also under the id of ours', async () => {
+  it('signed with a different key, even under a known key ID', async () => {
     await expect(verified(await signed(GOOD, { kid: 'one' }, other))).rejects.toThrow(/No key/);
   });
 
-  it('with a key that it brings along', async () => {
+  it('with an embedded key', async () => {
     const header = { jwk: await exportJWK(other.publicKey) };
     await expect(verified(await signed(GOOD, header, other))).rejects.toThrow(/No key/);
   });
@@ -124,7 +121,7 @@ describe('a client assertion is refused', () => {
     await expect(verified(`${encoded({ alg: 'none' })}.${encoded(GOOD)}.AA`)).rejects.toThrow(/No key/);
   });
 
-  it('with HS256 and the public key as secret', async () => {
+  it('with HS256 and the public key as the secret', async () => {
     const input = `${encoded({ alg: 'HS256', kid: 'one' })}.${encoded(GOOD)}`;
     for (const secret of [JSON.stringify(keys[0]), keys[0]?.x ?? '']) {
       const forged = `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
@@ -132,22 +129,22 @@ describe('a client assertion is refused', () => {
     }
   });
 
-  it('that was changed after it was signed', async () => {
+  it('changed after signing', async () => {
     const [header, , signature] = (await signed(GOOD)).split('.');
     await expect(verified(`${header}.${encoded({ ...GOOD, exp: AT + 600 })}.${signature}`)).rejects.toThrow(/No key/);
   });
 
-  it('with a header that must be understood and is not', async () => {
+  it('with an unsupported critical header', async () => {
     const header = encoded({ alg: 'ES256', crit: ['exp'], exp: AT });
     await expect(verified(`${header}.${encoded(GOOD)}.AA`)).rejects.toThrow(/No key/);
   });
 
-  it.each(['', 'x', 'a.b', 'a.b.c.d', '..', `${'x'.repeat(9000)}.x.x`])('that is no JWT: %.10s', async (text) => {
+  it.each(['', 'x', 'a.b', 'a.b.c.d', '..', `${'x'.repeat(9000)}.x.x`])('that is not a JWT: %.10s', async (text) => {
     expect(subjectOf(text)).toBeUndefined();
     await expect(verified(text)).rejects.toThrow(/compact form/);
   });
 
-  it('with an RSA key that is too short, which is no key to begin with', () => {
+  it('with an RSA key that is too short to be imported', () => {
     const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
     expect(() => readKeySet({ keys: [weak] })).toThrow(/no key/);
   });

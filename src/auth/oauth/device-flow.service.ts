@@ -13,7 +13,7 @@ import { mayDo, type Scope } from '../../access/scopes.js';
 import { secretHashOf, newSecret } from '../model/secret-text.js';
 import { Session } from '../model/session.entity.js';
 import type { SessionGrounds } from '../sessions/session-grounds.js';
-import type { NewSession } from '../sessions/sessions.service.js';
+import { type NewSession, SIGNED_OUT } from '../sessions/sessions.service.js';
 import { Throttle } from '../throttle/throttle.js';
 import { DeviceAuthorization, type DeviceAuthorizationStatus, OAuthClient } from '../model/oauth.entity.js';
 import type { ActiveClient } from './oauth-clients.service.js';
@@ -122,7 +122,10 @@ export class DeviceFlowService {
     const order = { where, set: `status = 'REDEEMED'`, values, is: place };
     const [row] = await consumeSealed(tx, DeviceAuthorization, order);
     const isOpen = row?.clientId === client.id && row.status === 'APPROVED' && row.expiresAt > new Date();
-    if (row !== undefined && isOpen) return redeemed(row);
+    if (row !== undefined && isOpen) {
+      await assertStillApproved(tx, row);
+      return redeemed(row);
+    }
     const found = await tx.findOneBy(DeviceAuthorization, place);
     if (found === null) throw new OAuthError('invalid_grant', 'The device code is unknown.');
     const refusal = refusalOf(found.status);
@@ -160,6 +163,17 @@ export class DeviceFlowService {
     if (found?.userCode !== userCode || found.status !== 'PENDING' || found.expiresAt <= new Date()) throw missing();
     return found;
   }
+}
+
+/**
+ * assertStillApproved refuses a code whose session has ended, except by signing out. Code that ends a session denies its approved codes, but not a code whose
+ * approval had not been committed by then.
+ */
+async function assertStillApproved(tx: EntityManager, { sessionId: id }: DeviceAuthorization): Promise<void> {
+  if (id === null) return;
+  const session = await tx.findOne(Session, { where: { id }, lock: { mode: 'pessimistic_read' } });
+  if (session !== null && (session.endedAt === null || session.endedBecause === SIGNED_OUT)) return;
+  throw new OAuthError('access_denied', 'The session in which the request was approved has ended. Start again.');
 }
 
 /** Rows of an earlier version have no time of authentication; the epoch is used instead. */

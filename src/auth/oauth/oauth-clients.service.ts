@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, IsNull } from 'typeorm';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
@@ -9,7 +9,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import type { Caller } from '../../access/caller.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
-import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
+import { changeSealed, insertSealed, lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { effectiveRights, limitsBy, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
@@ -19,6 +19,8 @@ import { thumbprintsOf } from '../key-sets/key-set.js';
 import type { RegisteredKeys } from './client-keys.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
+import { stillMay } from '../rights/still-may.js';
+import { lockClient } from '../sessions/session-grounds.js';
 
 export type OAuthClientType = 'confidential' | 'public';
 
@@ -57,7 +59,7 @@ export class OAuthClientsService {
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
     private readonly disclosures: SecretDisclosures,
-    audit: AuditService,
+    private readonly audit: AuditService,
   ) {
     this.record = audit.recorderFor('oauth-client');
   }
@@ -76,6 +78,7 @@ export class OAuthClientsService {
     const row = await this.db.transaction(async (tx) => {
       const id = use?.resource ?? newId();
       const { name, permissions } = order;
+      assertHeld(await stillMay(tx, caller), permissions);
       if (secret !== undefined) await this.idempotency.assertFirst(tx, use, () => '/api/settings/oauth-clients');
       const earlier = secret === undefined ? await this.idempotency.earlier(tx, use) : undefined;
       if (earlier !== undefined) return tx.findOneByOrFail(OAuthClient, { id: earlier });
@@ -118,9 +121,7 @@ export class OAuthClientsService {
     }
     await this.db.transaction(async (tx) => {
       const { name, permissions } = row;
-      const change = { secretHash: secret.hash, proofSince: new Date(), ...limitsBy(caller, row.ownerId) };
-      const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, change);
-      if (changed !== 1) throw missing('oauth-client');
+      await this.change(tx, caller, row, { secretHash: secret.hash });
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'secret-replaced' });
       await this.record(tx, caller, 'oauth-client.secret-replaced', id, { name, permissions });
     });
@@ -159,30 +160,48 @@ export class OAuthClientsService {
 
   private async replaceProof(
     caller: Caller,
-    { id, name, ownerId }: OAuthClient,
+    row: OAuthClient,
     { columns, detail, action }: Proof & { readonly action: string },
   ): Promise<OAuthClient> {
     return this.db.transaction(async (tx) => {
+      const { id, name } = row;
       const { secretHash: _, ...proof } = columns;
-      const change = { ...proof, proofSince: new Date(), ...limitsBy(caller, ownerId) };
-      const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, change);
-      if (changed !== 1) throw missing('oauth-client');
+      await this.change(tx, caller, row, proof);
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'keys-replaced' });
       await this.record(tx, caller, action, id, { name, ...detail });
       return tx.findOneByOrFail(OAuthClient, { id });
     });
   }
 
+  /** Replaces the proof of a client under a lock, which it gets after every token request with the old proof has committed. */
+  private async change(
+    tx: EntityManager,
+    caller: Caller,
+    { id, ownerId, permissions }: OAuthClient,
+    proof: Partial<Pick<OAuthClient, 'secretHash' | 'authMethod' | 'keys' | 'certificateRule'>>,
+  ): Promise<void> {
+    assertHeld(await stillMay(tx, caller), permissions);
+    await lockClient(tx, id);
+    const before = await lockSealed(tx, OAuthClient, { id });
+    const proofSince = await afterSessionsOf(tx, id, before?.proofSince ?? null);
+    const change = { ...proof, proofSince, ...limitsBy(caller, ownerId) };
+    const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, change);
+    if (changed !== 1) throw missing('oauth-client');
+  }
+
   /** Revokes a client. Its tokens are refused everywhere within five seconds; repeating the call changes nothing. */
   async revoke(caller: Caller, id: string): Promise<void> {
     const { name, permissions } = await this.read(id);
     await this.db.transaction(async (tx) => {
+      await lockClient(tx, id);
       const { affected } = await tx.update(
         OAuthClient,
         { id, revokedAt: IsNull() },
         { revokedAt: () => 'now()', seal: null },
       );
-      if (affected === 1) await this.record(tx, caller, 'oauth-client.revoked', id, { name, permissions });
+      if (affected === 0) await tx.update(OAuthClient, { id }, { seal: null });
+      if (affected === 1 || !(await this.audit.isRecorded(tx, 'oauth-client.revoked', id)))
+        await this.record(tx, caller, 'oauth-client.revoked', id, { name, permissions });
       else await confirmRead(tx);
     });
   }
@@ -208,6 +227,19 @@ export class OAuthClientsService {
     if (row === null) throw missing('oauth-client');
     return row;
   }
+}
+
+/**
+ * Returns the time of a change that ends the sessions of a client: now, or later than the newest session and the last change. The clock of the process that
+ * opened the session may be ahead.
+ */
+async function afterSessionsOf(tx: EntityManager, id: string, last: Date | null): Promise<Date> {
+  const [row]: { newest: Date | null }[] = await tx.query(
+    `SELECT max(created_at) AS newest FROM auth_session WHERE client_id = $1 AND ended_at IS NULL`,
+    [id],
+  );
+  const times = [row?.newest, last].map((time) => (time?.getTime() ?? 0) + 1);
+  return new Date(Math.max(Date.now(), ...times));
 }
 
 interface ClientRow extends OwnerRows {
@@ -254,7 +286,7 @@ function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
 }
 
 /** Callers grant only scopes that they have. */
-function assertHeld(caller: Caller, permissions: readonly Scope[]): void {
+function assertHeld(caller: Pick<Caller, 'scopes'>, permissions: readonly Scope[]): void {
   const beyond = scopesBeyond(caller.scopes, permissions);
   if (beyond.length === 0) return;
   const detail = `You cannot grant permissions that you do not have: ${beyond.join(', ')}.`;

@@ -30,7 +30,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-describe('the certificate in a header of a proxy is read', () => {
+describe('a client certificate is read from a proxy header', () => {
   it.each<[string, () => string]>([
     ['as RFC 9440 has it', () => `:${der.toString('base64')}:`],
     ['as nginx and Envoy write it: PEM with the escapes of a URL', () => encodeURIComponent(pem)],
@@ -43,7 +43,7 @@ describe('the certificate in a header of a proxy is read', () => {
   });
 });
 
-describe('no certificate is', () => {
+describe('no client certificate is read from', () => {
   it.each<[string, () => string]>([
     ['nothing', () => ''],
     ['an empty byte sequence', () => '::'],
@@ -62,7 +62,7 @@ describe('no certificate is', () => {
   });
 });
 
-describe('what a client shows beside its certificate is read', () => {
+describe('the client certificate chain is read', () => {
   const sequence = (...ders: readonly Buffer[]) => `:${Buffer.concat(ders).toString('base64')}:`;
   it.each<[string, () => string, number]>([
     ['as RFC 9440 has it, a list', () => `${sequence(der)}, ${sequence(der)},${sequence(der)}`, 3],

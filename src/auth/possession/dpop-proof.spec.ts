@@ -34,14 +34,14 @@ const verified = (proof: string, call = CALL) => verifyDpopProof(proof, call, NO
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 describe('a DPoP proof is accepted', () => {
-  it('and names the thumbprint of its key', async () => {
+  it('and returns the thumbprint of its key', async () => {
     const { thumbprint, jti, until } = await verified(await proofOf());
     expect({ thumbprint, jti }).toEqual({ thumbprint: jwkThumbprint(jwk as PublicJwk), jti: 'one' });
     expect(until.getTime() / 1000 - AT).toBe(120);
   });
 
   // RFC 9449 section 4.3, the example of section 4.2: a proof that others made.
-  it('of the RFC', async () => {
+  it('as given in the RFC', async () => {
     const proof =
       'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVTMjU2IiwiandrIjp7Imt0eSI6IkVDIiwieCI6Imw4dEZyaHgtMzR0VjNoUklDUkRZOXpDa0RscEJoRjQyVVFVZldWQVdCRnMiLCJ5IjoiOVZFNGpmX09rX282NHpiVFRsY3VOSmFqSG10NnY5VERWclUwQ2R2R1JEQSIsImNydiI6IlAtMjU2In19.eyJqdGkiOiItQndDM0VTYzZhY2MybFRjIiwiaHRtIjoiUE9TVCIsImh0dSI6Imh0dHBzOi8vc2VydmVyLmV4YW1wbGUuY29tL3Rva2VuIiwiaWF0IjoxNTYyMjYyNjE2fQ.2-GxA6T8lP4vfrg8v-FdWP0A0zdrj8igiMLvqRMUvwnQg4PtFLbdLXiOSsX0x7NVY-FNyJK70nfbV37xRZT3Lg';
     const call = { method: 'POST', addresses: ['https://server.example.com/token'], accessToken: undefined };
@@ -68,16 +68,16 @@ describe('a DPoP proof is accepted', () => {
     await expect(verified(proof)).resolves.toMatchObject({ jti: 'one' });
   });
 
-  it('without ath where no token is used', async () => {
+  it('without ath when no token is presented', async () => {
     await expect(
       verified(await proofOf({ ath: undefined }), { ...CALL, accessToken: undefined }),
     ).resolves.toBeDefined();
   });
 });
 
-describe('a DPoP proof is remembered', () => {
+describe('a DPoP proof is kept for replay detection', () => {
   // Keycloak 43505: the replay cache dropped a proof that the clock skew still accepted.
-  it.each([AT - 90, AT, AT + 30])('for as long as it would be accepted: made at %i', async (iat) => {
+  it.each([AT - 90, AT, AT + 30])('for as long as it would be accepted: issued at %i', async (iat) => {
     const proof = await proofOf({ iat });
     const { until } = await verified(proof);
     const after = until.getTime() + 1000;
@@ -85,7 +85,7 @@ describe('a DPoP proof is remembered', () => {
   });
 });
 
-describe('a DPoP proof is refused', () => {
+describe('a DPoP proof is rejected', () => {
   it.each<[string, object, RegExp]>([
     ['for another method', { htm: 'GET' }, /method/],
     ['for a method in other letters', { htm: 'post' }, /method/],
@@ -112,15 +112,15 @@ describe('a DPoP proof is refused', () => {
     await expect(proofOf(claims).then((proof) => verified(proof))).rejects.toThrow(why);
   });
 
-  it.each([undefined, 'JWT', 'at+jwt', 'client-authentication+jwt'])('of the type %s', async (typ) => {
+  it.each([undefined, 'JWT', 'at+jwt', 'client-authentication+jwt'])('with type %s', async (typ) => {
     await expect(verified(await proofOf({}, { typ }))).rejects.toThrow(/another type/);
   });
 
-  it('whose key did not sign it', async () => {
+  it('not signed by its key', async () => {
     await expect(verified(await proofOf({}, {}, other))).rejects.toThrow(/does not verify/);
   });
 
-  it('with the private key in it', async () => {
+  it('that contains the private key', async () => {
     await expect(verified(await proofOf({}, { jwk: await exportJWK(pair.privateKey) }))).rejects.toThrow(/private/);
   });
 
@@ -138,7 +138,7 @@ describe('a DPoP proof is refused', () => {
     await expect(verified(await proofOf({}, { alg: 'ES256', jwk: weak }))).rejects.toThrow(/2048/);
   });
 
-  it('with alg none, HS256 or a secret as key', async () => {
+  it('with alg none, HS256 or a symmetric key', async () => {
     for (const alg of ['none', 'HS256']) {
       const input = `${encoded({ alg, typ: 'dpop+jwt', jwk })}.${encoded(GOOD)}`;
       const signature = createHmac('sha256', JSON.stringify(jwk)).update(input).digest('base64url');
@@ -147,7 +147,7 @@ describe('a DPoP proof is refused', () => {
     await expect(verified(await proofOf({}, { jwk: { kty: 'oct', k: 'c2VjcmV0' } }))).rejects.toThrow(/symmetric/);
   });
 
-  it('under an algorithm that is not that of its key', async () => {
+  it('with an algorithm that does not match its key', async () => {
     const [, payload, signature] = (await proofOf()).split('.');
     const forged = `${encoded({ alg: 'RS256', typ: 'dpop+jwt', jwk })}.${payload}.${signature}`;
     await expect(verified(forged)).rejects.toThrow(/does not verify/);
@@ -155,19 +155,19 @@ describe('a DPoP proof is refused', () => {
     await expect(verified(limited)).rejects.toThrow(/does not verify/);
   });
 
-  it('that was changed after it was signed', async () => {
+  it('changed after signing', async () => {
     const [header, , signature] = (await proofOf()).split('.');
     await expect(verified(`${header}.${encoded({ ...GOOD, jti: 'two' })}.${signature}`)).rejects.toThrow(/not verify/);
   });
 
-  it('that comes twice, is no JWT, or has no end', async () => {
+  it('that is sent twice, is not a JWT, or is too long', async () => {
     const proof = await proofOf();
     for (const text of [`${proof}, ${proof}`, '', 'x.y', `${proof}.`, 'x'.repeat(9000)])
       await expect(verified(text)).rejects.toThrow(/sent once and contain one JWT/);
   });
 });
 
-describe('an address', () => {
+describe('a URL in a DPoP proof', () => {
   it.each([
     ['https://a.example', 'https://a.example/'],
     ['HTTPS://A.example:443/x?y#z', 'https://a.example/x'],
@@ -176,7 +176,7 @@ describe('an address', () => {
     ['file:///x', undefined],
     ['//a.example/x', undefined],
     ['https://u@a.example/', undefined],
-  ])('%s is compared as %s', (text, plain) => {
+  ])('with the value %s is compared as %s', (text, plain) => {
     expect(plainAddress(text)).toBe(plain);
   });
 });

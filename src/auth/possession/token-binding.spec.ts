@@ -18,13 +18,13 @@ describe('a token is bound', () => {
     expect(bindingFor(wanted, shown)).toEqual(bound);
   });
 
-  it('to nothing else than what is demanded: a certificate is no DPoP proof, and the other way round', () => {
+  it('only by the required method: a certificate does not replace a DPoP proof, nor the reverse', () => {
     expect(() => bindingFor(demand(true, false), CERTIFICATE)).toThrow(/DPoP proof is required/);
     expect(() => bindingFor(demand(false, true), KEY)).toThrow(/certificate is required/);
   });
 });
 
-describe('a refresh token is bound as its session', () => {
+describe('a refresh token is bound like its session', () => {
   it.each<[string, TokenBinding, TokenBinding]>([
     ['and needs nothing where that is not', {}, {}],
     ['whatever else is shown', {}, BOTH],
@@ -43,7 +43,7 @@ describe('a refresh token is bound as its session', () => {
     ['another certificate', CERTIFICATE, { certificate: 'other' }, 'invalid_grant'],
     ['a key in place of a certificate', CERTIFICATE, KEY, 'invalid_grant'],
     ['one of two', BOTH, KEY, 'invalid_grant'],
-  ])('and is refused with %s', (_what, session, shown, code) => {
+  ])('and is rejected with %s', (_what, session, shown, code) => {
     expect(() => assertSameKeys(session, shown)).toThrow(expect.objectContaining({ code }));
   });
 });

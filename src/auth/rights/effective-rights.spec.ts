@@ -6,8 +6,8 @@ const admin: PersonNow = { roles: ['admin'], disabled: false };
 const viewer: PersonNow = { roles: ['viewer'], disabled: false };
 const gone: PersonNow = { roles: ['admin'], disabled: true };
 
-describe('what a credential may do now', () => {
-  it('is what it was given, as far as everybody behind it may do that', () => {
+describe('effective rights of a credential', () => {
+  it('are its granted rights, limited to those of everybody behind it', () => {
     expect(effectiveRights({ people: [admin], limits: [['admin:*']] })).toEqual(new Set(['admin:*']));
     expect(effectiveRights({ people: [viewer], limits: [['admin:*']] })).toEqual(scopesOf(['viewer']));
     expect(effectiveRights({ people: [admin, viewer], limits: [['sign:read', 'sign:digest']] })).toEqual(
@@ -19,13 +19,13 @@ describe('what a credential may do now', () => {
     expect(effectiveRights({ people: [viewer], limits: [['users:write']] })).toEqual(new Set());
   });
 
-  it('is nothing when one of them is disabled, is no person, or nobody is there', () => {
+  it('are empty if somebody behind it is disabled, is not a person, or does not exist', () => {
     expect(effectiveRights({ people: [admin, gone], limits: [null] })).toBeUndefined();
     expect(effectiveRights({ people: [null], limits: [['admin:*']] })).toBeUndefined();
     expect(effectiveRights({ people: [], limits: [null] })).toBeUndefined();
   });
 
-  it('exceeds nobody and no limit, whatever the roles and the scope', () => {
+  it('never exceed those of anybody behind it or any limit, whatever the roles and scope', () => {
     for (const role of ROLE_NAMES)
       for (const scope of SCOPE_NAMES) {
         const person: PersonNow = { roles: [role], disabled: false };

@@ -1,4 +1,5 @@
 import type { EntityManager, FindOptionsWhere } from 'typeorm';
+import { advisoryLock, sharedAdvisoryLock } from '../../platform/database/statements.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SealedClass, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { trusted } from '../../platform/sealing/sealed-rows.js';
@@ -15,6 +16,8 @@ export interface SessionGrounds {
   /** Hash of the password that was presented, and the second factors that were required. */
   readonly password?: Pick<User, 'passwordHash' | 'factors'> | undefined;
   readonly providerId?: string | undefined;
+  /** The version of the provider that admitted the person; undefined: any. */
+  readonly providerVersion?: number | undefined;
   /** The client that authenticated. */
   readonly client?: Pick<OAuthClient, 'id' | 'proofSince'> | undefined;
 }
@@ -27,22 +30,44 @@ export interface SessionGrounds {
  */
 export async function assertStillGranted(
   tx: EntityManager,
-  { userId, password, providerId, client }: SessionGrounds,
+  { userId, password, providerId, providerVersion, client }: SessionGrounds,
 ): Promise<void> {
-  if (providerId !== undefined) {
-    const provider = await shared(tx, IdentityProvider, { id: providerId });
-    if (provider?.enabled !== true) throw changedMeanwhile('The identity provider was disabled');
-  }
-  if (client !== undefined) {
-    const now = await shared(tx, OAuthClient, { id: client.id });
-    const isSame = now?.revokedAt === null && now.proofSince?.getTime() === client.proofSince?.getTime();
-    if (!isSame) throw changedMeanwhile('The client was revoked, or its secret, keys or certificates were replaced');
-  }
+  if (providerId !== undefined) await assertSameProvider(tx, providerId, providerVersion);
+  if (client !== undefined) await assertSameClient(tx, client);
   if (userId === undefined) return;
   const user = await shared(tx, User, { id: userId });
   if (user?.disabled !== false) throw changedMeanwhile('The account was disabled');
   if (password !== undefined && !isSamePassword(user, password))
     throw changedMeanwhile('The password or a second factor was changed');
+}
+
+async function assertSameProvider(tx: EntityManager, id: string, version: number | undefined): Promise<void> {
+  const provider = await shared(tx, IdentityProvider, { id });
+  if (provider?.enabled !== true) throw changedMeanwhile('The identity provider was disabled');
+  if (version !== undefined && provider.version !== version)
+    throw changedMeanwhile('The identity provider was changed');
+}
+
+async function assertSameClient(
+  tx: EntityManager,
+  { id, proofSince }: NonNullable<SessionGrounds['client']>,
+): Promise<void> {
+  await sharedAdvisoryLock(tx, clientLock(id));
+  const now = await shared(tx, OAuthClient, { id });
+  const isSame = now?.revokedAt === null && now.proofSince?.getTime() === proofSince?.getTime();
+  if (!isSame) throw changedMeanwhile('The client was revoked, or its secret, keys or certificates were replaced');
+}
+
+/**
+ * lockClient locks a client against new tokens until the transaction ends. The row alone is not enough: each token request takes a shared lock of the row,
+ * and a client that requests tokens continuously would prevent its own revocation.
+ */
+export async function lockClient(tx: EntityManager, id: string): Promise<void> {
+  await advisoryLock(tx, clientLock(id));
+}
+
+function clientLock(id: string): string {
+  return `oauth client ${id.toLowerCase()}`;
 }
 
 function isSamePassword(now: User, then: Pick<User, 'passwordHash' | 'factors'>): boolean {

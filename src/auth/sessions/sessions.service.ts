@@ -51,6 +51,9 @@ export interface NewSession {
 /** Maximum life of a person's session, however active it is. */
 export const SESSION_SECONDS = 30 * 24 * 3600;
 
+/** The reason of a session that its person ended by signing out. */
+export const SIGNED_OUT = 'signed-out';
+
 const SEAL = 'id token';
 export const SEALED_LOGOUT_HINT = {
   table: 'auth_session',
@@ -191,7 +194,7 @@ export class SessionsService {
       throw new Problem('refused', 'session.none', 'An API key has no session; revoke the key instead.');
     }
     const { id } = caller.session;
-    await this.db.transaction((tx) => this.endIn(tx, caller, 'signed-out', 'id = $2', [id]));
+    await this.db.transaction((tx) => this.endIn(tx, caller, SIGNED_OUT, 'id = $2', [id]));
   }
 
   /** Ends all sessions of a user except `kept`. */
@@ -208,7 +211,8 @@ export class SessionsService {
     actor: Actor & { origin: Origin },
     { userId, because, kept }: { userId: string; because: string; kept?: string | undefined },
   ): Promise<void> {
-    // Invalidate these before the sessions: a concurrent redemption holds the row lock, and its session exists once the lock is released.
+    // A redemption of a code or ticket holds a shared lock of the account: it commits before, and its session is ended here, or begins after, and is refused.
+    await tx.query('SELECT FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
     await denyCodes(tx, 'user_id = $1', [userId]);
     await tx.query(`DELETE FROM sso_transaction WHERE user_id = $1 AND status = 'ARRIVED'`, [userId]);
     await tx.query(`UPDATE password_reset SET used_at = now(), seal = NULL WHERE user_id = $1 AND used_at IS NULL`, [

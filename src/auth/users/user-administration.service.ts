@@ -57,6 +57,7 @@ export class UserAdministrationService {
 
   /** Sets roles or disables. All sessions, tokens and keys of a disabled person are refused within five seconds. */
   async change(caller: RightsHolder, id: string, change: UserChange): Promise<User> {
+    await sealsOf(this.db.manager).catchUp();
     return this.db.transaction(async (tx) => {
       // Changes of administrators run one after the other, so that two cannot remove each other.
       const administrators = await lockAdministrators(tx);

@@ -24,8 +24,8 @@ function site(documents: Record<string, unknown>) {
 const at = (metadata: unknown, keys: unknown) =>
   site({ [`${ISSUER}/.well-known/openid-configuration`]: metadata, [METADATA.jwks_uri]: keys });
 
-describe('the keys of an issuer', () => {
-  it('are read where its discovery document says, with nothing else in that', async () => {
+describe('issuer keys', () => {
+  it('are read from the location in the discovery document, ignoring its other members', async () => {
     const keys = await discoverKeys(ISSUER, at(METADATA, { keys: [rsa] }));
     expect(keys).toEqual([{ kty: 'RSA', kid: 'one', alg: 'RS256', n: rsa['n' as never], e: 'AQAB' }]);
   });
@@ -46,13 +46,13 @@ describe('the keys of an issuer', () => {
     ['there is no list of keys', METADATA, { keys: {} }, /not a JWK Set/],
     ['there are very many keys', METADATA, { keys: Array.from({ length: 51 }, () => rsa) }, /51 keys/],
     ['none is for signatures', METADATA, { keys: [{ ...rsa, use: 'enc' }] }, /no key that verifies/],
-  ])('are refused if %s', async (_what, metadata, keys, why) => {
+  ])('are rejected if %s', async (_what, metadata, keys, why) => {
     await expect(discoverKeys(ISSUER, at(metadata, keys))).rejects.toThrow(why);
   });
 });
 
 describe('a key set', () => {
-  it('may be a SPIFFE trust bundle, whose X.509 keys verify no tokens', () => {
+  it('may be a SPIFFE trust bundle, whose X.509 keys are not used to verify tokens', () => {
     const svid = { ...ecJwk, kid: 'jwt' };
     const bundle = {
       keys: [
@@ -65,7 +65,7 @@ describe('a key set', () => {
     expect(() => readKeySet({ keys: [{ ...rsa, use: 'x509-svid' }] })).toThrow('no key that verifies signatures');
   });
 
-  it('is read without keys that verify nothing: symmetric, weak, for encryption, broken, unknown', () => {
+  it('omits keys that cannot verify: symmetric, weak, encryption-only, malformed and unknown', () => {
     const others = [
       { kty: 'oct', k: 'AA' },
       jwkOf(1024),
@@ -78,7 +78,7 @@ describe('a key set', () => {
     expect(readKeySet({ keys: [...others, ecJwk] })).toEqual([ecJwk]);
   });
 
-  it('never keeps a private member, and is known as one that has it', () => {
+  it('drops private members, and is reported as containing them', () => {
     const secret = ec.privateKey.export({ format: 'jwk' });
     expect(readKeySet({ keys: [secret] })).toEqual([ecJwk]);
     expect(hasSecretKey({ keys: [ecJwk, secret] })).toBe(true);
@@ -86,7 +86,7 @@ describe('a key set', () => {
     expect(hasSecretKey({ keys: [ecJwk] })).toBe(false);
   });
 
-  it('has changed when a key came or went, and not when only its id did', () => {
+  it('has changed when a key was added or removed, but not when only a key ID changed', () => {
     const [one, two] = [readKeySet({ keys: [rsa] }), readKeySet({ keys: [ecJwk] })];
     expect(keyChange(one, readKeySet({ keys: [{ ...rsa, kid: 'two' }] }))).toBeUndefined();
     expect(keyChange(one, two)).toEqual({ added: thumbprintsOf(two), removed: thumbprintsOf(one) });

@@ -21,8 +21,8 @@ const CLAIMS = {
   job_workflow_ref: 'org/app/.github/workflows/release.yml@refs/tags/v1',
 };
 
-describe('a trust accepts the run that it is about', () => {
-  it('and one in a cluster by nested claims', () => {
+describe('a trust accepts a matching run', () => {
+  it('such as one in a cluster, by nested claims', () => {
     expect(trustRefusalOf(RULES, CLAIMS)).toBeUndefined();
     const cluster = { ...RULES, conditions: [{ claim: '/kubernetes.io/serviceaccount/name', values: ['signer'] }] };
     expect(trustRefusalOf(cluster, { 'kubernetes.io': { serviceaccount: { name: 'signer' } } })).toBeUndefined();
@@ -30,7 +30,7 @@ describe('a trust accepts the run that it is about', () => {
   });
 });
 
-describe('a trust refuses a claim that only resembles', () => {
+describe('a trust rejects a claim that is only similar', () => {
   it.each<[string, object]>([
     ['a repository with a longer name', { repository: 'org/app-evil' }],
     ['a repository of another owner', { repository: 'org-evil/app' }],
@@ -50,7 +50,7 @@ describe('a trust refuses a claim that only resembles', () => {
   });
 });
 
-describe('a run for a pull or merge request, whose code may come from a fork', () => {
+describe('a run for a pull or merge request, possibly from a fork', () => {
   it.each<[string, Record<string, unknown>]>([
     ['GitHub', { event_name: 'pull_request', ref: 'refs/pull/17/merge' }],
     ['GitHub, with the rights of the target', { event_name: 'pull_request_target', ref: 'refs/heads/main' }],
@@ -61,21 +61,21 @@ describe('a run for a pull or merge request, whose code may come from a fork', (
     ['GitLab, started by another pipeline', { pipeline_source: 'parent_pipeline', ref_protected: 'false' }],
     ['GitLab, started by a pipeline of another project', { pipeline_source: 'pipeline' }],
     ['GitLab, with a source that is not known', { pipeline_source: 'ondemand_dast_scan', ref_protected: 'true' }],
-  ])('%s: is refused unless the trust says so', (_what, claims) => {
+  ])('%s: is rejected unless the trust allows it', (_what, claims) => {
     expect(isForPullRequest(claims)).toBe(true);
     const rules = { ...RULES, conditions: [] };
     expect(trustRefusalOf(rules, claims)).toMatch(/pull requests/);
     expect(trustRefusalOf({ ...rules, pullRequests: true }, claims)).toBeUndefined();
   });
 
-  it('is not a pipeline of GitLab that people, schedules or programs start, nor one that a pipeline starts on a protected branch', () => {
+  it('is not a GitLab pipeline started by people, schedules, programs, or a pipeline on a protected branch', () => {
     for (const pipeline_source of ['push', 'schedule', 'web', 'api', 'trigger', 'chat', 'webide'])
       expect(isForPullRequest({ pipeline_source, ref_protected: 'false' })).toBe(false);
     for (const pipeline_source of ['parent_pipeline', 'pipeline'])
       expect(isForPullRequest({ pipeline_source, ref_protected: 'true' })).toBe(false);
   });
 
-  it('is no push, no tag and no schedule', () => {
+  it('is not a push, a tag or a schedule', () => {
     for (const event of ['push', 'release', 'schedule', 'workflow_dispatch'])
       expect(
         isForPullRequest({ event_name: event, ref: 'refs/heads/pull/1', sub: 'repo:org/pull_request:ref:x' }),
@@ -83,14 +83,14 @@ describe('a run for a pull or merge request, whose code may come from a fork', (
   });
 });
 
-describe('of several trusts', () => {
+describe('with several trusts', () => {
   const wide = { ...RULES, id: '2', name: 'builds', conditions: [{ claim: 'repository', values: ['org/*'] }] };
 
-  it('the one that accepts the token is taken', () => {
+  it('the one that accepts the token is used', () => {
     expect(trustFor([RULES, wide], { ...CLAIMS, ref: 'refs/heads/main' }, undefined).name).toBe('builds');
   });
 
-  it('the caller has to name one where more accept it', () => {
+  it('the caller must name one if more than one accepts the token', () => {
     expect(() => trustFor([RULES, wide], CLAIMS, undefined)).toThrow(/Several/);
     expect(trustFor([RULES, wide], CLAIMS, 'app releases').id).toBe('1');
     expect(() => trustFor([RULES, wide], CLAIMS, 'unknown')).toThrow(/No trust/);
@@ -98,7 +98,7 @@ describe('of several trusts', () => {
   });
 });
 
-describe('an issuer whose tokens anybody can get', () => {
+describe('an issuer whose tokens anybody can obtain', () => {
   const github = 'https://token.actions.githubusercontent.com';
 
   it.each<[string, string, string[]]>([
@@ -123,7 +123,7 @@ describe('an issuer whose tokens anybody can get', () => {
     ['https://login.app.env0.com/', 'environmentName', ['production']],
     ['https://oidc.vercel.com', 'environment', ['production']],
     ['https://oauth2.sigstore.dev/auth', 'email_verified', ['true']],
-  ])('%s needs a condition that says whose run is meant: %s %j is none', (issuer, claim, values) => {
+  ])('%s requires a condition that identifies the tenant: %s %j does not', (issuer, claim, values) => {
     expect(() => assertTenant(issuer, [{ claim, values }])).toThrow(/anyone can get/);
   });
 
@@ -138,12 +138,12 @@ describe('an issuer whose tokens anybody can get', () => {
     ['https://oidc.vercel.com', 'sub', 'owner:acme:project:*:environment:production'],
     ['https://oidc.codefresh.io', 'account_id', '628a80b693a15c0f9c13ab75'],
     ['https://login.app.env0.com/', 'https://env0.com/organization', '3aa5b5f1-6f4a-4f3e-9b3a-7a1f1b8c2d4e'],
-  ])('%s: %s %s is one, or none is needed', (issuer, claim, value) => {
+  ])('%s: %s %s does, or no condition is required', (issuer, claim, value) => {
     expect(() => assertTenant(issuer, [{ claim, values: [value] }])).not.toThrow();
   });
 });
 
-describe('a trust of any issuer is warned about', () => {
+describe('a warning about a trust of any issuer', () => {
   it.each<[string, string[]]>([
     ['environment', ['production']],
     ['ref', ['refs/heads/main']],
@@ -152,7 +152,7 @@ describe('a trust of any issuer is warned about', () => {
     ['sub', ['*']],
     ['sub', ['org:*:job:release']],
     ['substitute', ['acme']],
-  ])('if no condition names an organisation or a subject: %s %j', (claim, values) => {
+  ])('is returned if no condition names an organization or a subject: %s %j', (claim, values) => {
     expect(trustWarningsOf([{ claim, values }])).toEqual(['tenant-not-named']);
   });
 
@@ -163,7 +163,7 @@ describe('a trust of any issuer is warned about', () => {
     ['/kubernetes.io/namespace', 'release'],
     ['repository_owner', 'acme'],
     ['email', 'release@acme.example'],
-  ])('but not if one does: %s %s', (claim, value) => {
+  ])('is not returned if one does: %s %s', (claim, value) => {
     expect(
       trustWarningsOf([
         { claim: 'ref', values: ['*'] },

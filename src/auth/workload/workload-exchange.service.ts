@@ -23,7 +23,14 @@ import {
   verifyWorkloadToken,
   WorkloadTokenRefused,
 } from './workload-token.js';
-import { expireTokenUses, recordTokenUse, rightsNow, trustsOf, type UsableTrust } from './workload.repository.js';
+import {
+  expireTokenUses,
+  holdIssuer,
+  recordTokenUse,
+  rightsNow,
+  trustsOf,
+  type UsableTrust,
+} from './workload.repository.js';
 
 /** A token of an issuer, as a workload presents it. */
 interface WorkloadOrder {
@@ -84,7 +91,8 @@ export class WorkloadExchangeService {
     const boundTo = bindingFor(trust, await order.keys());
     const id = newId();
     const sealed = await this.tokens.sealed(id, order.token);
-    return this.db.transaction((tx) => this.opened(tx, { id, sealed, verified, trust, scopes, boundTo }, origin));
+    const accepted = { id, sealed, verified, issuer, trust, scopes, boundTo };
+    return this.db.transaction((tx) => this.opened(tx, accepted, origin));
   }
 
   /** Removes the records of tokens that have expired, which are refused for that. */
@@ -94,7 +102,10 @@ export class WorkloadExchangeService {
   }
 
   private async opened(tx: EntityManager, accepted: Accepted, origin: Origin): Promise<Tokens> {
-    const { id, sealed: token, verified, trust, scopes, boundTo } = accepted;
+    const { id, sealed: token, verified, issuer, trust, scopes, boundTo } = accepted;
+    // The issuer decides how long the service waits for its keys.
+    if (!(await holdIssuer(tx, issuer)))
+      throw new WorkloadTokenRefused('The issuer was changed during the exchange. Request the token again.');
     if (!(await recordTokenUse(tx, trust.issuerId, verified)))
       throw new WorkloadTokenRefused('The token was used already.');
     const { claims, tokenSha256, key, keyThumbprint, expiresAt: tokenExpiresAt } = verified;
@@ -117,6 +128,8 @@ interface Accepted {
   /** The sealed token. */
   readonly sealed: Buffer;
   readonly verified: VerifiedWorkloadToken;
+  /** As read before its keys. */
+  readonly issuer: WorkloadIssuer;
   readonly trust: UsableTrust;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;

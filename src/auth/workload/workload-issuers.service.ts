@@ -13,7 +13,9 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { readGivenKeySet, thumbprintsOf } from '../key-sets/key-set.js';
 import { keyChange } from '../key-sets/key-renewals.js';
+import { stillMay } from '../rights/still-may.js';
 import { IssuerKeys } from './issuer-keys.js';
+import { lockIssuer } from './workload.repository.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 export interface WorkloadIssuerChange {
@@ -52,6 +54,7 @@ export class WorkloadIssuersService {
     const id = use?.resource ?? newId();
     const keySource = jwks === undefined ? 'discovery' : 'uploaded';
     const work = async (tx: EntityManager) => {
+      await stillMay(tx, caller);
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
       const times = { keysReadAt: new Date(), keysAskedAt: new Date() };
@@ -71,6 +74,7 @@ export class WorkloadIssuersService {
     const { name, enabled, jwks } = order;
     const keys = jwks === undefined ? undefined : uploaded(jwks);
     return this.db.transaction(async (tx) => {
+      await lockIssuer(tx, id);
       const before = await this.read(id, tx);
       if (keys !== undefined && before.keySource !== 'uploaded') throw notUploaded();
       const renewed = keys === undefined ? {} : { keys: keys as never, keysReadAt: new Date() };
@@ -90,6 +94,7 @@ export class WorkloadIssuersService {
   /** Removes an issuer with all its trusts. Their tokens are refused everywhere within five seconds. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
+      await lockIssuer(tx, id);
       const { name, issuer } = await this.read(id, tx);
       await this.keys.endRuns(tx, caller, id);
       const { affected: trusts } = await tx.delete(WorkloadTrust, { issuerId: id });

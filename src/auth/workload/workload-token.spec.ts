@@ -27,8 +27,8 @@ const signed = (claims: JWTPayload, header: object = {}, { privateKey } = pair) 
 const verified = (token: string, known = keys) => verifyWorkloadToken(token, ISSUER, () => Promise.resolve(known), NOW);
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('a token of a workload is accepted', () => {
-  it('with the key that verified it, its claims, and what it is known by', async () => {
+describe('a workload token is accepted', () => {
+  it('and yields the verifying key, its claims and its replay identifier', async () => {
     const found = await verified(await signed(GOOD));
     expect(found).toMatchObject({
       claims: GOOD,
@@ -39,14 +39,14 @@ describe('a token of a workload is accepted', () => {
     expect(unverifiedIssuerOf(found.token)).toBe(ISSUER);
   });
 
-  it('with its audience as a list of one, within 30 seconds of clock skew, and without kid', async () => {
+  it('with a single-item audience list, within 30 seconds of clock skew, and without kid', async () => {
     await expect(verified(await signed({ ...GOOD, aud: [AUDIENCE] }))).resolves.toMatchObject({ audience: AUDIENCE });
     await expect(verified(await signed({ ...GOOD, exp: AT - 20 }))).resolves.toBeDefined();
     await expect(verified(await signed({ ...GOOD, iat: AT + 20, nbf: AT + 20 }))).resolves.toBeDefined();
     await expect(verified(await signed(GOOD, { kid: undefined }))).resolves.toBeDefined();
   });
 
-  it('of an issuer that has changed its keys, after they were read once more', async () => {
+  it('from an issuer that changed its keys, after fetching them again', async () => {
     const asked: boolean[] = [];
     const next = await published(other, 'two');
     const reader = (fresh: boolean) => {
@@ -58,7 +58,7 @@ describe('a token of a workload is accepted', () => {
     expect(asked).toEqual([false, true]);
   });
 
-  it('is known by its jti alone, and without one by what was signed, whatever the signature', async () => {
+  it('and identified by its jti, or without one by the signed content, regardless of the signature', async () => {
     const hashOf = async (claims: JWTPayload) => (await verified(await signed(claims))).useHash.toString('hex');
     expect(await hashOf(GOOD)).toBe(await hashOf({ ...GOOD, sub: 'repo:org/other' }));
     expect(await hashOf(GOOD)).not.toBe(await hashOf({ ...GOOD, jti: 'two' }));
@@ -69,17 +69,17 @@ describe('a token of a workload is accepted', () => {
   });
 });
 
-describe('a token of a workload is refused', () => {
-  it('that ends at no time that can be stored', async () => {
+describe('a workload token is rejected', () => {
+  it('with an expiry that cannot be stored', async () => {
     for (const exp of [1e13, 1e300])
       await expect(verified(await signed({ ...GOOD, exp }))).rejects.toThrow(/claim exp/);
   });
 
-  it('of another key, under the same kid', async () => {
+  it('signed with a different key under the same kid', async () => {
     await expect(verified(await signed(GOOD, {}, other))).rejects.toThrow(/No key/);
   });
 
-  it('with alg none, or signed with the public key as a secret', async () => {
+  it('with alg none, or signed with the public key as a symmetric secret', async () => {
     const none = `${encoded({ alg: 'none' })}.${encoded(GOOD)}.`;
     await expect(verified(none)).rejects.toThrow(/algorithm/);
     expect(() => unverifiedIssuerOf(none)).toThrow(/not a JWT/);
@@ -108,7 +108,7 @@ describe('a token of a workload is refused', () => {
     await expect(verified(await signed({ ...GOOD, ...change }))).rejects.toThrow(why);
   });
 
-  it('with a changed payload, with an extension it does not know, and if it is no JWT', async () => {
+  it('with a changed payload, an unknown extension, or if it is not a JWT', async () => {
     const token = await signed(GOOD);
     const [head, , signature] = token.split('.');
     await expect(verified(`${head}.${encoded({ ...GOOD, sub: 'repo:org/evil' })}.${signature}`)).rejects.toThrow(
@@ -119,7 +119,7 @@ describe('a token of a workload is refused', () => {
       expect(() => unverifiedIssuerOf(text)).toThrow(/not a JWT/);
   });
 
-  it('of an issuer without keys', async () => {
+  it('from an issuer without keys', async () => {
     await expect(verified(await signed(GOOD), [])).rejects.toThrow(/No key/);
   });
 });

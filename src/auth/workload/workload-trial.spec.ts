@@ -17,8 +17,8 @@ const CLAIMS = { iss: ISSUER.issuer, aud: TRUST.audience, repository: 'org/app',
 const verdict = (claims: object, trust: object = {}, issuer: object = {}) =>
   trustVerdict({ ...TRUST, ...trust }, { ...ISSUER, ...issuer }, { ...CLAIMS, ...claims });
 
-describe('claims that are tried on a trust', () => {
-  it('are accepted when all of it fits', () => {
+describe('trying claims against a trust', () => {
+  it('accepts them when everything matches', () => {
     expect(verdict({})).toEqual({ trust: { id: '1', name: 'releases' }, accepted: true });
     expect(verdict({ aud: [TRUST.audience] }).accepted).toBe(true);
   });
@@ -35,11 +35,11 @@ describe('claims that are tried on a trust', () => {
     ['another audience', { aud: 'x' }, { fault: 'audience', given: ['x'] }],
     ['two audiences', { aud: [TRUST.audience, 'x'] }, { fault: 'audience', given: [TRUST.audience, 'x'] }],
     ['a pull request', { event_name: 'pull_request' }, { fault: 'pull-request' }],
-  ])('tell why they are not: %s', (_what, claims, expected) => {
+  ])('reports why they are rejected: %s', (_what, claims, expected) => {
     expect(verdict(claims)).toMatchObject({ accepted: false, ...expected });
   });
 
-  it('meet no trust that is off, nor one of an issuer that is', () => {
+  it('rejects a disabled trust, and a trust of a disabled issuer', () => {
     expect(verdict({}, { enabled: false })).toMatchObject({ accepted: false, fault: 'disabled' });
     expect(verdict({}, {}, { enabled: false })).toMatchObject({ accepted: false, fault: 'issuer-disabled' });
   });

@@ -19,13 +19,11 @@ export class SsoTickets {
   ) {}
 
   async tokens(ticket: string, browser: string | undefined, origin: Origin): Promise<Tokens> {
-    const { person, sessionId } = await this.signIn.personWith(ticket, browser);
-    if (sessionId === null) return this.grants.forPerson(person, origin);
-    throw new Problem(
-      'unauthenticated',
-      'sso.unknown',
-      'This ticket cannot be exchanged for tokens. Start the sign-in again.',
-    );
+    return this.signIn.redeem(ticket, browser, (tx, { person, sessionId }) => {
+      if (sessionId === null) return this.grants.forPersonIn(tx, person, origin);
+      const detail = 'This ticket cannot be exchanged for tokens. Start the sign-in again.';
+      throw new Problem('unauthenticated', 'sso.unknown', detail);
+    });
   }
 
   /**
@@ -44,10 +42,11 @@ export class SsoTickets {
   }
 
   private async session(ticket: string, browser: string | undefined, origin: Origin): Promise<string | undefined> {
-    const { person, sessionId } = await this.signIn.personWith(ticket, browser);
-    const secret = await (sessionId === null
-      ? this.browsers.open(person, origin)
-      : this.steppedUp(sessionId, person, origin));
+    const { person, sessionId, opened } = await this.signIn.redeem(ticket, browser, async (tx, returned) => ({
+      ...returned,
+      opened: returned.sessionId === null ? await this.browsers.openIn(tx, returned.person, origin) : undefined,
+    }));
+    const secret = sessionId === null ? opened : await this.steppedUp(sessionId, person, origin);
     return secret === undefined ? undefined : this.cookie.with(secret);
   }
 

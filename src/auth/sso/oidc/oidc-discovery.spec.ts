@@ -17,7 +17,7 @@ function publishing(issuer: string, ...addresses: string[]) {
     );
 }
 
-describe('where a provider publishes what it is', () => {
+describe('discovery URLs of a provider', () => {
   it.each([
     ['https://IDP.example', ['https://idp.example/.well-known/openid-configuration']],
     ['https://idp.example:443/', ['https://idp.example/.well-known/openid-configuration']],
@@ -37,7 +37,7 @@ describe('where a provider publishes what it is', () => {
     'https://idp.example/t/.well-known/openid-configuration',
     'https://idp.example/.well-known/openid-configuration/t',
     'https://idp.example/.well-known/oauth-authorization-server/t',
-  ])('%s is asked first when it was typed, for the issuer that it belongs to', async (typed) => {
+  ])('start with %s if that was entered, and resolve the issuer it belongs to', async (typed) => {
     expect(discoveryAddresses(typed)[0]).toBe(typed);
     const { issuer } = await readMetadata(typed, publishing('https://idp.example/t', typed));
     expect(issuer).toBe('https://idp.example/t');
@@ -48,13 +48,13 @@ describe('Microsoft Entra ID', () => {
   const at = (tenant: string) => `https://login.microsoftonline.com/${tenant}/v2.0`;
   const document = (tenant: string) => `${at(tenant)}/.well-known/openid-configuration`;
 
-  it('calls a tenant by its GUID, also where the name of its domain was typed', async () => {
+  it('identifies a tenant by its GUID, even if its domain name was entered', async () => {
     const read = publishing(at(GUID), document('contoso.onmicrosoft.com'));
     expect((await readMetadata(at('contoso.onmicrosoft.com'), read)).issuer).toBe(at(GUID));
   });
 
   it.each(['common', 'organizations', 'consumers'])(
-    '%s is for people of every organisation: refused',
+    'rejects %s, which accepts people of every organization',
     async (tenant) => {
       const read = publishing(at('{tenantid}'), document(tenant));
       await expect(readMetadata(at(tenant), read)).rejects.toThrow(/every organization/);
@@ -63,13 +63,13 @@ describe('Microsoft Entra ID', () => {
     },
   );
 
-  it('with an issuer of version 1: the error names that of version 2', async () => {
+  it('names the version 2 issuer in the error when a version 1 issuer is entered', async () => {
     const typed = `https://login.microsoftonline.com/${GUID}`;
     const read = publishing(`https://sts.windows.net/${GUID}/`, `${typed}/.well-known/openid-configuration`);
     await expect(readMetadata(typed, read)).rejects.toThrow(/ends in \/v2\.0/);
   });
 
-  it('alone may call itself by a GUID', async () => {
+  it('is the only provider that may identify itself by a GUID', async () => {
     const typed = 'https://idp.example/contoso.example/v2.0';
     const read = publishing(`https://idp.example/${GUID}/v2.0`, `${typed}/.well-known/openid-configuration`);
     await expect(readMetadata(typed, read)).rejects.toThrow(/its issuer is/);

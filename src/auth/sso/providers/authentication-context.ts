@@ -1,4 +1,5 @@
 import { Problem } from '../../../platform/errors/problem.js';
+import { truncate } from '../../../platform/text/truncate.js';
 import type { IdentityProvider } from '../../model/identity-provider.entity.js';
 
 /** Returns the authentication context classes of which a sign-in must have one; undefined if the provider may choose. */
@@ -35,6 +36,6 @@ export function assertStrongEnough(provider: Pick<IdentityProvider, 'settings'>,
 const MAX_SHOWN = 5;
 
 function quoted(texts: readonly string[], separator = ', '): string {
-  const shown = texts.slice(0, MAX_SHOWN).map((text) => `"${text.slice(0, 200)}"`);
+  const shown = texts.slice(0, MAX_SHOWN).map((text) => `"${truncate(text, 200)}"`);
   return [...shown, ...(texts.length > MAX_SHOWN ? ['…'] : [])].join(separator);
 }

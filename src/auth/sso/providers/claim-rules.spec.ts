@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Claims } from '../../../access/identity/verified-identity.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { failedSignIn } from '../../model/failed-sign-in.js';
+import type { SamlSettings } from '../../model/identity-provider.entity.js';
+import { assertStrongEnough } from './authentication-context.js';
+import { assertNameFormat } from './saml-name-format.js';
 import { addressOf, assertNothingLeftOut, rolesOf } from './claim-rules.js';
 
 const gives = (claims: Record<string, unknown>, claim: string, value: string): boolean =>
   rolesOf(claims, [{ claim, op: 'equals', value, roles: ['viewer'] }], null) !== undefined;
 
-describe('a rule looks for its claim', () => {
+describe('a rule finds its claim', () => {
   it.each<[string, Record<string, unknown>, string]>([
     ['by its name', { groups: 'a' }, 'groups'],
     ['in a list', { groups: ['b', 'a'] }, 'groups'],
@@ -19,7 +24,7 @@ describe('a rule looks for its claim', () => {
     ['of a name with dots', { 'https://x.example/groups': ['a'] }, 'https://x.example/groups'],
   ])('%s', (_, claims, claim) => expect(gives(claims, claim, 'a')).toBe(true));
 
-  it('that is a truth value or a number, by its text', () => {
+  it('that is a boolean or a number, by its text', () => {
     expect(gives({ email_verified: true }, 'email_verified', 'true')).toBe(true);
     expect(gives({ email_verified: 'true' }, 'email_verified', 'true')).toBe(true);
     expect(gives({ level: 3 }, 'level', '3')).toBe(true);
@@ -31,7 +36,7 @@ describe('a rule looks for its claim', () => {
     ['objects', { groups: { a: 'a' } }, 'groups'],
     ['what every object has', {}, 'constructor.name'],
     ['an empty path', { '': 'a' }, '.'],
-  ])('and not in %s', (_, claims, claim) => expect(gives(claims, claim, 'a')).toBe(false));
+  ])('but not in %s', (_, claims, claim) => expect(gives(claims, claim, 'a')).toBe(false));
 });
 
 const SAML_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
@@ -41,7 +46,7 @@ function judge(claims: Claims, claim: string): () => void {
   return () => assertNothingLeftOut(claims, [{ claim, op: 'equals', value: 'x', roles: ['viewer'] }]);
 }
 
-describe('a claim that is elsewhere', () => {
+describe('a claim that the provider delivers elsewhere', () => {
   it.each<[Claims, string]>([
     [{ _claim_names: { groups: 'src1' } }, 'groups'],
     [{ hasgroups: true }, 'groups'],
@@ -49,7 +54,7 @@ describe('a claim that is elsewhere', () => {
     [{ [LINK]: 'https://graph.example/x' }, SAML_GROUPS],
     [{ _claim_names: { realm_access: 'src1' } }, 'realm_access.roles'],
     [{ hasgroups: true }, 'groups.name'],
-  ])('is missed by a rule that needs it: %j', (claims, claim) => {
+  ])('fails a rule that needs it: %j', (claims, claim) => {
     expect(judge(claims, claim)).toThrow(`omitted "${claim}"`);
   });
 
@@ -59,12 +64,12 @@ describe('a claim that is elsewhere', () => {
     [{ _claim_names: 'groups' }, 'groups'],
     [{ hasgroups: false }, 'groups'],
     [{}, 'groups'],
-  ])('is missed by no other: %j', (claims, claim) => {
+  ])('does not affect other rules: %j', (claims, claim) => {
     expect(judge(claims, claim)).not.toThrow();
   });
 });
 
-describe('the e-mail address of a new account', () => {
+describe('the email address of a new account', () => {
   it.each<[string, Record<string, unknown>, string]>([
     ['is written in one way', { email: ' Ada@Example.ORG' }, 'ada@example.org'],
     ['may be the first of a list', { emails: ['ada@example.org', 'other@example.org'] }, 'ada@example.org'],
@@ -75,7 +80,7 @@ describe('the e-mail address of a new account', () => {
   it.each<[string, Record<string, unknown>]>([
     ['by a truth value', { email: 'ceo@example.org', email_verified: false }],
     ['by its text', { email: 'ceo@example.org', email_verified: 'False' }],
-  ])('is none when the provider says that it is not verified, %s', (_, claims) =>
+  ])('is omitted when the provider marks it as unverified, %s', (_, claims) =>
     expect(() => addressOf(claims)).toThrow(expect.objectContaining({ code: 'sso.address-unverified' })),
   );
 
@@ -89,7 +94,7 @@ describe('the e-mail address of a new account', () => {
     ['a link', { email: 'https://evil.example/approve@example.org' }],
     ['a link of Markdown', { email: '[approve](x)@example.org' }],
     ['more than a mail server takes', { email: `${'a'.repeat(250)}@example.org` }],
-  ])('is none that is %s', (_, claims) =>
+  ])('is omitted when it is %s', (_, claims) =>
     expect(() => addressOf(claims)).toThrow(expect.objectContaining({ code: 'sso.no-address' })),
   );
 
@@ -105,7 +110,7 @@ describe('the e-mail address of a new account', () => {
     ['a Hangul filler', 'admin@example.org\u3164'],
     ['a variation selector', 'admin\ufe0f@example.org'],
     ['a letter of Braille without dots', 'admin@example.org\u2800'],
-  ])('is refused when it can look like the address of somebody else: %s', (_, email) =>
+  ])('is rejected when it can be mistaken for the address of another person: %s', (_, email) =>
     expect(() => addressOf({ email })).toThrow(expect.objectContaining({ code: 'sso.address-misleading' })),
   );
 
@@ -114,5 +119,31 @@ describe('the e-mail address of a new account', () => {
     '\u03b4\u03bf\u03ba\u03b9\u03bc\u03ae@example.org',
     'j\u00f6rg@example.org',
     '\u5c71\u7530\u30a2\u30d2@example.org',
-  ])('may be written in any script: %s', (email) => expect(addressOf({ email })).toBe(email));
+  ])('may use any script: %s', (email) => expect(addressOf({ email })).toBe(email));
+});
+
+it('an address of many combining marks is refused before it is normalized, which takes quadratic time', () => {
+  const marks = '\u0301'.repeat(500_000) + '\u0323'.repeat(500_000);
+  expect(() => addressOf({ email: `a${marks}@x.example` })).toThrow(
+    expect.objectContaining({ code: 'sso.no-address' }),
+  );
+});
+
+it('the reason of a refusal quotes what the provider sent as well-formed text', () => {
+  const odd = `${'a'.repeat(199)}\u{1f600}`;
+  const reasons = [
+    () => assertNameFormat({ nameIdFormat: 'x' } as SamlSettings, odd),
+    () => assertStrongEnough({ settings: { issuer: 'https://idp.example', acrValues: ['x'] } as never }, [odd]),
+  ].map((refuse) => {
+    try {
+      refuse();
+    } catch (error) {
+      return (error as Problem).message;
+    }
+    return undefined;
+  });
+  expect(reasons.map((reason) => reason?.isWellFormed())).toEqual([true, true]);
+  const problem = new Problem('unauthenticated', 'sso.refused', 'sent \ud83d and \0');
+  const { audit } = failedSignIn(problem, { way: 'oidc' });
+  expect(audit?.detail?.['reason']).toBe('sent \ufffd and \ufffd');
 });

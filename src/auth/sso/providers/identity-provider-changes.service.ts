@@ -12,6 +12,7 @@ import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
 import type { Caller } from '../../../access/caller.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Session } from '../../model/session.entity.js';
+import { stillMay } from '../../rights/still-may.js';
 import { SessionsService } from '../../sessions/sessions.service.js';
 import { administratorsWhoCanSignIn, lockAdministrators } from '../../users/administrators.js';
 import { assertMayGrant } from '../../users/user-administration.service.js';
@@ -73,7 +74,7 @@ export class IdentityProviderChanges {
     order: IdentityProviderOrder,
     conditions: ChangeConditions = {},
   ): Promise<IdentityProvider> {
-    assertMayGrant(caller, [...order.rules.flatMap(({ roles }) => roles), ...(order.defaultRoles ?? [])]);
+    assertMayGrant(caller, rolesIn(order));
     if ('issuer' in order.settings) {
       assertSecretFits(order.settings, order.clientSecret);
       await this.assertCallable(order.settings.issuer);
@@ -118,6 +119,9 @@ export class IdentityProviderChanges {
     { key, version, confirm }: ChangeConditions & { key: SignatureKey | undefined },
   ): Promise<IdentityProvider> {
     const known = await locked(tx, order.name);
+    // In the order of `keepingAdministrators`, which locks more strongly.
+    await lockAdministrators(tx);
+    assertMayGrant(await stillMay(tx, caller), rolesIn(order));
     if (version !== undefined && known?.version !== version) throw staleProblem(pathOf(order.name));
     if (known !== null) await this.assertMayBecome(tx, caller, known, { order, confirm });
     const settings = await settingsOf(tx, order, { key, known });
@@ -198,6 +202,10 @@ export class IdentityProviderChanges {
     if ('issuer' in settings) assertSecretThere(settings, given !== undefined || kept !== null);
     return given === undefined ? kept : this.seal.close(PROVIDER_SECRET_SEAL, id, Buffer.from(given));
   }
+}
+
+function rolesIn({ rules, defaultRoles }: IdentityProviderOrder): RoleName[] {
+  return [...rules.flatMap(({ roles }) => roles), ...(defaultRoles ?? [])];
 }
 
 /** Reads and locks the provider until the transaction ends. */

@@ -1,4 +1,5 @@
 import { Problem } from '../../../platform/errors/problem.js';
+import { truncate } from '../../../platform/text/truncate.js';
 import type { SamlSettings } from '../../model/identity-provider.entity.js';
 
 /** PERSISTENT is the NameID format that is requested unless nameIdFormat is set. */
@@ -19,8 +20,29 @@ export function assertNameFormat({ nameIdFormat = PERSISTENT, seenNameIdFormat }
   const sent = format || UNSPECIFIED;
   if (expected === undefined || (expected || UNSPECIFIED) === sent) return;
   const detail =
-    `The identity provider sent a NameID of the format "${sent.slice(0, 200)}", and "${expected || UNSPECIFIED}" is required. ` +
+    `The identity provider sent a NameID of the format "${truncate(sent, 200)}", and "${expected || UNSPECIFIED}" is required. ` +
     'Have the provider send the required format to everyone, or set "nameIdFormat" of the provider to the format that it sends to everyone.';
+  throw new Problem('forbidden', 'sso.name-format', detail);
+}
+
+/**
+ * assertQualifiers refuses a NameID that the provider qualifies with another name than its own, or for another service. Such a name is unique only together
+ * with its qualifiers (SAML core section 8.3.7): a proxy that passes on names of several providers may use one name for two people.
+ *
+ * @throws Problem `sso.name-format`
+ */
+export function assertQualifiers(
+  {
+    nameQualifier: from,
+    spNameQualifier: to,
+  }: { nameQualifier?: string | undefined; spNameQualifier?: string | undefined },
+  provider: string,
+  ours: string,
+): void {
+  if ((from || provider) === provider && (to || ours) === ours) return;
+  const [name, sent = '', expected] =
+    (from || provider) === provider ? ['SPNameQualifier', to, ours] : ['NameQualifier', from, provider];
+  const detail = `The identity provider sent a NameID with the ${name} "${truncate(sent, 200)}". Have it omit the ${name}, or send "${expected}".`;
   throw new Problem('forbidden', 'sso.name-format', detail);
 }
 

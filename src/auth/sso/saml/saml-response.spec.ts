@@ -2,12 +2,13 @@ import { signXml } from '@node-saml/node-saml/lib/xml.js';
 import type { Profile } from '@node-saml/passport-saml';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { assertNameFormat, PERSISTENT, withSeenFormat } from '../providers/saml-name-format.js';
+import { assertNameFormat, assertQualifiers, PERSISTENT, withSeenFormat } from '../providers/saml-name-format.js';
 import {
   assertAddressedTo,
   assertUnderstood,
   attributesOf,
   authenticatedAt,
+  identityOf,
   isSameAddress,
   readSamlResponse,
   sessionEndOf,
@@ -28,11 +29,11 @@ it.each<[unknown, boolean]>([
   ['/acs', false],
   ['', false],
   [undefined, false],
-])('the address %j is ours: %j', (stated, expected) => {
+])('the address %j is our ACS URL: %j', (stated, expected) => {
   expect(isSameAddress(stated, 'https://sw.example/acs')).toBe(expected);
 });
 
-describe('a response', () => {
+describe('a SAML response', () => {
   const acsUrl = 'https://sw.example/acs';
   const entityId = 'https://idp.example';
   const elsewhere = 'https://elsewhere.example/acs';
@@ -55,7 +56,7 @@ describe('a response', () => {
     const response = readSamlResponse(Buffer.from(xml).toString('base64'));
     return () => assertAddressedTo(response, profile as unknown as Profile, { acsUrl, entityId });
   };
-  it('names us as its Destination, or goes without one where the assertion alone is signed', () => {
+  it('is accepted with our Destination, or without one if only the assertion is signed', () => {
     expect(judged(` Destination="${acsUrl}"`, ['r', 'a'])).not.toThrow();
     expect(judged('', ['a'])).not.toThrow();
   });
@@ -64,11 +65,11 @@ describe('a response', () => {
     ['signed without a Destination', '', ['r']],
     ['signed as a whole document without a Destination', '', ['a', '']],
     ['for another Destination, though it is not signed', ` Destination="${elsewhere}"`, ['a']],
-  ])('is refused when it is %s', (_, attributes, signed) => {
+  ])('is rejected when it is %s', (_, attributes, signed) => {
     expect(judged(attributes, signed)).toThrow('the Destination is');
   });
 
-  it('may have blanks around its Issuer, and no other Issuer', () => {
+  it('may have white space around its Issuer, but no other Issuer', () => {
     const from = (issuer: string) => judged(` Destination="${acsUrl}"`, ['a'], acsUrl, issuer);
     expect(from(`\n    ${entityId}\r\n  `)).not.toThrow();
     expect(from(`${entityId}/`)).toThrow('the Issuer is');
@@ -76,7 +77,7 @@ describe('a response', () => {
     expect(from('')).toThrow('no Issuer');
   });
 
-  it('is confirmed for a bearer, within the skew of clocks', () => {
+  it('accepts a bearer confirmation within the clock skew', () => {
     const times = { NotOnOrAfter: inSeconds(-50), NotBefore: inSeconds(50) };
     expect(judged(` Destination="${acsUrl}"`, ['a'], acsUrl, entityId, times)).not.toThrow();
   });
@@ -87,24 +88,24 @@ describe('a response', () => {
     ['that is over', { NotOnOrAfter: inSeconds(-70) }],
     ['that is not yet', { NotBefore: inSeconds(70) }],
     ['without an end', { NotOnOrAfter: '' }],
-  ])('is not for us by a confirmation %s', (_, confirmed) => {
+  ])('rejects a confirmation %s', (_, confirmed) => {
     const response = judged(` Destination="${acsUrl}"`, ['a'], acsUrl, entityId, confirmed);
     expect(response).toThrow('no valid SubjectConfirmation (cm:bearer) has');
   });
 
-  it('without a Destination is still for the Recipient alone', () => {
+  it('is accepted without a Destination only for our Recipient', () => {
     expect(judged('', ['a'], elsewhere)).toThrow('the address of this service as Recipient');
   });
 });
 
-describe('the format of a NameID', () => {
+describe('the NameID format', () => {
   const settings = { entityId: 'x', entryPoint: 'x', certificates: [] };
   const [EMAIL, UNSPECIFIED] = ['emailAddress', 'unspecified'].map(
     (name) => `urn:oasis:names:tc:SAML:1.1:nameid-format:${name}`,
   ) as [string, string];
   const REFUSED = 'set "nameIdFormat" of the provider';
 
-  it('is the configured one, and no other that a person asked for', () => {
+  it('must be the configured one', () => {
     const configured = { ...settings, nameIdFormat: EMAIL };
     expect(() => assertNameFormat(configured, EMAIL)).not.toThrow();
     for (const other of [UNSPECIFIED, PERSISTENT, `${EMAIL} `, ''])
@@ -112,14 +113,14 @@ describe('the format of a NameID', () => {
     expect(withSeenFormat(configured, EMAIL)).toBeUndefined();
   });
 
-  it('is persistent where nameIdFormat is not set, whoever signs in first', () => {
+  it('must be persistent if nameIdFormat is not set, whoever signs in first', () => {
     expect(() => assertNameFormat(settings, PERSISTENT)).not.toThrow();
     for (const other of [EMAIL, UNSPECIFIED, '']) expect(() => assertNameFormat(settings, other)).toThrow(REFUSED);
     expect(withSeenFormat(settings, EMAIL)).toBeUndefined();
     expect(() => assertNameFormat({ ...settings, seenNameIdFormat: EMAIL }, EMAIL)).toThrow(REFUSED);
   });
 
-  it('is that of the first sign-in where nameIdFormat is null', () => {
+  it('is taken from the first sign-in if nameIdFormat is null', () => {
     const open = { ...settings, nameIdFormat: null };
     expect(() => assertNameFormat(open, EMAIL)).not.toThrow();
     const seen = withSeenFormat(open, EMAIL) ?? open;
@@ -128,14 +129,14 @@ describe('the format of a NameID', () => {
     expect(withSeenFormat(seen, UNSPECIFIED)).toBeUndefined();
   });
 
-  it('that is absent is unspecified', () => {
+  it('is unspecified when absent', () => {
     expect(() => assertNameFormat({ ...settings, nameIdFormat: UNSPECIFIED }, '')).not.toThrow();
     const seen = withSeenFormat({ ...settings, nameIdFormat: null }, '') ?? settings;
     expect(() => assertNameFormat(seen, UNSPECIFIED)).not.toThrow();
   });
 });
 
-it('names the codes of a status, and no other text of it', () => {
+it('a SAML status error reports the status codes, but no other text', () => {
   const code = (name: string, more = '') =>
     `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${more}</samlp:StatusCode>`;
   const message = '<samlp:StatusMessage>call 555</samlp:StatusMessage>';
@@ -143,6 +144,22 @@ it('names the codes of a status, and no other text of it', () => {
     'Responder, RequestDenied',
   );
   expect(statusNames(`<Status>${code('Responder now')}${message}</Status>`)).toBe('');
+});
+
+it('a NameID is refused if it is qualified by another name than that of the provider, or for another service', () => {
+  const judged = (nameQualifier?: string, spNameQualifier?: string) => () =>
+    assertQualifiers({ nameQualifier, spNameQualifier }, 'https://idp.example', 'https://sw.example');
+  expect(judged()).not.toThrow();
+  expect(judged('https://idp.example', 'https://sw.example')).not.toThrow();
+  expect(judged('https://upstream.example')).toThrow('omit the NameQualifier, or send "https://idp.example"');
+  expect(judged(undefined, 'https://other.example')).toThrow('omit the SPNameQualifier');
+});
+
+it('a person and a session are read from the elements of the assertion, not from attributes of the same name', () => {
+  const read = (assertion: object) =>
+    identityOf({ nameID: 'ann', sessionIndex: 's', getAssertion: () => ({ Assertion: assertion }) } as never);
+  expect(read({ Subject: [{}] })).toMatchObject({ nameID: '', sessionIndex: undefined });
+  expect(read({ Subject: [{ NameID: [{ _: 'vic', x: ['tim'] }] }] }).nameID).toBe('');
 });
 
 describe('a signed assertion', () => {
@@ -183,7 +200,7 @@ describe('a signed assertion', () => {
   const attribute = (name: string, ...values: string[]) =>
     `<saml:Attribute Name="${name}">${values.map((text) => `<saml:AttributeValue>${text}</saml:AttributeValue>`).join('')}</saml:Attribute>`;
 
-  it('ends with its session at the provider, and is from the earliest authentication', async () => {
+  it('ends with the session at the provider, and uses the earliest authentication time', async () => {
     const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
     const statement = (instant: string, end?: string) =>
       `<saml:AuthnStatement AuthnInstant="${instant}"${end === undefined ? '' : ` SessionNotOnOrAfter="${end}"`}/>`;
@@ -198,7 +215,7 @@ describe('a signed assertion', () => {
     expect(() => sessionEndOf(odd)).toThrow('SessionNotOnOrAfter');
   });
 
-  it('has no condition that is not understood', async () => {
+  it('is rejected if it has an unknown condition', async () => {
     const known = '<saml:Conditions><saml:OneTimeUse/></saml:Conditions>';
     const unknown = '<saml:Conditions><saml:Condition/></saml:Conditions>';
     const understood = await profileWith(known);
@@ -207,7 +224,7 @@ describe('a signed assertion', () => {
     expect(() => assertUnderstood(other)).toThrow('an unsupported condition: Condition');
   });
 
-  it('is for its Audience, also with blanks around it, and for no other', async () => {
+  it('is accepted only for its Audience, ignoring surrounding white space', async () => {
     const restricted = (...audiences: string[]) =>
       profileWith(
         `<saml:Conditions><saml:AudienceRestriction>${audiences.map((text) => `<saml:Audience>${text}</saml:Audience>`).join('')}</saml:AudienceRestriction></saml:Conditions>`,
@@ -222,7 +239,18 @@ describe('a signed assertion', () => {
     await expect(profileWith('<saml:Conditions/>', 'https://sw.example/m')).rejects.toThrow('no AudienceRestriction');
   });
 
-  it('has all its attributes, in one element or in an element for each value', async () => {
+  it('names a person and a session', async () => {
+    const statement = '<saml:AuthnStatement SessionIndex="7"/>';
+    expect(identityOf(await profileWith(statement))).toEqual({
+      nameID: 'ann',
+      nameIDFormat: '',
+      nameQualifier: undefined,
+      spNameQualifier: undefined,
+      sessionIndex: '7',
+    });
+  });
+
+  it('yields all attribute values, whether in one element or in one element per value', async () => {
     const expected = { Role: ['staff', 'release', 'audit'], mail: 'ann@example.org' };
     const mail = attribute('mail', 'ann@example.org');
     expect(await attributesIn(attribute('Role', 'staff', 'release', 'audit') + mail)).toEqual(expected);
@@ -234,7 +262,7 @@ describe('a signed assertion', () => {
     );
   });
 
-  it('has the texts of its attributes as the provider wrote them, with blanks and line ends', async () => {
+  it('keeps attribute text as the provider wrote it, including white space and line breaks', async () => {
     const typed = '<saml:AttributeValue xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">';
     expect(
       await attributesIn(

@@ -140,6 +140,30 @@ export function assertUnderstood(profile: Profile): void {
   if (unknown !== undefined) throw new Error(`the assertion has an unsupported condition: ${unknown}`);
 }
 
+/**
+ * identityOf returns the NameID and the session of the signed assertion. node-saml adds the attributes of a person to its profile by name, so an attribute
+ * "nameID" would replace an absent element.
+ */
+export function identityOf(
+  profile: Profile,
+): Pick<Profile, 'nameID' | 'nameIDFormat' | 'nameQualifier' | 'spNameQualifier' | 'sessionIndex'> {
+  const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
+  const [name] = [first(assertion['Subject'])?.['NameID'] ?? []].flat();
+  const own = (name as Element | undefined)?.['$'];
+  return {
+    nameID: textIn(name) ?? '',
+    nameIDFormat: textAt(own, 'Format') ?? '',
+    nameQualifier: textAt(own, 'NameQualifier'),
+    spNameQualifier: textAt(own, 'SPNameQualifier'),
+    sessionIndex: textAt(statementsOf(profile)[0], 'SessionIndex'),
+  };
+}
+
+function textAt(attributes: unknown, name: string): string | undefined {
+  const value = (attributes as Element | undefined)?.[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
 /** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty text for a statement without one. */
 export function contextsOf(profile: Profile): string[] {
   const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);

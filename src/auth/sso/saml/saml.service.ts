@@ -19,13 +19,14 @@ import {
   attributesOf,
   authenticatedAt,
   contextsOf,
+  identityOf,
   readSamlResponse,
   sessionEndOf,
   type SamlResponse,
   SKEW_MS,
   statusNames,
 } from './saml-response.js';
-import { assertNameFormat, PERSISTENT } from '../providers/saml-name-format.js';
+import { assertNameFormat, assertQualifiers, PERSISTENT } from '../providers/saml-name-format.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
 import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
@@ -86,8 +87,9 @@ export class SamlService {
     response: SamlResponse,
   ): Promise<Assertion> {
     const profile = await this.profileOf(provider, response);
-    const nameFormat = (profile as Partial<Profile>).nameIDFormat ?? '';
+    const { nameIDFormat: nameFormat } = profile;
     assertNameFormat(provider.settings as SamlSettings, nameFormat);
+    assertQualifiers(profile, (provider.settings as SamlSettings).entityId, ourSamlAddresses(this.config).entityId);
     return {
       transactionId: row.id,
       provider,
@@ -122,10 +124,10 @@ export class SamlService {
       const profile = await profileIn(await this.configFor(provider, response.inResponseTo), response.encoded);
       assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
       assertUnderstood(profile);
-      const { nameIDFormat: format, nameID = '' } = profile as Partial<Profile>;
-      if (nameID.trim() === '' || format?.trim() === TRANSIENT)
+      const identity = identityOf(profile);
+      if (identity.nameID.trim() === '' || identity.nameIDFormat.trim() === TRANSIENT)
         throw new Error('the NameID is transient or empty; have the provider send a persistent one');
-      return { ...profile, nameID };
+      return { ...profile, ...identity };
     } catch (error) {
       this.logger.warn(
         `the answer of ${provider.name} was refused: ${error instanceof Error ? error.message : 'unknown'}`,

@@ -12,7 +12,7 @@ it.each([
   ['markup in attribute values', `<r a="/>" b='"' c = "x>y"><s t=">"/></r>`],
   ['white space in tags', '<r\n  a="1"\t><s /></r >\n'],
   ['the largest depth', nested(MAX_DEPTH, '<a>')],
-])('takes %s', (_, xml) => expect(isModestXml(xml)).toBe(true));
+])('accepts %s', (_, xml) => expect(isModestXml(xml)).toBe(true));
 
 it.each([
   ['is deeper', nested(MAX_DEPTH + 1, '<a>')],
@@ -30,4 +30,4 @@ it.each([
   ['has a less-than sign in a value', '<a b="<c>"></a>'],
   ['has a slash within a tag', '<a / b="c"></a>'],
   ['has attributes in an end tag', '<a></a b="c">'],
-])('refuses a message that %s', (_, xml) => expect(isModestXml(xml)).toBe(false));
+])('rejects a message that %s', (_, xml) => expect(isModestXml(xml)).toBe(false));

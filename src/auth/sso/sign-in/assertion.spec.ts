@@ -16,7 +16,7 @@ const assertion = (change: Partial<Assertion>): Assertion => ({
   ...change,
 });
 
-describe('an assertion of a provider', () => {
+describe('a provider assertion', () => {
   it.each<[string, Partial<Assertion>]>([
     ['a subject with a NUL', { subject: 'u\0' }],
     ['a subject with a line break', { subject: 'u\n1' }],
@@ -30,16 +30,16 @@ describe('an assertion of a provider', () => {
       { contexts: ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(500)).concat('e') },
     ],
     ['21 contexts', { contexts: Array.from({ length: 21 }, (_, i) => `c${i}`) }],
-  ])('is refused with %s', (_, change) => {
+  ])('is rejected with %s', (_, change) => {
     expect(() => boundedAssertion(assertion(change))).toThrow(expect.objectContaining({ code: 'sso.refused' }));
   });
 
-  it('keeps the authentication methods that can be stored', () => {
+  it('keeps only authentication methods that can be stored', () => {
     const methods = ['pwd', 'o\0tp', 'p\ud800', 'x'.repeat(101), 'hwk'];
     expect(boundedAssertion(assertion({ methods })).methods).toEqual(['pwd', 'hwk']);
   });
 
-  it('has no time of authentication when the provider sends none that exists', () => {
+  it('has no authentication time when the provider sends an impossible one', () => {
     // PostgreSQL returns a different value for a year before 1, so the row would not match its seal.
     for (const time of [
       '0000-01-01T00:00:00Z',
@@ -54,7 +54,18 @@ describe('an assertion of a provider', () => {
     expect(boundedAssertion(assertion({})).authenticatedAt).toEqual(new Date(0));
   });
 
-  it('gives the groups that are stored as they were sent', () => {
+  it('limits an endless provider session to ten years', () => {
+    const inTenYears = Date.now() + 10.1 * 366 * 24 * 3600_000;
+    for (const time of ['9999-12-31T23:59:59Z', '+012000-01-01T00:00:00Z', '+275760-09-13T00:00:00Z'])
+      expect(boundedAssertion(assertion({ sessionEnd: new Date(time) })).sessionEnd?.getTime()).toBeLessThan(
+        inTenYears,
+      );
+    const soon = new Date(Date.now() + 60_000);
+    expect(boundedAssertion(assertion({ sessionEnd: soon })).sessionEnd).toEqual(soon);
+    expect(boundedAssertion(assertion({})).sessionEnd).toBeUndefined();
+  });
+
+  it('returns only groups that can be stored unchanged', () => {
     expect(groupsOf({ groups: ['release', 'a\0', 'b\ud800', 'c\n', '\u{1f600}'] })).toEqual(['release', '\u{1f600}']);
   });
 });

@@ -35,6 +35,8 @@ const MAX_CONTEXT_LENGTH = 500;
 const MAX_CONTEXT_CHARACTERS = 2000;
 /** MAX_SKEW_MS is how far an authentication time may be in the future. A later time is ignored. */
 const MAX_SKEW_MS = 10 * 60_000;
+/** MAX_SESSION_MS bounds the end of the session at the provider: no session here lasts as long, and PostgreSQL has a last year. */
+const MAX_SESSION_MS = 10 * 366 * 24 * 3600_000;
 /** Maximum nesting of claims: deeper ones cannot be written as JSON. */
 const MAX_CLAIM_DEPTH = 32;
 /** Names of RFC 8176 have 3 to 6 characters. */
@@ -42,13 +44,13 @@ const MAX_METHOD_LENGTH = 100;
 
 /**
  * boundedAssertion refuses identifiers, contexts and claims that are too long, too deep, or cannot be stored unchanged. It omits authentication methods
- * that are too long or cannot be stored, and an authentication time before 1970 or in the future. PostgreSQL does not accept NUL and replaces unpaired
+ * that are too long or cannot be stored, and an authentication time before 1970 or in the future, and limits the end of the session. PostgreSQL does not accept NUL and replaces unpaired
  * surrogates, so the row would not match its seal.
  *
  * @throws Problem `sso.refused`
  */
 export function boundedAssertion(assertion: Assertion): Assertion {
-  const { subject, externalSession, contexts, methods, authenticatedAt } = assertion;
+  const { subject, externalSession, contexts, methods, authenticatedAt, sessionEnd } = assertion;
   for (const identifier of [subject, externalSession ?? ''])
     assertStorable('identifier', identifier, MAX_IDENTIFIER_LENGTH);
   for (const context of contexts) assertStorable('authentication context', context, MAX_CONTEXT_LENGTH);
@@ -66,6 +68,7 @@ export function boundedAssertion(assertion: Assertion): Assertion {
     ...assertion,
     methods: methods.filter((method) => method.length <= MAX_METHOD_LENGTH && isStorable(method)),
     authenticatedAt: isTime ? authenticatedAt : null,
+    sessionEnd: sessionEnd && new Date(Math.min(sessionEnd.getTime(), Date.now() + MAX_SESSION_MS)),
   };
 }
 

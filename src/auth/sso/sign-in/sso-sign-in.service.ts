@@ -22,15 +22,16 @@ import { ExternalIdentity } from '../../model/external-identity.entity.js';
 import { IdentityProvider, type SamlSettings } from '../../model/identity-provider.entity.js';
 import { assertNameFormat, withSeenFormat } from '../providers/saml-name-format.js';
 import { type Assertion, boundedAssertion } from './assertion.js';
+import { addressName, subjectName } from '../../../platform/sealing/row-seals.js';
 import { type SsoTransaction } from './sso.entity.js';
 import { ProvidedRights } from './provided-rights.service.js';
 import { accountDisabled, addressTaken, noRole, refusedTrial, trialOf } from './sign-in-trial.js';
-import { beganAt, SsoTransactions } from './sso-transactions.js';
+import { assertStillGranted } from '../../sessions/session-grounds.js';
+import { type ArrivedAttempt, beganAt, SsoTransactions } from './sso-transactions.js';
 
 /** The person who returned from a provider. */
 export interface Returned {
   readonly person: SignedInPerson & { readonly authenticatedAt: Date };
-  readonly returnTo: string;
   /** The session that was stepped up; null for a new one. */
   readonly sessionId: string | null;
 }
@@ -130,7 +131,7 @@ export class SsoSignInService {
       const user = known ?? (await this.createUser(tx, assertion, origin));
       if (user.disabled) throw accountDisabled();
       await this.rights.apply(tx, user, identity, { roles, origin });
-      await this.storePerson(tx, user, assertion);
+      await this.storePerson(tx, user, { ...assertion, groups: identity.groups });
       return { ticket: completed, userId: user.id };
     });
     if (userId !== undefined) await this.rights.forget(userId);
@@ -138,11 +139,26 @@ export class SsoSignInService {
     return ticket;
   }
 
-  private async storePerson(tx: EntityManager, { id: userId }: User, assertion: Assertion): Promise<void> {
-    const { methods, contexts, externalSession, subject, logoutHint } = assertion;
+  private async storePerson(
+    tx: EntityManager,
+    { id: userId }: User,
+    assertion: Assertion & { readonly groups: readonly string[] },
+  ): Promise<void> {
+    const { methods, contexts, externalSession, subject, logoutHint, groups } = assertion;
     const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
     const end = assertion.sessionEnd === undefined ? {} : { sessionEnd: assertion.sessionEnd.toISOString() };
-    const arrived = { userId, methods, contexts, subject, externalSession, logoutHint, authenticatedAt, ...end };
+    const arrived = {
+      userId,
+      methods,
+      contexts,
+      groups,
+      subject,
+      externalSession,
+      logoutHint,
+      authenticatedAt,
+      providerVersion: assertion.provider.version,
+      ...end,
+    };
     await this.transactions.storePerson(tx, assertion.transactionId, arrived);
   }
 
@@ -151,23 +167,28 @@ export class SsoSignInService {
     return this.transactions.arrived(ticket, browser);
   }
 
-  /** Redeems a ticket in the browser that began. */
-  async personWith(ticket: string, browser: string | undefined): Promise<Returned> {
-    const redeemed = await this.transactions.redeem(ticket, browser);
-    const { userId, providerId, methods, externalSession, logoutHint, returnTo, sessionId, subject, contexts } =
-      redeemed;
-    const { manager } = this.db;
-    const user = await findTrusted(manager, User, { id: userId, disabled: false });
-    const provider = await findTrusted(manager, IdentityProvider, { id: providerId, enabled: true });
-    if (user === null || provider === null) {
-      throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
+  /**
+   * Redeems a ticket in the browser that began, and passes the person to `use` in the same transaction. The transaction first locks the provider and the
+   * account: code that ends sessions finds the ticket, or the session that replaced it. A refused ticket is consumed as well.
+   */
+  async redeem<Result>(
+    ticket: string,
+    browser: string | undefined,
+    use: (tx: EntityManager, returned: Returned) => Promise<Result>,
+  ): Promise<Result> {
+    const attempt = await this.transactions.arrived(ticket, browser);
+    try {
+      return await this.db.transaction(async (tx) => {
+        const returned = await personOf(tx, attempt);
+        const { userId, providerId, providerVersion } = attempt;
+        await assertStillGranted(tx, { userId, providerId, providerVersion });
+        await this.transactions.redeem(tx, ticket);
+        return use(tx, returned);
+      });
+    } catch (error) {
+      if (error instanceof Problem) await this.transactions.discard(ticket);
+      throw error;
     }
-    const external = { providerId, session: externalSession, logoutHint };
-    const authenticatedAt = authenticationTimeOf(redeemed.authenticatedAt);
-    const detail = { provider: provider.name, subject, acr: contexts };
-    const until = redeemed.sessionEnd === undefined ? {} : { until: new Date(redeemed.sessionEnd) };
-    const person = { user, way: provider.kind, methods, external, authenticatedAt, detail, ...until };
-    return { person, returnTo, sessionId };
   }
 
   private async findUser(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
@@ -183,7 +204,8 @@ export class SsoSignInService {
     const { provider, subject, claims } = assertion;
     const address = addressOf(claims);
     const id = newId();
-    if (!(await insertUser(tx, { id, email: address, passwordHash: null, roles: [] }))) {
+    const account = { id, email: address, passwordHash: null, roles: [] };
+    if (!(await insertUser(tx, account, subjectName(provider.id, subject)))) {
       const other = await this.findUser(tx, assertion);
       if (other === null) throw addressTaken();
       return other;
@@ -192,7 +214,8 @@ export class SsoSignInService {
     const user = await findTrusted(tx, User, { id, email: address });
     if (user === null) throw new Error('the inserted account differs from the account that was read');
     const by = { kind: 'user', id, name: user.email, origin } as const;
-    await this.record(tx, by, 'user.created', id, { provider: provider.name, subject });
+    const detail = { provider: provider.name, providerId: provider.id, subject, addressSha256: addressName(address) };
+    await this.record(tx, by, 'user.created', id, detail);
     return user;
   }
 }
@@ -215,6 +238,14 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
   if (isSame) return;
   const detail = 'The identity provider was changed or disabled during this sign-in. Sign in again.';
   throw new Problem('unauthenticated', 'sso.provider-changed', detail);
+}
+
+/** Maximum length of the groups in the entry of a sign-in, as JSON. More would fill the entry. Their changes are always recorded. */
+const MAX_LOGGED_GROUPS = 2000;
+
+/** The groups are recorded at each sign-in: a comparison with the row alone would miss a loss while an earlier row is in its place. */
+function loggedGroups(groups: readonly string[] | undefined): { readonly groups?: readonly string[] } {
+  return groups === undefined || JSON.stringify(groups).length > MAX_LOGGED_GROUPS ? {} : { groups };
 }
 
 /** Accepted clock skew of providers. */
@@ -240,6 +271,20 @@ async function assertSteppedUp(
       'The identity provider did not authenticate you again, or does not report it.',
     );
   }
+}
+
+/** @throws Problem 403 `sso.disabled` */
+async function personOf(tx: EntityManager, attempt: ArrivedAttempt): Promise<Returned> {
+  const { userId, providerId, methods, externalSession, logoutHint, sessionId, subject, contexts, groups } = attempt;
+  const user = await findTrusted(tx, User, { id: userId, disabled: false });
+  const provider = await findTrusted(tx, IdentityProvider, { id: providerId, enabled: true });
+  if (user === null || provider === null)
+    throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
+  const external = { providerId, session: externalSession, logoutHint };
+  const authenticatedAt = authenticationTimeOf(attempt.authenticatedAt);
+  const detail = { provider: provider.name, subject, acr: contexts, ...loggedGroups(groups) };
+  const until = attempt.sessionEnd === undefined ? {} : { until: new Date(attempt.sessionEnd) };
+  return { person: { user, way: provider.kind, methods, external, authenticatedAt, detail, ...until }, sessionId };
 }
 
 /** The time of authentication; the epoch if the provider does not say, and never in the future. */

@@ -60,12 +60,19 @@ export interface Arrived {
   readonly subject?: string;
   /** The authentication contexts that the provider reported. */
   readonly contexts?: readonly string[];
+  /** Groups that the provider named. Absent in attempts that a process of an earlier version completed. */
+  readonly groups?: readonly string[];
   /** When the provider ends the session, ISO 8601; absent if not reported. */
   readonly sessionEnd?: string;
+  /** The version of the provider that admitted the person. Absent in attempts that a process of an earlier version completed. */
+  readonly providerVersion?: number;
 }
 
-export interface RedeemedTicket extends Arrived {
+/** An attempt whose response arrived. */
+export interface ArrivedAttempt extends Arrived {
   readonly providerId: string;
+  /** The browser gets a session in a cookie instead of a ticket. */
+  readonly forBrowser: boolean;
   readonly returnTo: string;
   readonly sessionId: string | null;
 }
@@ -147,7 +154,7 @@ export class SsoTransactions {
 
   /** Returns the result of a test, once, to the person and in the browser that began it. */
   async redeemTest(ticket: string, browser: string | undefined, testedBy: string): Promise<unknown> {
-    const row = await this.takeTicket(ticket, 'TESTED');
+    const row = await this.takeTicket(this.db.manager, ticket, 'TESTED');
     if (row === null || row.userId !== testedBy || !isSame(row.browserHash, browser)) throw unknown();
     return JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString());
   }
@@ -177,31 +184,40 @@ export class SsoTransactions {
    * Returns the attempt of a ticket to the browser that started it, without consuming the ticket. In any other browser, the ticket is consumed and
    * refused.
    */
-  async arrived(ticket: string, browser: string | undefined): Promise<Pick<SsoTransaction, 'forBrowser' | 'returnTo'>> {
+  async arrived(ticket: string, browser: string | undefined): Promise<ArrivedAttempt> {
     const found = await this.db.manager.findOneBy(SsoTransaction, {
       ticketHash: secretHashOf(ticket),
       status: 'ARRIVED',
     });
     const row = trusted(this.db.manager, SsoTransaction, found);
-    if (row !== null && isSame(row.browserHash, browser)) return row;
-    await this.takeTicket(ticket, 'ARRIVED');
-    throw unknown();
+    if (row === null || !isSame(row.browserHash, browser)) {
+      await this.discard(ticket);
+      throw unknown();
+    }
+    const { userId, providerId, forBrowser, returnTo, sessionId } = row;
+    return { userId: userId ?? '', providerId, forBrowser, returnTo, sessionId, ...this.personIn(row.id, row.secrets) };
   }
 
-  /** Consumes a ticket in the browser that began. In another browser it is consumed too, and refused. */
-  async redeem(ticket: string, browser: string | undefined): Promise<RedeemedTicket> {
-    const row = await this.takeTicket(ticket, 'ARRIVED');
-    if (row === null || !isSame(row.browserHash, browser)) throw unknown();
-    const { userId, providerId, returnTo, sessionId } = row;
-    return { userId: userId ?? '', providerId, returnTo, sessionId, ...this.personIn(row.id, row.secrets) };
+  /** Consumes a ticket in the caller's transaction, which first locks what the sign-in depends on. */
+  async redeem(tx: EntityManager, ticket: string): Promise<void> {
+    if ((await this.takeTicket(tx, ticket, 'ARRIVED')) === null) throw unknown();
+  }
+
+  /** Discards a ticket that was refused. */
+  async discard(ticket: string): Promise<void> {
+    await this.takeTicket(this.db.manager, ticket, 'ARRIVED');
   }
 
   private personIn(id: string, secrets: Buffer): Omit<Arrived, 'userId'> {
     return JSON.parse(this.seal.open(SEAL, id, secrets).toString()) as Omit<Arrived, 'userId'>;
   }
 
-  private async takeTicket(ticket: string, status: 'ARRIVED' | 'TESTED'): Promise<SsoTransaction | null> {
-    const [rows]: [{ row: JsonRow }[], number] = await this.db.query(
+  private async takeTicket(
+    tx: EntityManager,
+    ticket: string,
+    status: 'ARRIVED' | 'TESTED',
+  ): Promise<SsoTransaction | null> {
+    const [rows]: [{ row: JsonRow }[], number] = await tx.query(
       `DELETE FROM sso_transaction t WHERE ticket_hash = $1 AND status = $2 AND expires_at > now() RETURNING to_jsonb(t) AS row`,
       [secretHashOf(ticket), status],
     );

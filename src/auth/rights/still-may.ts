@@ -1,0 +1,35 @@
+import type { EntityManager } from 'typeorm';
+import { type Caller, giversOf, orderedBy } from '../../access/caller.js';
+import { assertScope, mayDo, type Scope } from '../../access/scopes.js';
+import { isId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Session } from '../model/session.entity.js';
+import { rightsOf } from './credential-rights.js';
+
+/**
+ * stillMay returns the caller with the rights of now, and locks the accounts and the session behind the call until the transaction ends. It is for operations
+ * that write after a call to something outside the service, which decides how long that takes: the rights judged at the start of the call may be gone.
+ *
+ * @throws Problem 401 `auth.bad-session`, 403 if a scope that the call requires was lost
+ */
+export async function stillMay(tx: EntityManager, caller: Caller): Promise<Caller> {
+  const givers = giversOf(orderedBy(caller, []), caller.ownerId);
+  await tx.query('SELECT FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE', [givers.filter(isId)]);
+  await assertOpen(tx, caller);
+  let scopes: readonly Scope[] = [...caller.scopes];
+  for (const id of givers) {
+    const held = (await rightsOf(tx, id)) ?? new Set<Scope>();
+    scopes = scopes.filter((scope) => mayDo(held, scope));
+  }
+  const now = { ...caller, scopes: new Set(scopes) };
+  for (const scope of caller.using ?? []) assertScope(now.scopes, scope);
+  return now;
+}
+
+async function assertOpen(tx: EntityManager, { session }: Caller): Promise<void> {
+  if (session === undefined) return;
+  const lock = { mode: 'pessimistic_read' } as const;
+  const now = await tx.findOne(Session, { where: { id: session.id }, lock });
+  if (now !== null && now.endedAt === null && now.expiresAt > new Date()) return;
+  throw new Problem('unauthenticated', 'auth.bad-session', 'This session has ended. Sign in again.');
+}
