@@ -151,7 +151,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
 })
 export class SshKeysModule {}
 
-/** The background half: takes in what scans found, and rotations from host to host. */
+/** SshKeysWorkerModule contains the background half: it records what scans found, and runs rotations from host to host. */
 @Module({
   imports: [RightsModule, SshKeysModule],
   providers: [

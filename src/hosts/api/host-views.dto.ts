@@ -17,7 +17,7 @@ export class CredentialView {
   /** @example deploy */
   user: string;
   kind: HostCredentialKind;
-  /** Of the login key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  /** Fingerprint of the login key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   fingerprint?: string;
 }
 
@@ -50,7 +50,7 @@ export class HostView {
   /** @example OpenSSH_9.2p1 */
   sshVersion?: string;
   reachability: Reachability;
-  /** Problem code of the last attempt that failed. @example host.key-changed */
+  /** Problem code of the last failed attempt. @example host.key-changed */
   reachabilityCode?: string;
   checkedAt?: Date;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -73,16 +73,16 @@ function credentialView({ loginUser, credentialKind, credentialFingerprint }: Ho
 export class HostPage extends PageOf(HostView) {}
 
 export class DroppedView implements DroppedByChange {
-  /** The host's credential was removed. Enter it again. @example true */
+  /** Whether the host's credential was removed and must be entered again. @example true */
   credential: boolean;
-  /** Host keys that wait to be confirmed again. @example 1 */
+  /** Number of host keys that must be confirmed again. @example 1 */
   pinnedKeys: number;
-  /** Hosts that are reached through this one and whose credentials were removed. @example 0 */
+  /** Number of hosts reached through this one whose credentials were removed. @example 0 */
   credentialsBehind: number;
 }
 
 export class ChangedHostView extends HostView {
-  /** Values that the change removed because they belonged to another destination; absent if there are none. */
+  /** Values that the change removed because they belonged to another destination. Absent if there are none. */
   dropped?: DroppedView;
 
   static after(row: Host, dropped: DroppedByChange): ChangedHostView {
@@ -91,15 +91,15 @@ export class ChangedHostView extends HostView {
 }
 
 export class ConnectionTestView implements ConnectionTest {
-  /** Whether the login worked. @example true */
+  /** Whether the login succeeded. @example true */
   ok: boolean;
   /** @example 180 */
   milliseconds: number;
-  /** Why not: docs/errors.md explains each code. @example host.key-unknown */
+  /** Problem code of the failure. docs/errors.md explains each code. @example host.key-unknown */
   code?: string;
   /** @example "The host shows the key SHA256:Dv7H…, which nobody has confirmed." */
   detail?: string;
-  /** Key that the host proved to have. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  /** Fingerprint of the key that the host proved to hold. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   hostKeyFingerprint?: string;
   /** @example deploy */
   user?: string;
@@ -107,7 +107,7 @@ export class ConnectionTestView implements ConnectionTest {
   software?: string;
   /** @example "Debian GNU/Linux 12 (bookworm)" */
   os?: string;
-  /** Whether commands can be run as root; absent if the host record does not require it. @example true */
+  /** Whether commands can be run as root. Absent if the host record does not require it. @example true */
   becomesRoot?: boolean;
   /** Why commands cannot be run as root. @example 'sudo at the host does not run commands as root (sudo: a password is required).' */
   privilegeDetail?: string;
@@ -118,15 +118,15 @@ export class ManyHostsItemView {
   id: string;
   /** @example web-1.example.com */
   name: string;
-  /** Problem code of a host that was not changed. @example request.stale */
+  /** Problem code, if the host was not changed. @example request.stale */
   code?: string;
   /** @example 'Somebody changed it meanwhile.' */
   detail?: string;
 }
 
 export class ManyHostsView {
-  /** Whether anything was written. @example true */
+  /** Whether the changes were stored. False for a dry run. @example true */
   stored: boolean;
-  /** Hosts that have the labels, by name. */
+  /** Hosts with the labels, sorted by name. */
   items: ManyHostsItemView[];
 }

@@ -31,7 +31,7 @@ import { ImportHostsBody, ImportReportView, MAX_CHARACTERS } from '../import/hos
 import { HostImport } from '../import/host-import.service.js';
 import { ChangedHostView, ConnectionTestView, HostPage, HostView, ManyHostsView } from './host-views.dto.js';
 
-/** An AbortSignal that fires when the client closes its connection before it has the answer. */
+/** Provides an AbortSignal that fires when the client disconnects before it has received the response. */
 const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
   const { raw } = context.switchToHttp().getResponse<FastifyReply>();
   const gone = new AbortController();
@@ -41,7 +41,7 @@ const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext):
   return gone.signal;
 });
 
-/** Every character of the text may be escaped in JSON. */
+/** In JSON, every character of the text may be escaped. */
 const IMPORT_LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000 };
 
 @ApiTags('Hosts')
@@ -106,7 +106,7 @@ export class HostsController {
 
   /**
    * Update a host
-   * @remarks Absent members are kept, null clears a member. The credential is removed if the address changes and the request contains no credential.
+   * @remarks Omitted members stay unchanged, and null clears a member. The credential is removed if the address changes and the request contains no credential.
    */
   @Patch(':id')
   @Needs('hosts:write')
@@ -123,7 +123,7 @@ export class HostsController {
 
   /**
    * Delete a host
-   * @remarks Deletes a host and the records of its keys. The machine is not changed.
+   * @remarks Deletes a host and the records of its host keys. The machine itself is not changed.
    */
   @Delete(':id')
   @HttpCode(204)
@@ -155,7 +155,8 @@ export class HostImportsController {
 
   /**
    * Import hosts
-   * @remarks Imports hosts from CSV, known_hosts, ssh_config, a plain list or an Ansible inventory, and reports on each. Existing hosts are not changed.
+   * @remarks Imports hosts from CSV, known_hosts, ssh_config, a plain list or an Ansible inventory, and returns the result for each. Existing hosts are not
+   * changed.
    */
   @Post()
   @HttpCode(200)

@@ -7,7 +7,7 @@ import { type Destination, MAX_JUMPS } from '../model/jump-hosts.js';
 import type { Login } from '../model/ssh-session.port.js';
 import { sshFaultCode } from './ssh-fault.js';
 
-/** Reads the records that a connection needs, and records its result. */
+/** ConnectionRecords reads the records that a connection needs and stores its result. */
 @Injectable()
 export class ConnectionRecords {
   constructor(
@@ -15,7 +15,7 @@ export class ConnectionRecords {
     private readonly credentials: HostCredentials,
   ) {}
 
-  /** The hosts that a connection goes through, and the host itself as the last one. */
+  /** Returns the jump hosts of a connection in order, followed by the host itself. */
   async route(hostId: string): Promise<Host[]> {
     const route: Host[] = [];
     for (let id: string | null = hostId; id !== null;) {
@@ -30,8 +30,8 @@ export class ConnectionRecords {
   }
 
   /**
-   * The credential of the host at the end of the way. Throws Problem `host.no-credential` when it has none, `host.credential-elsewhere` when it
-   * was entered for another way.
+   * Returns the credential of the last host on the route. Throws Problem `host.no-credential` if it has none, and `host.credential-elsewhere` if the
+   * credential was entered for another route.
    */
   async credential(route: readonly Host[]): Promise<Login> {
     const { id, name } = route.at(-1) as Host;
@@ -39,7 +39,7 @@ export class ConnectionRecords {
     if (!row?.credential)
       throw new Problem('conflict', 'host.no-credential', `The host ${name} has no credential to log in with.`);
     const { login, rebound } = await this.credentials.open(route as unknown as Destination, row.credential);
-    // Unless another one was stored, or it was removed, meanwhile.
+    // Does nothing if the credential was replaced or removed in the meantime.
     if (rebound !== undefined)
       await this.db.query('UPDATE host SET credential = $2 WHERE id = $1 AND credential = $3', [
         id,
@@ -54,7 +54,7 @@ export class ConnectionRecords {
     await this.db.manager.update(Host, { id }, { ...reached, checkedAt: () => 'now()' });
   }
 
-  /** Records the name of the operating system, as the host reports it. */
+  /** Stores the operating system name that the host reports. */
   async runs(id: string, os: string): Promise<void> {
     await this.db.manager.update(Host, { id }, { os });
   }

@@ -1,12 +1,12 @@
 /**
- * POSIX shell, with `stat`, `sha256sum`, `readlink` and `mv` of GNU coreutils or BusyBox. Exit status 44: there is nothing at the path; 76: the file is not
- * the one that was expected; 77: root would write where others may choose; others are those of the tool that failed.
+ * Scripts for a POSIX shell with `stat`, `sha256sum`, `readlink` and `mv` of GNU coreutils or BusyBox. Exit status 44: nothing exists at the path. 76: the file
+ * is not the expected one. 77: root would write where other accounts have control. Any other status is that of the tool that failed.
  */
 
-/** Maximum size of a file that is hashed: no larger file is ever replaced. */
+/** Maximum size of a hashed file in bytes. Larger files are never replaced. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 
-/** Ends the script with 44 when nothing is at $1, and with the message of stat when that cannot be read. */
+/** Exits with 44 if nothing exists at $1, and with the message of stat if the path cannot be read. */
 const MUST_BE_THERE = `
 LC_ALL=C; export LC_ALL
 kind=$(stat -L -c %F -- "$1" 2>&1) || case $kind in
@@ -30,9 +30,9 @@ exec cat -- "$1"
 `;
 
 /**
- * Ends the script with 77 when an account other than root could put something else in the way to $1 or to $file, whose links are resolved: then root would
- * write where somebody else chose. sshd asks the same of such files
- * (StrictModes); in a directory like /tmp nobody can move what is root's, so it may be one further up. An account that is not root can only reach what is its own.
+ * Exits with 77 if an account other than root could redirect the path to $1 or $file, whose links are resolved. Root would then write where that account
+ * chose. sshd applies the same check to these files (StrictModes). In a sticky directory such as /tmp nobody can move root's entries, so it is
+ * allowed as an ancestor. An account other than root can only reach its own files.
  */
 const MUST_BE_ROOTS = `
 if [ "$(id -u)" = 0 ]; then
@@ -49,7 +49,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 `;
 
-/** Finds the file and its directory, and takes away what earlier attempts with the mark $2 left beside it. */
+/** Finds the file and its directory, and deletes what earlier attempts with the mark $2 left in it. */
 const TIDY = `
 set -eu; umask 077; LC_ALL=C; export LC_ALL
 file=$1
@@ -59,17 +59,16 @@ ${MUST_BE_ROOTS}
 rm -f -- "$dir/.sealwright.$2".*.tmp
 `;
 
-/** $1 path, $2 mark. */
+/** TIDY_FILE takes $1 path, $2 mark. */
 export const TIDY_FILE = TIDY;
 
 /**
- * $1 path, $2 mark, $3 SHA-256 that it must have or "none", $4 SHA-256 of standard input, $5 mode of a new file. The temporary file is in the same
- * directory, so that it gets the directory's label and the rename is one step; its name begins with a dot, so that no glob of
- * AuthorizedKeysFile finds it. Each attempt has its own: one that goes on here after its worker died loses it to the next attempt,
- * and can put nothing in place any more. The expectation is checked last, right before the rename; what somebody still writes to the old
- * file after that, or has it open for, is found by a second name of the old file, and carried over: an appended line is put behind what is
- * there now, and any other change takes our file away again, as if it had come before it. Where the file system has no second names, such a
- * line is lost.
+ * REPLACE_FILE takes $1 path, $2 mark, $3 expected SHA-256 or "none", $4 SHA-256 of standard input, $5 mode of a new file. The temporary file is in the same
+ * directory, so that it gets the directory's label and the rename is atomic. Its name begins with a dot, so that no glob of
+ * AuthorizedKeysFile matches it. Each attempt has a separate file: if an attempt continues here after its worker died, the next attempt deletes
+ * the file, and the old attempt can no longer replace anything. The expectation is checked last, right before the rename. Later writes to the old
+ * file are found through a second hard link to it. An appended line is carried over to the new file, and any other change reverts the
+ * replacement, as if the change had come first. On a file system without hard links, such writes are lost.
  */
 export const REPLACE_FILE = `${TIDY}
 tmp="$dir/.sealwright.$2.$$.tmp"; old="$dir/.sealwright.$2.$$.old.tmp"

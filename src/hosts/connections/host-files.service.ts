@@ -4,9 +4,9 @@ import { Problem } from '../../platform/errors/problem.js';
 import { FILE_STATE, READ_FILE, REPLACE_FILE, TIDY_FILE } from './file-scripts.js';
 import type { ChangeSession, ExecResult, SshSession } from '../model/ssh-session.port.js';
 
-/** State of a file or directory, as the host reports it. */
+/** FileState is the state of a file or directory as reported by the host. */
 export interface FileState {
-  /** The path with all symbolic links resolved. */
+  /** Path with all symbolic links resolved. */
   readonly realPath: string;
   readonly kind: 'file' | 'directory' | 'other';
   /** Whether the path itself is a symbolic link. */
@@ -19,30 +19,30 @@ export interface FileState {
   readonly links: number;
   readonly size: number;
   readonly modifiedAt: Date;
-  /** Hexadecimal; null for what is no regular file, or is larger than 64 MiB. */
+  /** Hexadecimal. Null if the path is not a regular file or is larger than 64 MiB. */
   readonly sha256: string | null;
 }
 
 export interface FileReplacement {
   readonly path: string;
   readonly content: Buffer;
-  /** SHA-256 (hexadecimal) that the file must still have; null when it must not exist. */
+  /** SHA-256 (hexadecimal) that the file must still have. Null if the file must not exist. */
   readonly expected: string | null;
-  /** Account that owns the file and that the work is done as: root would follow that account's symbolic links anywhere. */
+  /** Account that owns the file and performs the work. Root would follow that account's symbolic links anywhere. */
   readonly as?: string;
-  /** Part of the temporary file's name, so that a file that a crash leaves behind can be recognized. */
+  /** Part of the temporary file's name, which identifies files left behind by a crash. */
   readonly mark: string;
-  /** Mode of a new file; an existing file keeps its own. Default `600`. */
+  /** Mode of a new file. An existing file keeps its mode. Default: `600`. */
   readonly mode?: string;
 }
 
 const MAX_BYTES = 4 * 1024 * 1024;
 const MARK = /^[A-Za-z0-9-]{1,64}$/;
 
-/** Files of a host, read and replaced by POSIX shell commands: sftp is often switched off where a login is not. */
+/** HostFiles reads and replaces files of a host with POSIX shell commands, because sftp is often disabled where logins are allowed. */
 @Injectable()
 export class HostFiles {
-  /** Undefined when there is nothing at the path. Throws Problem `host.file` when it cannot be read. */
+  /** Returns the state of a path. Undefined if nothing exists there. Throws Problem `host.file` if it cannot be read. */
   async state(session: SshSession, path: string, as?: string): Promise<FileState | undefined> {
     const result = await session.run(FILE_STATE, { args: [path], as });
     if (result.code === 44) return undefined;
@@ -50,7 +50,7 @@ export class HostFiles {
     return readState(result.stdout.toString());
   }
 
-  /** Undefined when there is no such file. Throws Problem `host.file` or `host.output`. */
+  /** Returns the content of a file. Undefined if it does not exist. Throws Problem `host.file` or `host.output`. */
   async read(
     session: SshSession,
     path: string,
@@ -64,9 +64,9 @@ export class HostFiles {
   }
 
   /**
-   * Replaces a file in one step: at every moment readers find the old bytes or the new ones, whole. Mode, owner, access control list and
-   * SELinux label stay. Throws Problem `host.file-changed` when another program wrote to it meanwhile, `host.file` when it did not work;
-   * then the file is as it was.
+   * Replaces a file atomically: readers always find either the old or the new content. Mode, owner, access control list and
+   * SELinux label are preserved. Throws Problem `host.file-changed` if another program wrote to the file, and `host.file` for any other failure. In both
+   * cases the file is unchanged.
    */
   async replace(
     session: ChangeSession,
@@ -81,7 +81,7 @@ export class HostFiles {
     assertDone(result, path);
   }
 
-  /** Takes away what an attempt with this mark left beside the file when the host itself stopped in the middle of it. */
+  /** Deletes what an attempt with this mark left next to the file when the host itself stopped during the attempt. */
   async tidy(session: ChangeSession, { path, as, mark }: Pick<FileReplacement, 'path' | 'as' | 'mark'>): Promise<void> {
     if (!MARK.test(mark)) throw new Error('the mark is invalid');
     assertDone(await session.run(TIDY_FILE, { args: [path, mark], as }), path);
@@ -101,7 +101,7 @@ function assertDone({ code, stderr }: ExecResult, path: string): void {
       'host.unsafe-path',
       `A directory on the path to ${path} can be changed by accounts other than root, so root does not write there.`,
     );
-  // The last line of the output is the only hint at the cause; control characters are removed from it.
+  // The last line of the output is the only hint at the cause. Control characters are replaced.
   const lastLine = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
   const hint = lastLine.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
   throw new Problem('refused', 'host.file', `The host could not change ${path}: ${hint || `exit status ${code}`}.`);

@@ -2,14 +2,14 @@ import ssh2 from 'ssh2';
 import { type KexInit, kexInitIn } from '../../formats/ssh/kex-init.js';
 import type { Login } from '../model/ssh-session.port.js';
 
-/** More than the version and the KEXINIT of any server. */
+/** More than the version and KEXINIT of any server, in bytes. */
 const MAX_BYTES = 64 * 1024;
 const MAX_NAMES = 20;
-/** Names in a list of key exchanges that announce extensions (RFC 8308, PROTOCOL of OpenSSH). */
+/** Names in a list of key exchanges that announce extensions (RFC 8308, OpenSSH's PROTOCOL). */
 const MARKER = /^(?:ext-info-|kex-strict-)/;
 const LEGACY = /sha1|^ssh-rsa$|-cbc$/;
 
-/** What a mismatch is about, by the words of the SSH library, and the list of the offer. */
+/** Subject of a mismatch, matched in the SSH library's message, and the corresponding list of the offer. */
 const SUBJECTS: readonly (readonly [RegExp, string, keyof KexInit])[] = [
   [/key exchange/i, 'key exchange', 'kex'],
   [/host key/i, 'host key', 'hostKey'],
@@ -30,19 +30,19 @@ interface WithHandlers {
   };
 }
 
-/** What a host offers while a connection is set up, to explain why it failed. */
+/** HostOffer records what a host offers while a connection is set up, to explain a failure. */
 export class HostOffer {
   private received = Buffer.alloc(0);
   private signatureAlgorithms: readonly string[] | undefined;
 
   constructor(private readonly login: Login) {}
 
-  /** Keeps the first bytes of the host, which are not encrypted. */
+  /** Stores the host's first bytes, which are not encrypted. */
   take(chunk: Buffer): void {
     if (this.received.length < MAX_BYTES) this.received = Buffer.concat([this.received, chunk]).subarray(0, MAX_BYTES);
   }
 
-  /** Keeps the signature algorithms that the host accepts (`server-sig-algs`, RFC 8308), which the SSH library does not report. */
+  /** Stores the signature algorithms that the host accepts (`server-sig-algs`, RFC 8308), which the SSH library does not report. */
   followExtensions(client: ssh2.Client): void {
     const handlers = (client as unknown as WithHandlers)._protocol?._handlers;
     const own = handlers?.['EXT_INFO'];
@@ -53,7 +53,7 @@ export class HostOffer {
     };
   }
 
-  /** Explains an error of the library such as `no matching key exchange algorithm`: what the host offers, and what would make it possible. */
+  /** Explains an SSH library error such as `no matching key exchange algorithm`: what the host offers and how the connection could work. */
   mismatch(message: string): string {
     const [, subject, list] = SUBJECTS.find(([pattern]) => pattern.test(message)) ?? [];
     const lists = kexInitIn(this.received);
@@ -66,7 +66,7 @@ export class HostOffer {
     return `The host offers only these algorithms for the ${subject}, and this service supports none of them: ${shown(offered)}.${hint}`;
   }
 
-  /** A sentence on why a key may be refused although it is the right one; empty for a password. Newer hosts say which keys they accept. */
+  /** Explains why the host may have refused a correct key. Empty for a password. Newer hosts report which keys they accept. */
   loginLead(): string {
     const type = typeOf(this.login);
     const accepted = this.signatureAlgorithms;
@@ -86,7 +86,7 @@ function typeOf(login: Login): string | undefined {
   return key instanceof Error ? undefined : key.type;
 }
 
-/** Whether a key of this type signs by this algorithm. */
+/** Reports whether keys of this type sign with this algorithm. */
 function isBy(type: string, algorithm: string): boolean {
   return algorithm === type || (type === 'ssh-rsa' && algorithm.startsWith('rsa-sha2-'));
 }

@@ -9,7 +9,7 @@ import type { LoggedIn } from './ssh-handshake.js';
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1024 * 1024;
-/** Maximum that a login shell prints before a script begins. */
+/** Maximum output of a login shell before a script begins, in bytes. */
 const MAX_NOISE_BYTES = 64 * 1024;
 
 interface Account {
@@ -18,7 +18,7 @@ interface Account {
   readonly privilege: Privilege;
 }
 
-/** A session over one connection. When it ends, the connections to the jump hosts on its way end too. */
+/** LiveSession is a session over one connection. Closing it also closes the connections to its jump hosts. */
 export class LiveSession implements SshSession {
   readonly hostId: string;
   readonly user: string;
@@ -31,7 +31,7 @@ export class LiveSession implements SshSession {
   constructor(
     loggedIn: LoggedIn,
     private readonly account: Account,
-    /** Connections that this one goes through, nearest first. */
+    /** Connections to the jump hosts, nearest first. */
     private readonly way: readonly ssh2.Client[],
   ) {
     this.client = loggedIn.client;
@@ -40,7 +40,7 @@ export class LiveSession implements SshSession {
     this.hostKeyFingerprint = sshFingerprintOf(loggedIn.hostKey);
     this.software = loggedIn.software;
     this.broken = new Promise((_, reject) => {
-      // The session must be closed before a reset is reported.
+      // The session must be closed before the error is reported.
       const end = (error?: Error) => {
         this.close();
         reject(lost(error));
@@ -88,7 +88,7 @@ export class LiveSession implements SshSession {
     return outputBehind(mark, result, maxBytes);
   }
 
-  /** Opens a channel to another machine, for a session through this one. */
+  /** Opens a channel to another machine for a session through this one. */
   tunnel(address: string, port: number): Promise<ssh2.ClientChannel> {
     const opened = new Promise<ssh2.ClientChannel>((resolve, reject) => {
       this.client.forwardOut('127.0.0.1', 0, address, port, (error, channel) =>
@@ -98,7 +98,7 @@ export class LiveSession implements SshSession {
     return Promise.race([opened, this.broken]);
   }
 
-  /** This connection and those that it goes through. */
+  /** Returns this connection and those of its jump hosts. */
   clients(): ssh2.Client[] {
     return [this.client, ...this.way];
   }
@@ -118,7 +118,7 @@ export class LiveSession implements SshSession {
       this.client.exec(command, (error, channel) => {
         if (error !== undefined) return reject(lost(error));
         opened(channel);
-        // Synchronously: exit status and end may be in the same packet as the reply, and are emitted before the next tick.
+        // Collect synchronously: exit status and end can be in the same packet as the reply and are emitted before the next tick.
         collect(channel, options).then(resolve, reject);
       });
     });
@@ -148,7 +148,7 @@ function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: E
     });
     channel.on('error', reject);
     channel.on('close', () => {
-      // The channel closed without an exit status: the server or the network failed.
+      // A channel that closes without an exit status indicates a server or network failure.
       if (ended === undefined && !truncated) return reject(lost());
       const { code, signal } = ended ?? { code: null, signal: null };
       resolve({ code, signal, truncated, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) });
@@ -157,14 +157,14 @@ function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: E
   });
 }
 
-/** Command that prints a line of two parts, which the command itself does not contain. */
+/** Returns a command that prints two parts as one line. The command itself does not contain the line. */
 function printing(parts: readonly string[]): string {
   return `printf '%s%s\\n' ${parts.join(' ')}`;
 }
 
 /**
- * The result without what the login shell printed before the script (`.bashrc`, `.zshenv`). Throws Problem `host.output` when another command ran in its
- * place and ended well (a forced command, a restricted shell): its output means nothing here.
+ * Removes what the login shell printed before the script (`.bashrc`, `.zshenv`). Throws Problem `host.output` if another command ran successfully instead (a
+ * forced command, a restricted shell), because its output is meaningless here.
  */
 function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecResult {
   const { code, stdout: whole, truncated } = result;
@@ -177,7 +177,7 @@ function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecR
   return { ...result, stdout: stdout.subarray(0, maxBytes), truncated: truncated || stdout.length > maxBytes };
 }
 
-/** Throws Problem `host.privilege` when sudo ran nothing, with the reason that it printed. */
+/** Throws Problem `host.privilege` with the reason that sudo printed if sudo did not run the command. */
 function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: string): void {
   if (code === 0 || stdout.includes(`${mark}\n`)) return;
   const said = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
@@ -189,7 +189,7 @@ function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: stri
   );
 }
 
-/** Quotes a text as one word of a POSIX shell command. NUL cannot be passed and is refused. */
+/** Quotes a text as one word of a POSIX shell command. Throws for NUL, which cannot be passed. */
 function shellWord(text: string): string {
   if (text.includes('\0')) throw new Error('a NUL character cannot be in a command');
   return /^[A-Za-z0-9_/.:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
@@ -198,13 +198,13 @@ function shellWord(text: string): string {
 interface RunAs {
   readonly loginUser: string;
   readonly privilege: Privilege;
-  /** Account that the script runs as; absent: the login itself. */
+  /** Account that runs the script. Absent: the login account. */
   readonly as?: string;
 }
 
 /**
- * The command line that runs a POSIX shell script with arguments ($1, $2, …). As another account it is run with `runuser` or `su` by root, and
- * with `sudo -n` otherwise. Undefined when the login may not become that account.
+ * Returns the command line that runs a POSIX shell script with arguments ($1, $2, …). To switch to another account, root uses `runuser` or `su`, and
+ * other logins use `sudo -n`. Undefined if the login may not switch to the account.
  */
 function scriptCommand(script: string, args: readonly string[], runAs: RunAs): string | undefined {
   const words = ['sh', '-c', script, 'sealwright', ...args].map(shellWord).join(' ');

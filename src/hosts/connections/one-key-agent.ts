@@ -3,9 +3,9 @@ import type { IdentityCallback, ParsedKey, SignCallback, SigningRequestOptions }
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignerLogin } from '../model/ssh-session.port.js';
 
-/** An SSH agent with one key, whose private half is elsewhere. */
+/** OneKeyAgent is an SSH agent with one key, whose private half is stored elsewhere. */
 export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {
-  /** `failed` is called when there was no signature, which is not a refusal by the host. */
+  /** @param failed called if no signature was made, which is not a refusal by the host */
   constructor(
     private readonly login: SignerLogin,
     private readonly failed: (problem: Problem) => void,

@@ -15,21 +15,21 @@ import { type LoggedIn, openSocket, sshHandshake } from './ssh-handshake.js';
 import { DataSource } from 'typeorm';
 
 export interface OpenOptions {
-  /** The login; absent: the credential of the host. */
+  /** Login to use. Absent: the credential of the host. */
   readonly login?: Login;
-  /** Address of this machine that the connection starts at, for keys with `from=`. */
+  /** Local address of the connection, for keys with `from=`. */
   readonly localAddress?: string;
-  /** Limit for connecting, for logging in, and later for the silence of the host, each; default 10,000. */
+  /** Time limit in milliseconds that applies separately to connecting, to logging in, and later to the host's silence. Default: 10,000. */
   readonly timeoutMs?: number;
-  /** X-Request-Id or name of the work, for the audit log. */
+  /** X-Request-Id or job name, for the audit log. */
   readonly correlation: string;
 }
 
 const TIMEOUT_MS = 10_000;
 
 /**
- * The one way to log in to a host. The host's key is checked before authentication; exactly one login is tried, and
- * no agent is forwarded. Throws Problem with the codes of ssh-fault.ts, of HostAddressGuard, or `host.missing`.
+ * SshConnections is the only way to log in to a host. The host key is checked before authentication. Exactly one login is tried, and
+ * no agent is forwarded. Throws Problem with the codes in ssh-fault.ts, of HostAddressGuard, or `host.missing`.
  */
 @Injectable()
 export class SshConnections {
@@ -39,7 +39,7 @@ export class SshConnections {
     private readonly guard: HostAddressGuard,
   ) {}
 
-  /** Logs in, through the jump hosts of the host if it has some. */
+  /** Logs in to a host, through its jump hosts if it has any. */
   async open(hostId: string, options: OpenOptions): Promise<SshSession> {
     const route = await this.records.route(hostId);
     const sessions: LiveSession[] = [];
@@ -57,8 +57,8 @@ export class SshConnections {
   }
 
   /**
-   * Whether the host accepts this login: `denied` only when the host itself refused it, after its key was checked. No command is run,
-   * so keys with a forced command can be tried too. Throws for everything else.
+   * Tests whether the host accepts this login. `denied` means that the host itself refused it, after its key was checked. No command is run,
+   * so keys with a forced command can be tested too. Throws for any other failure.
    */
   async tryLogin(hostId: string, login: Login, options: Omit<OpenOptions, 'login'>): Promise<'accepted' | 'denied'> {
     try {
@@ -98,7 +98,7 @@ export class SshConnections {
       const addresses = await this.guard.resolve(host.address, host.port);
       return await openSocket(addresses, { port: host.port, timeoutMs, localAddress });
     }
-    // The jump host resolves names; addresses are checked here.
+    // The jump host resolves names. Only literal addresses are checked here.
     this.guard.assertWritten(host.address);
     return await before.tunnel(host.address, host.port).catch((cause: unknown) => {
       throw unreachable(cause);
@@ -147,7 +147,7 @@ export class SshConnections {
   }
 }
 
-/** A login as root is root already; every other login has the privilege of the record. */
+/** A login as root already has root privileges. Any other login has the privilege in the record. */
 function privilegeOf(host: Host, login: Login): Host['privilege'] {
   if (login.user === 'root') return 'root';
   return host.privilege === 'root' ? 'none' : host.privilege;
@@ -172,7 +172,7 @@ function distrust(state: string, blob: Buffer): Problem {
 
 const HOST_OF = new WeakMap<Problem, string>();
 
-/** Remembers which host on the route a fault is about: a refusal by a jump host is not one by the host. */
+/** Records which host on the route a fault concerns: a refusal by a jump host is not a refusal by the host. */
 function aboutHost(error: unknown, hostId: string): unknown {
   if (error instanceof Problem) HOST_OF.set(error, hostId);
   return error;
@@ -182,7 +182,7 @@ function isAbout(error: unknown, hostId: string): boolean {
   return error instanceof Problem && HOST_OF.get(error) === hostId;
 }
 
-/** The only way to a session that changes a host. Code that only reads uses `SshConnections`. */
+/** HostChanges is the only way to a session that changes a host. Code that only reads uses `SshConnections`. */
 @Injectable()
 export class HostChanges {
   constructor(
@@ -191,15 +191,15 @@ export class HostChanges {
   ) {}
 
   /**
-   * Logs in to a host in the management mode `managed`. Throws Problem `host.missing`, `host.not-managed` for a host that is `inventory-only`, and whatever
-   * `SshConnections.open` throws.
+   * Logs in to a host in the management mode `managed`. Throws Problem `host.missing`, `host.not-managed` for an `inventory-only` host, and the problems
+   * of `SshConnections.open`.
    */
   async openToChange(hostId: string, options: OpenOptions): Promise<ChangeSession> {
     await this.assertManaged(hostId);
     return (await this.connections.open(hostId, options)) as ChangeSession;
   }
 
-  /** Throws Problem `host.missing` or `host.not-managed`. */
+  /** Throws Problem `host.missing` or `host.not-managed` unless the service may change the host. */
   async assertManaged(hostId: string): Promise<void> {
     const host = await this.db.manager.findOneBy(Host, { id: hostId });
     if (host === null) throw missing('host');

@@ -2,8 +2,8 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { HostOffer } from './host-offer.js';
 
 /**
- * The code when it is one of these faults. Only `host.login-refused` means that the host refused the login;
- * with every other one it is open whether it would accept it.
+ * Returns the code of a host fault. Undefined for other errors. Only `host.login-refused` means that the host refused the login.
+ * Any other code leaves open whether the host would accept it.
  */
 export function sshFaultCode(error: unknown): string | undefined {
   return error instanceof Problem && error.code.startsWith('host.') ? error.code : undefined;
@@ -29,7 +29,7 @@ export const timedOut = (what: string): Problem =>
 export const lost = (cause?: unknown): Problem =>
   new Problem('unavailable', 'host.lost', 'The connection to the host broke.', { cause });
 
-/** Translates a fault that the SSH library reports before a login has succeeded. */
+/** Converts an error that the SSH library reports before the login has succeeded. */
 export function faultBeforeLogin(error: Error & { level?: string }, bytesRead: number, offer: HostOffer): Problem {
   const { level, message } = error;
   if (level === 'client-authentication')

@@ -21,7 +21,7 @@ const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
   'ssh-rsa': ['rsa-sha2-512', 'rsa-sha2-256'],
 };
 
-/** Keep-alive messages that a host may leave unanswered. With the next one due, after `timeoutMs` of silence, the connection is lost. */
+/** Maximum number of unanswered keep-alive messages. When the next one is due, after `timeoutMs` of silence, the connection is considered lost. */
 const UNANSWERED = 2;
 
 /** Algorithms of old hosts, allowed by `legacyAlgorithms` of the host. */
@@ -32,7 +32,7 @@ const LEGACY = {
 } as const;
 
 /**
- * Key exchanges that the service does not offer, because they run before the host has shown a key. In the group exchanges the host chooses the group, and one
+ * Key exchanges that the service does not offer, because they run before the host has proved its key. In a group exchange the host chooses the group, and one
  * packet with a prime of 8,192 bits blocks the process for half a minute. The others use the largest fixed groups.
  */
 const COSTLY_KEX = [
@@ -46,27 +46,27 @@ export interface Handshake {
   /** A socket, or a channel through a jump host. */
   readonly stream: Duplex;
   readonly login: Login;
-  /** Limit for the login, and later for the silence of the host, whatever runs there. */
+  /** Time limit in milliseconds for the login, and later for the host's silence, whatever runs there. */
   readonly timeoutMs: number;
-  /** Allows SHA-1 and ciphers in CBC mode as well, after everything else. */
+  /** Whether SHA-1 and ciphers in CBC mode are also allowed, with the lowest preference. */
   readonly allowsLegacy?: boolean;
-  /** Types of the known host keys; requested first, so that a host with several keys shows a known one. */
+  /** Types of the known host keys. They are requested first, so that a host with several keys shows a known one. */
   readonly keyTypes: readonly string[];
-  /** Called before authentication; a Problem ends the connection. */
+  /** Called before authentication. A returned Problem ends the connection. */
   readonly judge: (hostKey: Buffer) => Problem | undefined;
-  /** Called when the host has signed with the key that it showed. */
+  /** Called when the host has signed with the key it presented. */
   readonly proven: () => void;
 }
 
 export interface LoggedIn {
   readonly client: ssh2.Client;
-  /** Key of the host, whose signature over this very connection was verified. */
+  /** Key of the host, whose signature over this connection was verified. */
   readonly hostKey: Buffer;
   /** Software version of the host, for example `OpenSSH_9.2p1 Debian-2`. */
   readonly software: string;
 }
 
-/** Agrees on keys, checks the host's, and logs in. Exactly one login is tried. Throws the Problems of ssh-fault.ts. */
+/** Negotiates the connection, checks the host key, and logs in. Exactly one login is tried. Throws the problems of ssh-fault.ts. */
 export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
   const { stream, login, timeoutMs, allowsLegacy = false, keyTypes, judge, proven } = handshake;
   return new Promise((resolve, reject) => {
@@ -119,7 +119,7 @@ export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
         },
       });
     } catch (error) {
-      fail(error as Problem); // a credential that cannot be used, before anything was sent
+      fail(error as Problem); // unusable credential, before anything was sent
     }
   });
 }
@@ -153,11 +153,11 @@ function methodOf(login: Login, failed: (problem: Problem) => void): AnyAuthMeth
 interface Route {
   readonly port: number;
   readonly timeoutMs: number;
-  /** Address of this machine that the connection starts at. */
+  /** Local address of the connection. */
   readonly localAddress?: string;
 }
 
-/** Connects to the first of the addresses that answers. Throws Problem `host.unreachable`. */
+/** Connects to the first address that answers. Throws Problem `host.unreachable`. */
 export async function openSocket(addresses: readonly Address[], route: Route): Promise<Socket> {
   let last: unknown;
   for (const address of addresses) {

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const FILES = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.spec.ts'));
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
-/** What may log in to a host without asking whether it may be changed, with the files whose scripts it runs there. */
+/** Files that may log in to a host without checking whether it may be changed, and the files with the scripts that they run there. */
 const READERS: Record<string, readonly string[]> = {
   'src/discovery/deep/deep-scan.ts': ['src/discovery/deep/scripts.ts'],
   'src/hosts/connections/connection-tester.ts': ['src/hosts/connections/connection-tester.ts'],
@@ -18,7 +18,7 @@ const READERS: Record<string, readonly string[]> = {
   ],
 };
 
-/** A command of a shell that changes a file, where a command can stand; or output that goes into one. */
+/** Shell commands that change a file, where a command can be, or output redirected to a file. */
 const WRITES =
   /(?:^|[;&|({`]|\b(?:then|do|else|exec|--)\s)\s*(?:mv|rm|cp|ln|dd|tee|touch|mkdir|rmdir|mktemp|mkfifo|chmod|chown|install|truncate|setfacl|setfattr|restorecon|sed\s+-i|ssh-keygen\s+(?:-q\s+)?-[tpNC])\b|>{1,2}\|?\s*(?!&|\/dev\/null)["$\w./]/m;
 
@@ -31,24 +31,24 @@ function scriptsIn(file: string): string[] {
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile(file, textOf(file), ts.ScriptTarget.Latest, true));
-  // Comments of a script tell, and "2>&1" goes nowhere.
+  // Ignores comments in scripts, and "2>&1", which does not write to a file.
   return found.map((script) => script.replaceAll(/^\s*#.*$/gm, '').replaceAll(/\d?>&\d/g, ''));
 }
 
 const SHELL = /\b(?:exit|exec|printf|ssh-keygen|stat) /;
 
-describe('sessions that change a host', () => {
-  it('come from openToChange, or are of those that are known to read only', () => {
+describe('host sessions that write', () => {
+  it('come from openToChange; all other sessions belong to known readers', () => {
     const opens = FILES.filter((file) => /\b(?:connections|ssh)\.open\(/.test(textOf(file)));
     expect(opens.sort()).toEqual(Object.keys(READERS).sort());
   });
 
-  it('are of one type that nothing else makes', () => {
+  it('have a type that only one file constructs', () => {
     const makers = FILES.filter((file) => /\bas (?:unknown as )?ChangeSession\b/.test(textOf(file)));
     expect(makers).toEqual(['src/hosts/connections/ssh-connections.service.ts']);
   });
 
-  it.each(Object.entries(READERS))('%s runs nothing that writes', (_reader, scripts) => {
+  it.each(Object.entries(READERS))('are not used by %s', (_reader, scripts) => {
     for (const file of scripts)
       for (const script of scriptsIn(file)) expect([file, WRITES.exec(script)?.[0]]).toEqual([file, undefined]);
   });
@@ -66,7 +66,7 @@ describe('sessions that change a host', () => {
       expect([script, WRITES.test(script)]).toEqual([script, true]);
   });
 
-  it('every shell script of the service is one of a reader, or of a session that changes', () => {
+  it('own every shell script that does not belong to a reader', () => {
     const known = [...Object.values(READERS).flat(), ...CHANGERS];
     const scripted = FILES.filter((file) => /^src\/(?:hosts|ssh-keys|discovery|platform\/ssh)\//.test(file)).filter(
       (file) => scriptsIn(file).some((script) => script.includes('\n') && SHELL.test(script) && WRITES.test(script)),
@@ -75,7 +75,7 @@ describe('sessions that change a host', () => {
   });
 });
 
-/** Run in sessions of openToChange alone: their functions take a ChangeSession. */
+/** Scripts that run only in sessions of openToChange, because their functions take a ChangeSession. */
 const CHANGERS = [
   'src/hosts/connections/file-scripts.ts',
   'src/ssh-keys/certificate-authority/revocation-push.service.ts',

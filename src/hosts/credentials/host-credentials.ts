@@ -10,7 +10,7 @@ import { PrivateKeys } from './private-keys/private-keys.service.js';
 
 type StoredLogin = PrivateKeyLogin | PasswordLogin;
 
-/** A credential as it is entered: a private key, or a password. */
+/** NewCredential is a credential as entered: a private key or a password. */
 export interface NewCredential {
   readonly user: string;
   readonly privateKey?: string;
@@ -18,7 +18,7 @@ export interface NewCredential {
   readonly password?: string;
 }
 
-/** The columns of a host for its credential. */
+/** KeptCredential is the columns of a host for its credential. */
 export type KeptCredential = Pick<Host, 'loginUser' | 'credentialKind' | 'credential' | 'credentialFingerprint'>;
 
 export const NO_CREDENTIAL: KeptCredential = {
@@ -28,19 +28,19 @@ export const NO_CREDENTIAL: KeptCredential = {
   credentialFingerprint: null,
 };
 
-/** The service itself, when it reads a key without being asked. */
+/** Caller name for keys that the service reads on its own initiative. */
 const SERVICE = 'service';
 
-/** Bound to the destination. */
+/** Purpose of a seal that is bound to the destination. */
 const PURPOSE = 'host credential for a destination';
-/** The seal of earlier versions, which is bound to the id of the host alone. */
+/** Purpose of seals of earlier versions, which are bound only to the host ID. */
 const UNBOUND_PURPOSE = 'host-credential';
-/** First byte of what is bound to a destination; seals themselves begin with 1. */
+/** First byte of a credential bound to a destination. Seals themselves begin with 1. */
 const BOUND = 2;
 
 /**
- * Credentials of hosts: written, sealed, opened to log in, and never shown again. A credential is sealed for one destination: at another
- * address, port, or through other hosts it cannot be unsealed, even if the record is changed in the database.
+ * HostCredentials validates and seals the credentials of hosts, and opens them for logins. They are never returned. A credential is sealed for one destination:
+ * for another address, port or route it cannot be unsealed, even if the record is changed in the database.
  */
 @Injectable()
 export class HostCredentials {
@@ -49,7 +49,7 @@ export class HostCredentials {
     private readonly privateKeys: PrivateKeys,
   ) {}
 
-  /** Throws Problem `host.credential`, or one of those of PrivateKeys, when it cannot be used to log in. */
+  /** Seals a credential for a destination. Throws Problem `host.credential`, or a problem of PrivateKeys, if it cannot be used to log in. */
   async close(caller: Caller, destination: Destination, given: NewCredential): Promise<KeptCredential> {
     const { login, fingerprint } = await this.loginOf(caller, given);
     return {
@@ -60,15 +60,15 @@ export class HostCredentials {
     };
   }
 
-  /** Opens the private key of a credential once, for a credential that many hosts get. Throws as `close`. */
+  /** Decrypts the private key of a credential once, for a credential of many hosts. Throws like `close`. */
   async normalized(caller: Caller, given: NewCredential): Promise<NewCredential> {
     const { login } = await this.loginOf(caller, given);
     return login;
   }
 
   /**
-   * Opens what was sealed for this destination. What a version before sealed, for the host alone, comes with `rebound`: the same for this
-   * destination, to be stored in its place. Throws Problem `host.credential-elsewhere` when it was sealed for another destination.
+   * Opens a credential that was sealed for this destination. For a seal of an earlier version, bound only to the host, also returns `rebound`: the credential
+   * sealed for this destination, to be stored instead. Throws Problem `host.credential-elsewhere` if it was sealed for another destination.
    */
   async open(destination: Destination, sealed: Buffer): Promise<{ login: StoredLogin; rebound?: Buffer }> {
     if (sealed[0] === BOUND)
@@ -78,7 +78,7 @@ export class HostCredentials {
     return { login, rebound: await this.bind(destination, login) };
   }
 
-  /** A key that was stored with its passphrase, to be opened at every login. One that cannot be read any more stays as it is. */
+  /** Removes the passphrase of a stored key, which would otherwise be applied at every login. A key that can no longer be read stays unchanged. */
   private async withoutPassphrase(login: StoredLogin): Promise<StoredLogin> {
     if (login.kind !== 'private-key' || login.passphrase === undefined) return login;
     const { user, privateKey, passphrase } = login;
@@ -108,7 +108,7 @@ export class HostCredentials {
   ): Promise<{ login: StoredLogin; fingerprint: string | null }> {
     const { user, privateKey, passphrase, password } = given;
     if (privateKey !== undefined && password === undefined) {
-      // Kept without its passphrase: one seal protects both, and no login has to derive a key again.
+      // Stored without its passphrase: one seal protects both, and no login needs to derive a key again.
       const key = await this.privateKeys.read({ text: privateKey, passphrase, pointer: '/credential', caller });
       const login = { kind: 'private-key', user, privateKey: key.privateKey } as const;
       return { login, fingerprint: sshFingerprintOf(key.publicKey.blob) };

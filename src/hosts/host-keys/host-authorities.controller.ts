@@ -40,7 +40,7 @@ export class HostAuthoritiesController {
 
   /**
    * Remove a host authority
-   * @remarks Host certificates of the authority are no longer trusted.
+   * @remarks Removes an authority. Its host certificates are no longer trusted.
    */
   @Delete(':id')
   @HttpCode(204)

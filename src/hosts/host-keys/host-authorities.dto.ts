@@ -6,7 +6,7 @@ import type { HostAuthority } from '../model/host-key.entity.js';
 export class AddHostAuthorityBody {
   /** @example "Data centre hosts" */
   @Name(1, 100) name: string;
-  /** As in a .pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
+  /** Public key as in a .pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
   @Text(16, 16_384) @OneKeyLine() publicKey: string;
 }
 

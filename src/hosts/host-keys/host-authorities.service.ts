@@ -9,7 +9,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { HostAuthority } from '../model/host-key.entity.js';
 import { readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
 
-/** The authorities whose certificates are believed about hosts. */
+/** HostAuthorities manages the authorities whose host certificates are trusted. */
 @Injectable()
 export class HostAuthorities {
   constructor(
@@ -45,7 +45,7 @@ export class HostAuthorities {
     return row;
   }
 
-  /** Hosts with the policy `ca` that only it certified are not logged in to any more. */
+  /** Removes an authority. Hosts with the policy `ca` that only this authority certified can no longer be logged in to. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { name, fingerprint } = await this.find(id, tx);

@@ -8,7 +8,7 @@ import { Host } from '../model/host.entity.js';
 import type { PublicKeyBlob } from './public-key-blob.js';
 
 /**
- * Alerts and webhook messages about changed host keys, written in the transaction that records the key. The alert lasts until a person has accepted
+ * HostKeyAlerts records alerts and webhook messages about changed host keys, in the transaction that records the key. The alert lasts until a user has accepted
  * or rejected every changed key of the host, or the host is removed.
  */
 @Injectable()
@@ -19,7 +19,7 @@ export class HostKeyAlerts {
     private readonly webhooks: Webhooks,
   ) {}
 
-  /** Reports keys that a host presented for the first time in place of a trusted one. */
+  /** Reports keys that a host presented for the first time instead of a trusted key. */
   async changed(tx: EntityManager, hostId: string, keys: readonly PublicKeyBlob[]): Promise<void> {
     if (keys.length === 0) return;
     const host = await tx.findOneByOrFail(Host, { id: hostId });
@@ -27,7 +27,7 @@ export class HostKeyAlerts {
     for (const { fingerprint, type } of keys) await this.report(tx, host, { fingerprint, type }, trusted);
   }
 
-  /** Ends the alert when no changed key of the host waits for a decision. */
+  /** Ends the alert if no changed key of the host awaits a decision. */
   async decided(tx: EntityManager, hostId: string): Promise<void> {
     if (await tx.existsBy(HostKey, { hostId, state: 'changed' })) return;
     const { name } = await tx.findOneByOrFail(Host, { id: hostId });
@@ -36,7 +36,7 @@ export class HostKeyAlerts {
     ]);
   }
 
-  /** Ends the alert of a host that is removed. */
+  /** Ends the alert of a removed host. */
   async removed(tx: EntityManager, { id, name }: Pick<Host, 'id' | 'name'>): Promise<void> {
     await this.alertEvents.record(tx, [{ type: 'host.key-changed', subject: { kind: 'host', id, name }, over: true }]);
   }

@@ -19,13 +19,13 @@ const faultFor = (principals: string[]) =>
     NOW,
   );
 
-describe('a key on first use', () => {
+describe('a host key trusted on first use', () => {
   const key = (name: string, type = 'ssh-ed25519') =>
     ({ blob: Buffer.from(name), type, state: 'tofu-pending' }) as const;
   const judged = (known: readonly ReturnType<typeof key>[], name: string) =>
     judgeHostKey({ known, shown: Buffer.from(name), policy: 'tofu', certified: [], sendsPassword: false });
 
-  it('is the first of its type that was seen; a later one is a change, also if a scan has seen it before', () => {
+  it('is the first key of its type; a later one is a change, even if a scan saw it before', () => {
     const known = [key('first'), key('later'), key('other type', 'ssh-rsa')];
     expect(judged(known, 'first')).toEqual({ trusted: true, state: 'tofu-pending' });
     expect(judged(known, 'other type')).toEqual({ trusted: true, state: 'tofu-pending' });
@@ -35,7 +35,7 @@ describe('a key on first use', () => {
   });
 });
 
-describe('principals of a host certificate are patterns, as OpenSSH reads them', () => {
+describe('host certificate principals are matched as patterns, as in OpenSSH', () => {
   it.each([
     ['the name', ['web-1.case.example']],
     ['the name in capitals', ['WEB-1.case.example']],
@@ -45,7 +45,7 @@ describe('principals of a host certificate are patterns, as OpenSSH reads them',
     ['an asterisk that stands for nothing', ['web-1*.case.example']],
     ['addresses', ['192.0.2.*']],
     ['the second of two', ['other.example', '*.case.example']],
-  ])('they name the host: %s', (_, principals) => {
+  ])('match the host: %s', (_, principals) => {
     expect(faultFor(principals)).toBeUndefined();
   });
 
@@ -59,7 +59,7 @@ describe('principals of a host certificate are patterns, as OpenSSH reads them',
     ['no host at all', []],
     ['an empty name', ['']],
     ['every host, whatever its name', ['*', '*.*', '**', '?*']],
-  ])('they do not name it: %s', (_, principals) => {
+  ])('do not match the host: %s', (_, principals) => {
     expect(faultFor(principals)).toMatch(/^names /);
   });
 });

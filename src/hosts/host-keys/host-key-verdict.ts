@@ -3,24 +3,24 @@ import { matchesHostPattern, namesHost } from '../../formats/ssh/host-pattern.js
 import type { Host, HostKeyPolicy } from '../model/host.entity.js';
 import type { HostKey, HostKeyState, HostAuthority } from '../model/host-key.entity.js';
 
-/** Whether a login may go on to a host that shows this key, and the state to record for the key. */
+/** HostKeyVerdict is whether a login may continue to a host that presents this key, and the state to record for the key. */
 export interface HostKeyVerdict {
   readonly trusted: boolean;
   readonly state: HostKeyState;
 }
 
 interface Question {
-  /** Keys that are stored for the host, pending ones in the order in which they were first seen. */
+  /** Keys stored for the host. Pending keys are in the order in which they were first seen. */
   readonly known: readonly Pick<HostKey, 'blob' | 'state' | 'type'>[];
   readonly shown: Buffer;
   readonly policy: HostKeyPolicy;
-  /** Keys that a trusted authority certifies for this host at this moment; with the policy `ca` they alone count. */
+  /** Keys that a trusted authority currently certifies for this host. With the policy `ca`, only these keys count. */
   readonly certified: readonly Pick<HostKey, 'blob'>[];
-  /** A password is never sent to a host whose key is seen for the first time: an impostor could keep it. */
+  /** Whether the login sends a password. A password is never sent to a host whose key is seen for the first time, because an impostor could record it. */
   readonly sendsPassword: boolean;
 }
 
-/** Judges a host key before authentication; in doubt it is not trusted. */
+/** judgeHostKey decides before authentication whether a host key is trusted. In doubt it is not. */
 export function judgeHostKey({ known, shown, policy, certified, sendsPassword }: Question): HostKeyVerdict {
   const own = known.find(({ blob }) => blob.equals(shown));
   if (policy === 'ca') return judgeCertified(certified, shown, own?.state);
@@ -34,14 +34,14 @@ export function judgeHostKey({ known, shown, policy, certified, sendsPassword }:
   return { trusted: onFirstUse, state: 'tofu-pending' };
 }
 
-/** Pinned keys do not count here, and a rejected one stays rejected even if it is certified. */
+/** Pinned keys do not count here. A rejected key stays rejected even if it is certified. */
 function judgeCertified(certified: Question['certified'], shown: Buffer, own?: HostKeyState): HostKeyVerdict {
   const isCertified = certified.some(({ blob }) => blob.equals(shown));
   const state = own ?? (certified.length > 0 ? 'changed' : 'tofu-pending');
   return { trusted: isCertified && state !== 'rejected' && state !== 'changed', state };
 }
 
-/** The reason why a certificate does not prove that its key is this host's; undefined when it does. */
+/** Returns why a certificate does not prove that its key belongs to this host. Undefined if it does. */
 export function certificateFault(
   certificate: SshCertificateContent,
   { name, address }: Pick<Host, 'name' | 'address'>,
@@ -54,8 +54,8 @@ export function certificateFault(
     return `is signed by ${authority}, which is not trusted`;
   if (now < validAfter || now >= validBefore)
     return `is good from ${validAfter.toISOString()} to ${validBefore.toISOString()}`;
-  // Principals of host certificates are patterns (ssh-keygen(1), CERTIFICATES). OpenSSH accepts a certificate without principals for every
-  // host, which proves nothing about this one, and neither does a pattern of wildcards alone.
+  // Principals of host certificates are patterns (ssh-keygen(1), CERTIFICATES). OpenSSH accepts a certificate without principals for any host, so neither it
+  // nor a pattern of wildcards alone proves anything about this host.
   const isNamed = (principal: string) =>
     namesHost(principal) && [name, address].some((one) => matchesHostPattern(principal.toLowerCase(), one));
   if (!principals.some(isNamed))
@@ -63,7 +63,7 @@ export function certificateFault(
   return criticalOptions.length === 0 ? undefined : `has the critical option ${criticalOptions[0]}`;
 }
 
-/** Keys of a host that a trusted authority certifies at this moment. */
+/** Returns the keys of a host that a trusted authority currently certifies. */
 export function certifiedKeys(
   keys: readonly HostKey[],
   host: Pick<Host, 'name' | 'address'>,

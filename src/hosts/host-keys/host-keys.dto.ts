@@ -8,7 +8,7 @@ import { assertId } from '../../platform/http/id-param.js';
 import type { HostKey, HostKeyState, Possession } from '../model/host-key.entity.js';
 
 export class PinHostKeyBody {
-  /** As in known_hosts or a .pub file, or a host certificate as in a -cert.pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
+  /** Public key as in known_hosts or a .pub file, or a host certificate as in a -cert.pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
   @Text(16, 16_384) @OneKeyLine() publicKey: string;
 }
 
@@ -20,9 +20,9 @@ export class HostKeyParam {
 }
 
 export class HostCertificateView {
-  /** SHA256:… of the authority. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  /** Fingerprint of the authority's key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   authority: string;
-  /** Names of hosts. @example ["web-1.example.com"] */
+  /** Host names in the certificate. @example ["web-1.example.com"] */
   principals: string[];
   /** @example host-1 */
   keyId: string;
@@ -39,12 +39,12 @@ export class HostKeyView {
   bits?: number;
   /** @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   fingerprint: string;
-  /** As in known_hosts. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
+  /** Public key as in known_hosts. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
   publicKey: string;
   state: HostKeyState;
-  /** The certificate that was entered for it. */
+  /** Certificate that was stored for the key. */
   certificate?: HostCertificateView;
-  /** `proven`: the host signed with it. */
+  /** `proven`: the host has signed with the key. */
   possession: Possession;
   /** @example "Ann Example" */
   decidedBy?: string;

@@ -14,19 +14,19 @@ import { HostKeyAlerts } from './host-key-alerts.js';
 import { certificateFault, certifiedKeys } from './host-key-verdict.js';
 import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
 
-/** Maximum keys that are read of one host, for pinned keys and for other keys each. */
+/** Maximum keys read per host, separately for pinned, rejected and other keys. */
 const MAX_KNOWN = 100;
 const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 
-/** A key as a host showed it. */
+/** SeenHostKey is a key as a host presented it. */
 export interface SeenHostKey {
   readonly key: PublicKeyBlob;
   readonly possession: Possession;
-  /** State for a key that is new; a known one keeps its state. */
+  /** State for a new key. A known key keeps its state. */
   readonly state: HostKeyState;
 }
 
-/** The public keys of hosts: those that were seen, and those that are trusted. */
+/** HostKeysService manages the public keys of hosts, both seen and trusted. */
 @Injectable()
 export class HostKeysService {
   constructor(
@@ -41,7 +41,7 @@ export class HostKeysService {
     return await this.known(hostId);
   }
 
-  /** Returns the pinned and the rejected keys first, however many other keys the host has shown. Within each group, keys that were seen first come first. */
+  /** Returns the pinned keys first, then the rejected ones, however many other keys the host has presented. Within each group, keys seen first come first. */
   async known(hostId: string): Promise<HostKey[]> {
     const find = (state: HostKeyState | FindOperator<HostKeyState>) =>
       this.db.manager.find(HostKey, { where: { hostId, state }, order: { id: 'ASC' }, take: MAX_KNOWN });
@@ -52,7 +52,7 @@ export class HostKeysService {
     ];
   }
 
-  /** Pins a key that the caller has from a trusted source, before or after the host showed it; keeps the certificate if `line` is one. */
+  /** Pins a key that the caller obtained from a trusted source, whether or not the host has presented it. Stores the certificate if `line` is one. */
   async pin(caller: Caller, hostId: string, line: string): Promise<HostKey> {
     const certificate = readCertificateLine(line);
     if (certificate !== undefined) return await this.certify(caller, hostId, certificate);
@@ -66,7 +66,7 @@ export class HostKeysService {
     return await this.decide(caller, hostId, row.id, 'pinned');
   }
 
-  /** Keeps a certificate for hosts of the policy `ca`. Throws Problem `host-key.certificate` when it is not valid for this host now. */
+  /** Stores a certificate for a host with the policy `ca`. Throws Problem `host-key.certificate` if it is not currently valid for this host. */
   private async certify(caller: Caller, hostId: string, certificate: SshCertificateContent): Promise<HostKey> {
     const host = await this.db.manager.findOneBy(Host, { id: hostId });
     if (host === null) throw missing('host');
@@ -88,7 +88,7 @@ export class HostKeysService {
     return await this.db.manager.findOneByOrFail(HostKey, { hostId, fingerprint });
   }
 
-  /** The keys of a host, and those of them that a trusted authority certifies at this moment. */
+  /** Returns the keys of a host, and those that a trusted authority currently certifies. */
   async certified(host: Host): Promise<{ known: HostKey[]; certified: HostKey[] }> {
     const known = await this.known(host.id);
     if (host.hostKeyPolicy !== 'ca') return { known, certified: [] };
@@ -96,8 +96,8 @@ export class HostKeysService {
   }
 
   /**
-   * Confirms or rejects a key. A key that is confirmed takes the place of the pinned ones of its type: whoever has the old
-   * private key is not the host any more.
+   * Confirms or rejects a key. A confirmed key replaces the pinned keys of its type, because the owner of an old private key is no longer
+   * the host.
    */
   async decide(caller: Caller, hostId: string, keyId: string, state: 'pinned' | 'rejected'): Promise<HostKey> {
     await this.db.transaction(async (tx) => {
@@ -115,7 +115,7 @@ export class HostKeysService {
     return await this.db.manager.findOneByOrFail(HostKey, { id: keyId });
   }
 
-  /** Adds a key from an imported file, in a transaction of the caller's. True when the host did not have it. */
+  /** Adds a key from an imported file inside the caller's transaction. Returns true if the host did not have the key. */
   async enter(
     tx: EntityManager,
     caller: Caller,
@@ -130,7 +130,7 @@ export class HostKeysService {
     const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
     // An import does not undo a rejection.
     if (was === 'rejected') return false;
-    // A changed key of a trusted file replaces the pinned one, as when a person accepts it.
+    // A changed key in a trusted file replaces the pinned key, as if a user had accepted it.
     if (was === 'changed' && state === 'pinned') await this.rejectPinned(tx, hostId, key.type, caller);
     await tx.update(HostKey, { id }, { state, ...decision });
     if (was === 'changed') await this.alerts.decided(tx, hostId);
@@ -141,7 +141,7 @@ export class HostKeysService {
     return true;
   }
 
-  /** Records the keys that a host presented. A new key in place of a trusted one is audited and alerted, once. */
+  /** Records the keys that a host presented. A new key instead of a trusted one is audited and alerted once. */
   async note(hostId: string, seen: readonly SeenHostKey[], correlation: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const fresh: PublicKeyBlob[] = [];
@@ -166,19 +166,23 @@ export class HostKeysService {
     });
   }
 
-  /** Marks a pending key as changed: a scan may have recorded the key before a login saw it. @returns false if the key was not pending */
+  /**
+   * Marks a pending key as changed, because a scan may have recorded the key before a login saw it.
+   *
+   * @returns false if the key was not pending
+   */
   private async markChanged(tx: EntityManager, hostId: string, fingerprint: string): Promise<boolean> {
     const { affected } = await tx.update(HostKey, { hostId, fingerprint, state: 'tofu-pending' }, { state: 'changed' });
     return affected === 1;
   }
 
-  /** Rejects the pinned keys of a type: another key takes their place. */
+  /** Rejects the pinned keys of a type, which another key replaces. */
   private async rejectPinned(tx: EntityManager, hostId: string, type: string, caller: Caller): Promise<void> {
     const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
     await tx.update(HostKey, { hostId, type, state: 'pinned' }, { state: 'rejected', ...decision });
   }
 
-  /** True when the key was not known; a key that is known is only marked as seen. */
+  /** Returns true if the key was unknown. A known key is only marked as seen. */
   private async insert(tx: EntityManager, hostId: string, seen: SeenHostKey, at: Date | null): Promise<boolean> {
     const { key, possession, state } = seen;
     const rows: { fresh: boolean }[] = await tx.query(
@@ -193,7 +197,7 @@ export class HostKeysService {
   }
 }
 
-/** Lists the pinned host keys among the crypto assets of this service: its logins depend on them. */
+/** OwnHostKeys lists the pinned host keys among the crypto assets of this service, because its logins depend on them. */
 @Injectable()
 export class OwnHostKeys {
   constructor(
@@ -220,11 +224,11 @@ interface PinnedKey {
   readonly address: string;
   readonly port: number;
   readonly type: string;
-  /** Base64, in lines. */
+  /** Base64 with line breaks. */
   readonly blob: string;
 }
 
-/** The page is cut before hosts are looked up: rows after it need none. */
+/** The page is limited before hosts are joined, so that no host is looked up for later rows. */
 const PINNED = `
   SELECT k.id, h.address, h.port, k.type, encode(k.blob, 'base64') AS blob
   FROM (SELECT id, host_id, type, blob FROM host_key WHERE state = 'pinned' AND id > $1 ORDER BY id LIMIT $2) k JOIN host h ON h.id = k.host_id

@@ -5,10 +5,10 @@ import { bitLength } from '../../formats/asn1/der-reader.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { sshFingerprintOf, readBlob } from '../../formats/ssh/public-key.js';
 
-/** A public key in the encoding of RFC 4253 section 6.6. */
+/** PublicKeyBlob is a public key in the encoding of RFC 4253 section 6.6. */
 export interface PublicKeyBlob {
   readonly type: string;
-  /** Modulus, curve or parameter size; null for types that are not known here. */
+  /** Size of the modulus, curve or parameters. Null for unknown types. */
   readonly bits: number | null;
   /** `SHA256:` and base64 without padding. */
   readonly fingerprint: string;
@@ -26,7 +26,7 @@ const FIXED_BITS = new Map([
   ['sk-ecdsa-sha2-nistp256@openssh.com', 256],
 ]);
 
-/** Undefined when the bytes are no public key; certificates are none. */
+/** Parses a public key. Undefined for other bytes, including certificates. */
 export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
   if (blob.length > MAX_BYTES) return undefined;
   const parts = stringsOf(blob);
@@ -37,14 +37,14 @@ export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
   return { type, bits: bitsOf(type, parts), fingerprint: sshFingerprintOf(blob), blob };
 }
 
-/** `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined when it is none, or more than one line. */
+/** Parses `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined for other text or more than one line. */
 export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
   const [type = '', base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
   const key = readBlob(type, base64);
   return key && readPublicKeyBlob(key.blob);
 }
 
-/** The refusal of a line that is no host key: it says what the line is instead. */
+/** Returns the error for a line that is not a host key, with what it is instead. */
 export function unreadableHostKey(line: string): Problem {
   const pointer = '/publicKey';
   const [type = ''] = (oneKeyLine(line) ?? '').split(/[ \t]/, 1);
@@ -64,7 +64,7 @@ function bitsOfPart(mpint: Buffer | undefined): number | null {
   return mpint === undefined ? null : bitLength(mpint);
 }
 
-/** Undefined unless the bytes are length-prefixed strings up to the last one. */
+/** Returns the length-prefixed strings of the blob. Undefined if it contains anything else. */
 function stringsOf(blob: Buffer): Buffer[] | undefined {
   const reader = new WireReader(blob);
   const parts: Buffer[] = [];

@@ -5,14 +5,14 @@ import { trimOf } from '../../formats/encoding/trim-end.js';
 
 export type Vars = Readonly<Record<string, string>>;
 
-/** The variables of one host; its own take precedence over those of its groups. */
+/** InventoryHost is the variables and groups of one host. Host variables take precedence over group variables. */
 export interface InventoryHost {
   readonly pointer: string;
   readonly groups: readonly string[];
   readonly vars: Vars;
 }
 
-/** Stands for a value that Ansible Vault has encrypted. */
+/** VAULTED replaces a value that is encrypted with Ansible Vault. */
 export const VAULTED = '\0vault';
 
 const SECRET = /pass(word|wd)?$|private_key|secret|token|vault/i;
@@ -21,7 +21,7 @@ const TAKEN = ['ansible_host', 'ansible_ssh_host', 'ansible_port', 'ansible_ssh_
 const MAX_LABEL = 120;
 const MAX_IGNORED = 30;
 
-/** A host of an Ansible inventory as an item; its groups become labels `ansible/GROUP: yes`. */
+/** Converts a host of an Ansible inventory to an item. Its groups become labels `ansible/GROUP: yes`. */
 export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): ImportItem {
   const first = (...names: string[]) =>
     names.map((one) => vars[one]).find((value) => value !== undefined && value !== '');
@@ -50,12 +50,12 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
   return { pointer, name: fields.name, fields, keys: [], faults: [], ignored: ignoredOf(vars) };
 }
 
-/** Colons of IPv6 are no part of a name. */
+/** Colons of IPv6 addresses are not allowed in a name. */
 export function inventoryNameOf(text: string): string {
   return trimOf(text.replaceAll(':', '-'), '-');
 }
 
-/** Variables that hosts have no place for, by their names. */
+/** Returns the names of variables that host records do not support. */
 function ignoredOf(vars: Vars): string[] {
   const names = Object.keys(vars).filter((key) => !TAKEN.includes(key));
   const shown = names.slice(0, MAX_IGNORED).map((key) => {

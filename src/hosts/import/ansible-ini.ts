@@ -2,7 +2,7 @@ import type { ImportItem, ImportBudget } from './import-result.js';
 import { InventoryGraph } from './inventory-graph.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Reads an Ansible inventory in INI form: groups, `:children`, `:vars`, ranges, and ports behind a colon. */
+/** Reads an Ansible inventory in INI format: groups, `:children`, `:vars`, ranges, and ports after a colon. */
 export function readAnsibleIni(text: string, budget: ImportBudget): ImportItem[] {
   const reading = new IniReading(new InventoryGraph(budget));
   for (const [index, raw] of text.split('\n').entries()) {
@@ -13,15 +13,15 @@ export function readAnsibleIni(text: string, budget: ImportBudget): ImportItem[]
 }
 
 interface At {
-  /** Line number, from 1. */
+  /** Line number, starting at 1. */
   readonly number: number;
-  /** Characters before the line's first that is no space. */
+  /** Number of spaces before the line's text. */
   readonly indent: number;
 }
 
 interface Word {
   readonly text: string;
-  /** Column, from 0, in the line without its indent. */
+  /** Column in the line without its indent, starting at 0. */
   readonly column: number;
 }
 
@@ -70,12 +70,12 @@ class IniReading {
   }
 }
 
-/** A range may stand at the beginning of a name too, `[a:c].example.com`, and so may an address, `[2001:db8::1]:22`. */
+/** A name can also begin with a range, `[a:c].example.com`, or be an address, `[2001:db8::1]:22`. */
 function isSection(line: string): boolean {
   return line.startsWith('[') && (line.endsWith(']') || !line.includes(']')) && !/^\[[0-9a-f:]+\]$/i.test(line);
 }
 
-/** Words as a shell parts them, up to a comment; `open` is where a quote begins that does not end. */
+/** Splits a line into words like a shell, up to a comment. `open` is the position of an unclosed quote. */
 function wordsOf(line: string): { all: Word[]; open?: number } {
   const all: Word[] = [];
   for (let at = 0; at < line.length;) {

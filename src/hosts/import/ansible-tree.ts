@@ -7,15 +7,15 @@ import { readJson } from '../../platform/json/strict-json.js';
 
 const MAX_DEPTH = 100;
 
-/** A value behind a tag of Ansible's, such as `!vault`. */
+/** Tagged is a value with an Ansible tag, such as `!vault`. */
 export class Tagged {
   constructor(readonly tag: string) {}
 }
 
 /**
- * Reads `{group: {hosts, children, vars}}`, as a YAML inventory has it and as `ansible-inventory --list` writes it: members of a group as
- * a mapping or as a list, and variables of hosts under `_meta`. Each group of the document is walked once for each name that it has. Throws
- * ImportRefusal when it is something else.
+ * readAnsibleTree reads `{group: {hosts, children, vars}}`, as in a YAML inventory and the output of `ansible-inventory --list`: members of a group as
+ * a mapping or a list, and variables of hosts under `_meta`. Each group of the document is visited once per name. Throws
+ * ImportRefusal for any other structure.
  */
 export function readAnsibleTree(document: unknown, budget: ImportBudget, format: string): ImportItem[] {
   if (!isMap(document))
@@ -29,7 +29,7 @@ export function readAnsibleTree(document: unknown, budget: ImportBudget, format:
   return walk.graph.items();
 }
 
-/** Reads the JSON of `ansible-inventory --list` and of scripts for dynamic inventories. Throws ImportRefusal. */
+/** Reads the JSON of `ansible-inventory --list` and of dynamic inventory scripts. Throws ImportRefusal. */
 export function readAnsibleJson(text: string, budget: ImportBudget): ImportItem[] {
   return readAnsibleTree(jsonOf(text), budget, 'ansible-json');
 }
@@ -48,7 +48,7 @@ interface At {
 }
 
 class TreeWalk {
-  /** Names under which a node was walked already; aliases of YAML share one node. */
+  /** Names under which a node was visited. YAML aliases share one node. */
   private readonly walked = new Map<object, Set<string>>();
 
   constructor(readonly graph: InventoryGraph) {}
@@ -72,7 +72,7 @@ class TreeWalk {
     }
   }
 
-  /** `_meta: {hostvars: {HOST: {…}}}`: of hosts that groups name too. */
+  /** Reads `_meta: {hostvars: {HOST: {…}}}`, which applies to hosts that are also members of groups. */
   variables(meta: unknown, pointer: string): void {
     const hostvars = isMap(meta) ? meta['hostvars'] : undefined;
     for (const [host, vars] of entriesOf(hostvars))
@@ -93,7 +93,7 @@ class TreeWalk {
   }
 }
 
-/** Members as a mapping, a list of names, or one name. */
+/** Returns members given as a mapping, a list of names, or a single name. */
 function entriesOf(value: unknown): (readonly [string, unknown])[] {
   if (isMap(value)) return Object.entries(value);
   const names = Array.isArray(value) ? (value as unknown[]) : [value];

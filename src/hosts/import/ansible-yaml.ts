@@ -12,12 +12,12 @@ import {
 import { readAnsibleTree, Tagged } from './ansible-tree.js';
 import { type ImportItem, type ImportBudget, ImportRefusal } from './import-result.js';
 
-/** Nodes that aliases may add to those that are written. */
+/** Maximum nodes that aliases may add to those in the text. */
 const MAX_UNFOLDED = 100_000;
 const MAX_DEPTH = 1000;
 const YAML = 'tag:yaml.org,2002:';
 
-/** Values are texts, whatever they look like: `08` is a name, and `yes` a word. Tags of Ansible and of YAML change nothing of that. */
+/** All values are text, whatever they look like: `08` is a name and `yes` a word. Tags of Ansible and YAML do not change that. */
 const SCHEMA = FAILSAFE_SCHEMA.withTags(
   mergeTag,
   ['!', YAML].flatMap((prefix) => [
@@ -32,7 +32,7 @@ const SCHEMA = FAILSAFE_SCHEMA.withTags(
   ]),
 );
 
-/** Reads an Ansible inventory in YAML. Throws ImportRefusal, with line and column, when it is no YAML, or not of that form. */
+/** Reads an Ansible inventory in YAML. Throws ImportRefusal, with line and column, if the text is not YAML or has another structure. */
 export function readAnsibleYaml(text: string, budget: ImportBudget): ImportItem[] {
   const document = documentOf(text);
   assertAffordable(document);
@@ -49,7 +49,7 @@ function documentOf(text: string): unknown {
   }
 }
 
-/** Counts what a document would be without aliases, in as many steps as it has nodes. A document within itself has no end. */
+/** Computes the size of a document without aliases, in as many steps as it has nodes. A document that contains itself is infinite. */
 function assertAffordable(document: unknown): void {
   const sizes = new Map<object, number>();
   const sizeOf = (node: unknown, depth: number): number => {
@@ -57,7 +57,7 @@ function assertAffordable(document: unknown): void {
     const known = sizes.get(node);
     if (known !== undefined) return known;
     if (depth > MAX_DEPTH) throw unfolded();
-    sizes.set(node, Infinity); // until it is known: a node cannot contain itself
+    sizes.set(node, Infinity); // until known: a node cannot contain itself
     const size = Object.values(node).reduce<number>((sum, inner) => sum + sizeOf(inner, depth + 1), 1);
     sizes.set(node, size);
     return size;

@@ -19,15 +19,15 @@ const COLUMNS = [
   'credential',
 ] as const;
 
-/** Excel writes semicolons where a comma parts the decimals, and tabs when cells are copied. */
+/** Excel writes semicolons where the decimal separator is a comma, and tabs when cells are copied. */
 const SEPARATORS = [',', ';', '\t'];
-/** A first line that tells Excel how cells are separated. */
+/** First line that tells Excel which separator is used. */
 const DECLARATION = /^"?sep=(.)"?(?:\n|$)/i;
 
 /**
- * RFC 4180 with a header; `label.KEY` columns and `labels` (`key=value;key=value`) become labels. Cells may be parted by semicolons or tabs as
- * well. Empty rows and empty columns behind the last, which Excel writes for cells that once held something, are nothing. Throws ImportRefusal when there is
- * no header with a name and an address.
+ * readCsvHosts reads RFC 4180 with a header. `label.KEY` columns and `labels` (`key=value;key=value`) become labels. Cells may also be separated by semicolons
+ * or tabs. Empty rows and empty trailing columns, which Excel writes for cells that were once used, are ignored. Throws ImportRefusal if there
+ * is no header with a name and an address.
  */
 export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   const start = truncate(text, 1000).split('\n', 1)[0] ?? '';
@@ -59,13 +59,13 @@ export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   });
 }
 
-/** Columns in any case, but for the KEY of a label. */
+/** Column names are case-insensitive, except for the KEY of a label. */
 function columnOf(name: string): string {
   const known = COLUMNS.find((column) => column.toLowerCase() === name.toLowerCase());
   return known ?? name.replace(/^label\./i, 'label.');
 }
 
-/** The cells without blanks around them, and without the empty ones behind the last. */
+/** Trims the cells and removes empty trailing ones. */
 function whole(cells: readonly string[]): string[] {
   const trimmed = cells.map((cell) => cell.trim());
   return trimmed.slice(0, trimmed.findLastIndex((cell) => cell !== '') + 1);
@@ -105,13 +105,13 @@ function item(pointer: string, cells: ReadonlyMap<string, string>): ImportItem {
 }
 
 interface CsvRecord {
-  /** Where it begins. */
+  /** Line where the record begins. */
   readonly line: number;
   readonly cells: string[];
   readonly isOpen: boolean;
 }
 
-/** Records, with empty lines left out. A quoted cell may hold separators, quotes (doubled) and line breaks. */
+/** Returns the records, without empty lines. A quoted cell may contain separators, quotes (doubled) and line breaks. */
 function records(source: string, separator: string): CsvRecord[] {
   const found: CsvRecord[] = [];
   let [line, cells, start] = [1, [] as string[], 1];
@@ -121,7 +121,7 @@ function records(source: string, separator: string): CsvRecord[] {
     line += cell.split('\n').length - 1;
     at = end;
     if (source[at] === separator && isClosed) continue;
-    // What follows a closing quote belongs to no cell.
+    // Text after a closing quote belongs to no cell.
     const isOpen = !isClosed || (at < source.length && source[at] !== '\n');
     if (isOpen || cells.some((text) => text.trim() !== '')) found.push({ line: start, cells, isOpen });
     if (isOpen) break;
@@ -133,7 +133,7 @@ function records(source: string, separator: string): CsvRecord[] {
 
 interface Cell {
   readonly cell: string;
-  /** Where what follows it begins. */
+  /** Offset after the cell. */
   readonly end: number;
   readonly isClosed: boolean;
 }

@@ -8,7 +8,7 @@ export interface ImportThreadOrder {
   readonly known: readonly KnownPlace[];
 }
 
-/** Buffers arrive as Uint8Array on the other side. */
+/** Buffers arrive as Uint8Array in the other thread. */
 export type ImportThreadReply =
   { readonly items: ImportItem[] } | { readonly refusal: Pick<ImportRefusal, 'code' | 'detail'> };
 

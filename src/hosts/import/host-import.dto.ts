@@ -8,7 +8,7 @@ import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportRepo
 
 export const MAX_CHARACTERS = 2_000_000;
 
-/** A credential of an import, under the name that rows refer to. */
+/** ImportCredentialBody is a credential of an import, with the name that rows use. */
 export class ImportCredentialBody extends CredentialBody {
   /** @example default */
   @Text(1, 64) name: string;
@@ -18,9 +18,12 @@ export class ImportHostsBody {
   @OneOf(IMPORT_FORMATS, { example: 'known-hosts' }) format: ImportFormat;
   /** The file. @example "name,address,label.env\nweb-1,192.0.2.10,prod\n" */
   @Text(1, MAX_CHARACTERS) text: string;
-  /** Trusts the host keys in the file immediately. Use it only for a file from a trusted source. @example false */
+  /** Whether to trust the host keys in the file immediately. Use only for a file from a trusted source. @example false */
   @Optional(Flag()) pin?: boolean;
-  /** Credentials by name. A host gets the credential that its column `credential` names, otherwise the one named `default`, otherwise none. The login name comes from the file (column `user`, `User` of ssh_config), otherwise from the credential. */
+  /**
+   * Credentials by name. A host gets the credential in its column `credential`, otherwise the one named `default`, otherwise none. The login name is taken from
+   * the file (column `user`, `User` of ssh_config), otherwise from the credential.
+   */
   @ApiProperty({ type: () => [ImportCredentialBody], required: false, example: [] })
   @IsOptional()
   @IsArray()
@@ -31,19 +34,19 @@ export class ImportHostsBody {
   credentials?: ImportCredentialBody[];
   /** `abort`: if one item is refused, nothing is stored. `skip`: the other items are stored. */
   @Optional(OneOf(['abort', 'skip'], { default: 'abort' })) onRefusal?: 'abort' | 'skip';
-  /** Reports and stores nothing. @example true */
+  /** Whether to report the result without storing anything. @example true */
   @Optional(Flag()) dryRun?: boolean;
 }
 
 export class ImportFaultView implements ItemFault {
-  /** JSON pointer into the file. @example "line 7/port" */
+  /** Location in the file: `line 7`, `line 7/port`, or a JSON pointer into YAML. @example "line 7/port" */
   pointer: string;
   /** @example "must not be greater than 65535" */
   detail: string;
 }
 
 export class ImportedItemView {
-  /** `line 7`, or a JSON pointer into YAML. @example "line 7" */
+  /** Location in the file: `line 7`, or a JSON pointer into YAML. @example "line 7" */
   pointer: string;
   /** @example web-1.example.com */
   name: string;
@@ -56,9 +59,9 @@ export class ImportedItemView {
 }
 
 export class ImportReportView {
-  /** Whether anything was written. @example true */
+  /** Whether anything was stored. @example true */
   stored: boolean;
-  /** How many items had which outcome. @example {"created": 12, "refused": 1} */
+  /** Number of items for each outcome. @example {"created": 12, "refused": 1} */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'integer' } }) counts: Record<string, number>;
   items: ImportedItemView[];
 

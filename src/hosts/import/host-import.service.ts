@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
+import { stillMay } from '../../auth/rights/still-may.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { advisoryLock } from '../../platform/database/statements.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -18,9 +19,9 @@ import { cancelled, ImportReading } from './import-reading.service.js';
 export interface ImportOrder {
   readonly format: ImportFormat;
   readonly text: string;
-  /** Keys of hosts are trusted at once: the file is from a safe place. */
+  /** Whether host keys are trusted immediately, because the file is from a trusted source. */
   readonly pin: boolean;
-  /** `abort`: one item that is refused, and nothing is stored. */
+  /** `abort`: if one item is refused, nothing is stored. */
   readonly onRefusal: 'abort' | 'skip';
   readonly dryRun: boolean;
   readonly credentials: readonly ImportCredential[];
@@ -39,18 +40,18 @@ export interface ImportedItem {
 }
 
 export interface ImportReport {
-  /** false: a dry run, or something was refused and `onRefusal` is `abort`. */
+  /** False for a dry run, or if an item was refused and `onRefusal` is `abort`. */
   readonly stored: boolean;
   readonly items: readonly ImportedItem[];
 }
 
-/** Items between two turns that others get. */
+/** Number of items processed before yielding to other work. */
 const ITEMS_AT_ONCE = 20;
 
-/** Rolls back what was written so far; it is not reported as an error. */
+/** Rolls the transaction back. It is not reported as an error. */
 class NothingStored extends Error {}
 
-/** Takes hosts from files of other tools: all of them in one transaction. */
+/** HostImport imports hosts from files of other tools, all in one transaction. */
 @Injectable()
 export class HostImport {
   constructor(
@@ -61,24 +62,26 @@ export class HostImport {
     private readonly credentials: ImportedCredentials,
   ) {}
 
-  /** Throws the Problems of ImportReading when the file is not of the format, or when `signal` says that the client is gone. */
+  /** Throws the problems of ImportReading if the file does not have the format, or if `signal` reports that the client has disconnected. */
   async run(caller: Caller, order: ImportOrder, signal?: AbortSignal): Promise<ImportReport> {
     const items = withKnownCredentials(await this.reading.read(order, caller.id, signal), order.credentials);
     let taken: ImportedItem[] = [];
     try {
       await this.db.transaction(async (tx) => {
-        // Two imports at once would not see each other's names.
+        // Concurrent imports would not see each other's names.
         await advisoryLock(tx, 'host import');
         taken = await this.take(tx, caller, items, { pin: order.pin, signal });
         if (order.dryRun || (order.onRefusal === 'abort' && taken.some(({ outcome }) => outcome === 'refused')))
           throw new NothingStored();
+        // Last, so that the lock is short: reading the keys of a file can take a minute.
+        await stillMay(tx, caller);
       });
       return { stored: true, items: await this.credentials.enter(caller, items, taken, order.credentials) };
     } catch (error) {
       if (isUniqueViolation(error))
         throw new Problem('conflict', 'host.name-taken', 'A host with the same name was just added. Import again.');
       if (!(error instanceof NothingStored)) throw error;
-      // An id of a row that is not there would only mislead; hosts that were there before keep theirs.
+      // The ID of a row that was rolled back would be misleading. Existing hosts keep their ID.
       const planned = taken.map((item) => (item.outcome === 'created' ? { ...item, hostId: undefined } : item));
       return { stored: false, items: planned };
     }
@@ -128,7 +131,7 @@ export class HostImport {
     return { outcome: added > 0 ? 'keys-added' : 'unchanged', hostId: id };
   }
 
-  /** The order that makes the host; what is wrong with it is put to the faults. */
+  /** Returns the values of a new host, and adds its faults to `faults`. */
   private async body(
     item: ImportItem,
     { known, imported }: { known: KnownHosts; imported: ReadonlyMap<string, string> },
@@ -137,7 +140,7 @@ export class HostImport {
     faults.push(...(await faultsOfBody(CreateHostBody, item.fields, item.pointer)));
     if (known.named(item.name) !== undefined)
       faults.push({ pointer: `${item.pointer}/name`, detail: 'is the name of another host, at another address' });
-    // A host of the file that was there before may have another name here.
+    // An existing host in the file may have a different name here.
     const jumpHostId =
       item.jumpHost === undefined ? undefined : (imported.get(item.jumpHost) ?? known.named(item.jumpHost)?.id);
     if (item.jumpHost !== undefined && jumpHostId === undefined)
@@ -145,7 +148,7 @@ export class HostImport {
     return { ...(item.fields as unknown as NewHost), ...(jumpHostId === undefined ? {} : { jumpHostId }) };
   }
 
-  /** Hosts that an item could be. */
+  /** Returns the existing hosts that may match an item. */
   private async known(tx: EntityManager, items: readonly ImportItem[]): Promise<Known[]> {
     const select = { id: true, name: true, address: true, port: true } as const;
     const names = items.flatMap(({ name, jumpHost }) => [name, jumpHost ?? name]);
@@ -178,7 +181,7 @@ class KnownHosts {
     return this.byName.get(name);
   }
 
-  /** The same address and port, or the name that it has here. */
+  /** Returns the existing host at the same port whose address or name equals the address of the item. */
   find({ fields }: ImportItem): Known | undefined {
     return this.byPlace.get(`${addressOf(fields)} ${Number(fields['port'] ?? 22)}`);
   }
@@ -196,7 +199,7 @@ interface Storing {
   readonly pin: boolean;
 }
 
-/** A Problem with one item is a fault of that item and not of the import; anything else is thrown. */
+/** A Problem with one item is a fault of that item, not of the import. Other errors are rethrown. */
 function faultsOfProblem(error: unknown, { pointer }: ImportItem): ItemFault[] {
   if (!(error instanceof Problem)) throw error;
   if (error.errors === undefined || error.errors.length === 0) return [{ pointer, detail: error.message }];

@@ -5,15 +5,15 @@ import { truncate } from '../../platform/text/truncate.js';
 const LETTER = /^[a-z]$/i;
 const NUMBER = /^\d{1,9}$/;
 
-/** A fault in a pattern. `column` counts from 0 within the pattern. */
+/** RangeFault is a fault in a pattern. `column` is the offset in the pattern, starting at 0. */
 export interface RangeFault {
   readonly detail: string;
   readonly column: number;
 }
 
 /**
- * `web[01:20].example.com`, `db[a:f]`, `x[0:10:2]`, several of them in one name too (Ansible's "adding ranges of hosts"). Each name that comes
- * of it is a step of the budget. A name without a range stands for itself, an IPv6 address in brackets too.
+ * expandRanges expands `web[01:20].example.com`, `db[a:f]` and `x[0:10:2]`, also several in one name (Ansible's "adding ranges of hosts"). Each resulting name
+ * costs a step of the budget. A name without a range, or an IPv6 address in brackets, is returned unchanged.
  */
 export function expandRanges(pattern: string, budget: ImportBudget): string[] | RangeFault {
   let names = [''];
@@ -33,7 +33,7 @@ export function expandRanges(pattern: string, budget: ImportBudget): string[] | 
   return names;
 }
 
-/** Undefined when it is no range, an empty one included. */
+/** Returns the values of a range. Undefined if the text is not a range or the range is empty. */
 function partsOf(inner: string, budget: ImportBudget): string[] | undefined {
   const [from = '', to = '', step = '1', ...rest] = inner.split(':');
   if (rest.length > 0 || !NUMBER.test(step) || Number(step) < 1) return undefined;

@@ -22,7 +22,7 @@ const refusal = (format: ImportFormat, text: string): ImportRefusal | undefined 
 };
 
 describe('ssh_config', () => {
-  it('is taken as ssh takes it: the first value of each counts', () => {
+  it('is read as ssh reads it: the first value of each option applies', () => {
     const items = read('ssh-config', [
       'User everyone # for all',
       'Host web db',
@@ -105,7 +105,7 @@ describe('ssh_config', () => {
     expect(way('c').slice(1).join(' through ')).toBe(expected);
   });
 
-  it('names what it cannot know', () => {
+  it('reports what cannot be determined', () => {
     const items = read('ssh-config', [
       'Include config.d/*',
       'Host a',
@@ -132,13 +132,13 @@ describe('ssh_config', () => {
     ]);
   });
 
-  it('with many patterns for many hosts is refused', () => {
+  it('is rejected with many patterns for many hosts', () => {
     const hosts = Array.from({ length: 4000 }, (_, i) => `Host h${i} ${'*a*a*a*b '.repeat(20)}`).join('\n');
     expect(refusal('ssh-config', hosts)?.code).toBe('host-import.too-large');
   });
 });
 
-it('a list of hosts is taken in each spelling, once each', () => {
+it('a host list is accepted in each spelling, without duplicates', () => {
   const items = read('list', [
     '# mine',
     'web-1 web-2,web-3;192.0.2.1 # and these',
@@ -167,7 +167,7 @@ it('a list of hosts is taken in each spelling, once each', () => {
   expect(refusal('list', '0.0.0.0-255.255.255.255')?.code).toBe('host-import.too-large');
 });
 
-it('CSV is taken with semicolons, tabs, a byte order mark and any line ends', () => {
+it('CSV is accepted with semicolons, tabs, a byte order mark and any line endings', () => {
   for (const [separator, end] of [
     [',', '\n'],
     [';', '\r\n'],
@@ -195,7 +195,7 @@ it('CSV is taken with semicolons, tabs, a byte order mark and any line ends', ()
   expect(read('csv', `name,address\n${'a\n'.repeat(4000)}`)).toHaveLength(4000);
 });
 
-it('CSV is taken as Excel writes it: with its line about separators, empty rows, empty columns and capital letters', () => {
+it('CSV is accepted as Excel writes it: separator line, empty rows and columns, capital letters', () => {
   const excel = '\r\nName;Address;Label.env;;\r\na;192.0.2.1;x;;\r\n;;;;\r\n;;\r\nb;192.0.2.2;;;\r\n;;;;\r\n';
   for (const first of ['sep=;', '"sep=;"', 'SEP=;'])
     expect(read('csv', first + excel)).toMatchObject([
@@ -209,7 +209,7 @@ it('CSV is taken as Excel writes it: with its line about separators, empty rows,
   ]);
 });
 
-it('every format takes two megabytes of one character, or refuses them, in little time', () => {
+it('every format accepts or rejects two megabytes of one character quickly', () => {
   const formats: ImportFormat[] = [
     'csv',
     'known-hosts',
@@ -244,7 +244,7 @@ it('every format takes two megabytes of one character, or refuses them, in littl
       'a-1',
     ]) {
       const began = performance.now();
-      refusal(format, unit.repeat(Math.floor(200_000 / unit.length))); // anything but a refusal is thrown
+      refusal(format, unit.repeat(Math.floor(200_000 / unit.length))); // Throws for anything but a refusal.
       expect(performance.now() - began, `${format} ${JSON.stringify(unit)}`).toBeLessThan(3000);
     }
 });

@@ -22,7 +22,7 @@ const refusal = (format: ImportFormat, text: string): ImportRefusal | undefined 
 };
 
 describe('an Ansible inventory in INI form', () => {
-  it('takes hosts as people write them', () => {
+  it('accepts hosts in all common spellings', () => {
     const items = read('ansible-ini', [
       '; comment',
       '192.0.2.1',
@@ -61,7 +61,7 @@ describe('an Ansible inventory in INI form', () => {
     ]);
   });
 
-  it('points at the line and column of what it cannot take', () => {
+  it('reports line and column of rejected text', () => {
     const items = read('ansible-ini', [
       'good',
       '  web[05:01]',
@@ -92,7 +92,7 @@ describe('an Ansible inventory in INI form', () => {
     ]);
   });
 
-  it('in which groups hold each other, or a range is endless, ends', () => {
+  it('terminates when groups contain each other or a range is huge', () => {
     expect(shown(read('ansible-ini', ['[a]', 'x', '[a:children]', 'b', '[b:children]', 'a']))).toEqual([
       'x = x:0 ansible/a ansible/b',
     ]);
@@ -105,7 +105,7 @@ describe('an Ansible inventory in INI form', () => {
 });
 
 describe('an Ansible inventory in YAML', () => {
-  it('takes tags, aliases, merges, ranges, and groups that are said in several places', () => {
+  it('accepts tags, aliases, merges, ranges, and groups defined in several places', () => {
     const items = read('ansible-yaml', [
       '---',
       'all:',
@@ -147,7 +147,7 @@ describe('an Ansible inventory in YAML', () => {
       }),
     ].join('\n');
 
-  it('whose aliases unfold without end is refused at once', () => {
+  it('is rejected immediately if its aliases expand without limit', () => {
     for (const text of [bomb(8, 10), bomb(60, 2), bomb(20, 100), 'a: &a {children: {b: *a}}', 'a: &a [*a]']) {
       const began = performance.now();
       expect(refusal('ansible-yaml', text)?.code).toBe('host-import.too-large');
@@ -156,7 +156,7 @@ describe('an Ansible inventory in YAML', () => {
     expect(shown(read('ansible-yaml', bomb(2, 3)))).toHaveLength(1);
   });
 
-  it('reports where it is no YAML', () => {
+  it('reports where it is not valid YAML', () => {
     expect(refusal('ansible-yaml', 'all:\n  hosts:\n    a: [b')?.detail).toMatch(
       /^is not valid ansible-yaml: line \d+, column \d+: /,
     );
@@ -164,7 +164,7 @@ describe('an Ansible inventory in YAML', () => {
   });
 });
 
-it('an Ansible inventory in JSON is taken as ansible-inventory and scripts write it', () => {
+it('an Ansible inventory in JSON is accepted as written by ansible-inventory and by scripts', () => {
   const text = JSON.stringify({
     _meta: { hostvars: { a: { ansible_host: '192.0.2.1', ansible_port: 2222, nested: { x: 1 } }, lone: {} } },
     all: { children: ['ungrouped', 'web'] },

@@ -7,7 +7,7 @@ import { type ImportFormat, type ImportItem, ImportBudget } from './import-resul
 import { HashedName, readKnownHosts } from './known-hosts.js';
 import { readSshConfig } from './ssh-config.js';
 
-/** A known host, whose name and address are compared with hashed names. */
+/** KnownPlace is a known host, whose name and address are compared with hashed names. */
 export interface KnownPlace {
   readonly name: string;
   readonly address: string;
@@ -24,7 +24,7 @@ const READERS: Readonly<Record<ImportFormat, (text: string, budget: ImportBudget
   list: readAddressList,
 };
 
-/** Reads a file of hosts. Its cost is bounded by ImportBudget, and by the thread that it runs in. Throws ImportRefusal. */
+/** Reads a file of hosts. ImportBudget and the calling thread limit the cost. Throws ImportRefusal. */
 export function readImport(format: ImportFormat, text: string, known: readonly KnownPlace[]): ImportItem[] {
   const plain = text
     .replace(/^\uFEFF/, '')
@@ -33,7 +33,7 @@ export function readImport(format: ImportFormat, text: string, known: readonly K
   return READERS[format](plain, new ImportBudget()).map((item) => withPlace(item, known));
 }
 
-/** Replaces a hashed name by the known host whose name or address has that hash. */
+/** Replaces a hashed name with the known host whose name or address has this hash. */
 function withPlace(item: ImportItem, known: readonly KnownPlace[]): ImportItem {
   const { hashed, ...rest } = item;
   if (hashed === undefined) return item;

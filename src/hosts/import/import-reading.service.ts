@@ -8,20 +8,24 @@ import type { ImportThreadOrder, ImportThreadReply } from './host-import-thread.
 import type { KnownPlace } from './import-reader.js';
 import type { ImportFormat, ImportItem } from './import-result.js';
 
-/** At once; others wait. */
+/** Maximum parallel threads. Further imports wait. */
 const MAX_THREADS = 2;
 /** The largest file of each format takes about a second. */
 const DEADLINE_MS = 30_000;
 const HEAP_MB = 256;
 
-/** Reads files of hosts in a thread: the content of a file decides how long that takes, and the event loop must not wait for it. */
+/** ImportReading reads files of hosts in a thread, because the content determines the time this takes, and it must not block the event loop. */
 @Injectable()
 export class ImportReading {
   private readonly threads = new BoundedThreads(MAX_THREADS);
 
   constructor(private readonly db: DataSource) {}
 
-  /** @param caller id; callers are served in turn. @param signal ends the thread when the client is gone. @throws Problem `host-import.format`, `host-import.too-large`, `host-import.cancelled`. */
+  /**
+   * @param caller ID of the caller; callers are served in turn
+   * @param signal stops the thread when the client disconnects
+   * @throws Problem `host-import.format`, `host-import.too-large`, `host-import.cancelled`
+   */
   async read(
     { format, text }: { readonly format: ImportFormat; readonly text: string },
     caller: string,
@@ -34,7 +38,7 @@ export class ImportReading {
     throw refused(reply.refusal.code, reply.refusal.detail);
   }
 
-  /** All of them: a hashed name can only be found by hashing every name that it could be. */
+  /** Returns all hosts, because a hashed name can be found only by hashing every candidate. */
   private async knownPlaces(): Promise<KnownPlace[]> {
     const select = { id: true, name: true, address: true, port: true } as const;
     const known: KnownPlace[] = [];

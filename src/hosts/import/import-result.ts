@@ -14,32 +14,32 @@ export const IMPORT_FORMATS = [
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 export interface ItemFault {
-  /** Where in the text: `line 7`, `line 7/port`, or a JSON pointer into YAML. */
+  /** Location in the text: `line 7`, `line 7/port`, or a JSON pointer into YAML. */
   readonly pointer: string;
   readonly detail: string;
 }
 
 export interface ImportedKey {
   readonly key: PublicKeyBlob;
-  /** `rejected` for `@revoked`; absent: the state that the import asks for. */
+  /** `rejected` for `@revoked`. Absent: the state that the import requests. */
   readonly state?: Extract<HostKeyState, 'rejected'>;
 }
 
-/** One host of a file. An item that cannot be read has faults and is not stored. */
+/** ImportItem is one host of a file. An item that cannot be read has faults and is not stored. */
 export interface ImportItem {
   readonly pointer: string;
   readonly name: string;
-  /** Members of a host as written; validated like the body of `POST /v1/hosts`. */
+  /** Members of a host as written. They are validated like the body of `POST /v1/hosts`. */
   readonly fields: Readonly<Record<string, unknown>> & { readonly labels?: Labels };
-  /** Name of the credential of the import that it gets, and the login name; absent: `default`, and the credential's. */
+  /** Name of the credential in the import, and the login name. Absent: `default`, and the login name of the credential. */
   readonly login?: { readonly credential?: string; readonly user?: string };
-  /** Name of the host that it is reached through. */
+  /** Name of the jump host. */
   readonly jumpHost?: string;
   readonly keys: readonly ImportedKey[];
-  /** A hashed name of known_hosts (HMAC-SHA1). */
+  /** Hashed name in known_hosts (HMAC-SHA1). */
   readonly hashed?: { readonly salt: Buffer; readonly hash: Buffer };
   readonly faults: readonly ItemFault[];
-  /** Names of what was not imported: secrets, and variables of Ansible alone. */
+  /** Names of settings that were not imported: secrets and variables that only Ansible uses. */
   readonly ignored: readonly string[];
 }
 
@@ -47,14 +47,17 @@ export function badItem(pointer: string, name: string, detail: string): ImportIt
   return { pointer, name, fields: {}, keys: [], faults: [{ pointer, detail }], ignored: [] };
 }
 
-/** Maximum hosts of one import. */
+/** MAX_HOSTS is the maximum number of hosts in one import. */
 export const MAX_HOSTS = 5000;
-/** Maximum names that are expanded, groups that are walked and variables that are inherited: far more than any inventory of 5000 hosts has. */
+/** Maximum number of expanded names, visited groups and inherited variables: far more than any inventory of 5000 hosts has. */
 const MAX_STEPS = 2_000_000;
 
-/** A file is refused as a whole. */
+/** ImportRefusal means that the whole file is refused. */
 export class ImportRefusal extends Error {
-  /** @param code of the Problem. @param detail what is wrong, with line and column where they are known. */
+  /**
+   * @param code problem code
+   * @param detail what is wrong, with line and column if known
+   */
   constructor(
     readonly code: 'host-import.format' | 'host-import.too-large',
     readonly detail: string,
@@ -63,12 +66,12 @@ export class ImportRefusal extends Error {
   }
 }
 
-/** Limits the cost of reading one file, which does not depend on its length. */
+/** ImportBudget limits the cost of reading one file, which is not bounded by its length. */
 export class ImportBudget {
   private steps = 0;
   private hosts = 0;
 
-  /** Throws ImportRefusal when the file asks for more than is read. */
+  /** Throws ImportRefusal if the file expands to more than an import allows. */
   spend(steps = 1): void {
     this.steps += steps;
     if (this.steps > MAX_STEPS)
@@ -78,7 +81,7 @@ export class ImportBudget {
       );
   }
 
-  /** Throws ImportRefusal when the file has more hosts than one import may have. */
+  /** Throws ImportRefusal if the file has more hosts than an import allows. */
   spendHost(): void {
     this.hosts += 1;
     if (this.hosts > MAX_HOSTS)

@@ -6,7 +6,7 @@ import { LOGIN_NAME } from '../records/hosts.dto.js';
 import { HostsService } from '../records/hosts.service.js';
 import type { ImportItem, ItemFault } from './import-result.js';
 
-/** An item of the report of an import. */
+/** Result of an imported item. */
 interface TakenItem {
   readonly pointer: string;
   readonly outcome: string;
@@ -19,10 +19,10 @@ export interface ImportCredential extends NewCredential {
 }
 
 const DEFAULT_NAME = 'default';
-/** New hosts have their first version. */
+/** Version of a new host. */
 const FIRST_VERSION = 1;
 
-/** Gives imported hosts their credentials, once they are stored: a credential is sealed for the way to its host, which must be there. */
+/** ImportedCredentials adds credentials to imported hosts after these are stored. A credential is sealed for the route to its host, which must exist. */
 @Injectable()
 export class ImportedCredentials {
   constructor(
@@ -30,7 +30,7 @@ export class ImportedCredentials {
     private readonly credentials: HostCredentials,
   ) {}
 
-  /** Returns the items with the faults of hosts that stay without a credential. Hosts that were there before are left as they are. */
+  /** Stores the credentials. Returns the items, with faults for hosts that remain without a credential. Existing hosts are not changed. */
   async enter<Item extends TakenItem>(
     caller: Caller,
     items: readonly ImportItem[],
@@ -70,7 +70,7 @@ export class ImportedCredentials {
   }
 }
 
-/** The items, those that name a credential which the import does not have with a fault. */
+/** Returns the items. Items that name a credential missing from the import get a fault. */
 export function withKnownCredentials(
   items: readonly ImportItem[],
   given: readonly ImportCredential[],

@@ -16,8 +16,8 @@ interface Member {
 }
 
 /**
- * An inventory of Ansible, whichever form it was written in: groups have one name each in the whole inventory, and the entries for one group in several
- * places counts together.
+ * InventoryGraph is an Ansible inventory, independent of its format. Group names are unique in the inventory, and several entries for one group are
+ * combined.
  */
 export class InventoryGraph {
   private readonly groups = new Map<string, Group>();
@@ -38,7 +38,10 @@ export class InventoryGraph {
     this.groups.get(name)?.parents.add(parent);
   }
 
-  /** Hosts that a pattern stands for: a name or address, with ranges and a port or without. Without a `group` the entry applies to the host in any. */
+  /**
+   * Adds the hosts that a pattern stands for: a name or address, optionally with ranges and a port. Without `group`, the entry applies to the host in any
+   * group.
+   */
   members(group: string | undefined, pattern: string, { pointer, vars }: { pointer: string; vars: Vars }): void {
     const names = expandRanges(pattern, this.budget);
     if (!Array.isArray(names)) {
@@ -53,7 +56,7 @@ export class InventoryGraph {
     this.bad.push(badItem(pointer, truncate(name, 100), detail));
   }
 
-  /** Answers the refused items, then the hosts in the order in which they were named. Throws ImportRefusal. */
+  /** Returns the refused items, then the hosts in the order of the file. Throws ImportRefusal. */
   items(): ImportItem[] {
     const hosts = [...this.hosts].map(([name, { pointer, groups, vars }]) => {
       const all = this.withAncestors(groups);
@@ -75,10 +78,10 @@ export class InventoryGraph {
     this.add(known.vars, vars);
   }
 
-  /** The groups of a host and those that these are in, nearest first. */
+  /** Returns the groups of a host and all groups that contain them, nearest first. */
   private withAncestors(groups: Iterable<string>): string[] {
     const found = new Set(groups);
-    // A set hears of what is added while it is walked.
+    // Iterating over a Set includes elements that are added during the iteration.
     for (const name of found)
       for (const parent of this.groups.get(name)?.parents ?? []) {
         this.budget.spend();
@@ -87,7 +90,7 @@ export class InventoryGraph {
     return [...found];
   }
 
-  /** Later ones win. */
+  /** Later variables take precedence. */
   private merged(all: readonly Vars[]): Vars {
     const vars: Record<string, string> = {};
     for (const some of all) this.add(vars, some);

@@ -6,7 +6,7 @@ import { canonicalAddress, readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem, type ImportBudget } from './import-result.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Reads known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). Lines of the same host become one item. */
+/** Reads known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). Lines for the same host become one item. */
 export function readKnownHosts(text: string, budget: ImportBudget): ImportItem[] {
   const items: ImportItem[] = [];
   const byPlace = new Map<string, number>();
@@ -45,7 +45,7 @@ function readLine(pointer: string, line: string): ImportItem {
   return hashed === undefined ? named(names, common) : { ...common, name: '', fields: {}, hashed };
 }
 
-/** `[@MARKER] NAMES REST` */
+/** Splits a line into `[@MARKER] NAMES REST`. */
 function wordsOf(line: string): { mark: string; names: string; rest: string } {
   const words = line.split(/\s+/).filter((word) => word !== '');
   const [mark = ''] = words[0]?.startsWith('@') === true ? words.splice(0, 1) : [];
@@ -64,7 +64,7 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
   if (/[*?!|]/.test(names))
     return badItem(pointer, truncate(names, 100), 'has a pattern, which does not name one host');
   const places = names.split(',').map(placeOf);
-  // A name is more telling than an address, and stays when the machine gets another one.
+  // A name is more meaningful than an address, and stays the same when the machine's address changes.
   const place =
     places.find((one) => one !== undefined && /[a-z]/i.test(one.address) && !one.address.includes(':')) ?? places[0];
   if (place === undefined) return badItem(pointer, '', 'names no host');
@@ -73,7 +73,7 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
   return { ...common, name, fields: { name, ...place } };
 }
 
-/** `host` or `[host]:port`; a port without brackets is not in this format, and what stands there is an IPv6 address. */
+/** Parses `host` or `[host]:port`. The format has no port without brackets, so other text with a colon is an IPv6 address. */
 function placeOf(text: string): { address: string; port: number } | undefined {
   if (!text.startsWith('['))
     return { address: canonicalAddress(text.includes(':') ? (text.split('%', 1)[0] ?? '') : text), port: 22 };
@@ -82,8 +82,8 @@ function placeOf(text: string): { address: string; port: number } | undefined {
 }
 
 /**
- * A hashed name (ssh_config(5), HashKnownHosts): HMAC-SHA1 of `address`, or of `[address]:port` for other ports than 22. Made for being asked
- * about thousands of names: the state behind the salt is kept, which is several times faster than a new HMAC of OpenSSL for each.
+ * HashedName is a hashed name (ssh_config(5), HashKnownHosts): HMAC-SHA1 of `address`, or of `[address]:port` for ports other than 22. It is tested
+ * against thousands of names, so the state after the salt is cached, which is several times faster than a new OpenSSL HMAC for each.
  */
 export class HashedName {
   private readonly salted;

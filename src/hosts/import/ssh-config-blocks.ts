@@ -1,13 +1,13 @@
 import { truncate } from '../../platform/text/truncate.js';
 import { matchesHostPattern } from '../../formats/ssh/host-pattern.js';
 
-/** A block of ssh_config(5) for the hosts that its patterns match. */
+/** ConfigBlock is a block of ssh_config(5) for the hosts that match its patterns. */
 export interface ConfigBlock {
-  /** Patterns of `Match` are those of its criteria `host` or `originalhost`. */
+  /** Patterns of `Match` come from its criteria `host` or `originalhost`. */
   readonly kind: 'host' | 'match';
   readonly line: number;
   readonly patterns: readonly string[];
-  /** First value of each keyword, in lower case. */
+  /** First value of each keyword. Keywords are in lower case. */
   readonly settings: Map<string, string>;
 }
 
@@ -17,11 +17,11 @@ export interface ConfigFault {
   readonly detail: string;
 }
 
-/** Keywords that say where a host is: a block with one of them must not be left out silently. */
+/** Keywords that determine how a host is reached. A block with one of them must not be omitted silently. */
 const PLACES = ['hostname', 'port', 'proxyjump', 'proxycommand'];
 const NO_PATTERNS: readonly string[] = [];
 
-/** Parts a file into its blocks; what stands before the first is for every host. */
+/** Splits a file into blocks. Settings before the first block apply to every host. */
 export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: ConfigFault[] } {
   const blocks: ConfigBlock[] = [{ kind: 'match', line: 1, patterns: ['*'], settings: new Map() }];
   const faults: ConfigFault[] = [];
@@ -50,7 +50,7 @@ export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: Confi
   return { blocks, faults };
 }
 
-/** Matches like ssh: one pattern must match, and no negated one. */
+/** Matches like ssh: at least one pattern must match, and no negated one. */
 export function matchesBlock({ patterns }: ConfigBlock, name: string): boolean {
   let isMatched = false;
   for (const pattern of patterns) {
@@ -62,7 +62,7 @@ export function matchesBlock({ patterns }: ConfigBlock, name: string): boolean {
   return isMatched;
 }
 
-/** `Match all`, `Match host a,b`, `Match host=a,b` and the same with `originalhost`; any other criterion cannot be judged here. */
+/** Parses `Match all`, `Match host a,b`, `Match host=a,b` and the same with `originalhost`. Other criteria cannot be evaluated here. */
 function patternsOf(words: readonly string[]): readonly string[] {
   const [criterion = '', list = '', ...rest] = words.flatMap((word) => word.split(/=(.*)/s, 2));
   if (criterion.toLowerCase() === 'all' && words.length === 1) return ['*'];
@@ -70,7 +70,7 @@ function patternsOf(words: readonly string[]): readonly string[] {
   return isHost ? list.split(',') : NO_PATTERNS;
 }
 
-/** `KEYWORD value`, `KEYWORD=value`, values in double quotes too; a comment begins a line, or a word. */
+/** Splits `KEYWORD value` and `KEYWORD=value`, including values in double quotes. A comment starts at the beginning of a line or word. */
 function wordsOf(raw: string): string[] {
   const line = raw.trim();
   if (line.startsWith('#')) return [];

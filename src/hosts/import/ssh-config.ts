@@ -10,8 +10,9 @@ const MAX_IGNORED = 30;
 const TAKEN = ['hostname', 'port', 'proxyjump', 'user'];
 
 /**
- * Reads ssh_config(5): a host for each name of a `Host` line that is no pattern, with `HostName`, `Port` and `ProxyJump` as ssh itself would take
- * them, the first value of each. Hosts that others are reached through come first. Throws ImportRefusal.
+ * readSshConfig reads ssh_config(5): one host per name in a `Host` line that is not a pattern, with `HostName`, `Port` and `ProxyJump` evaluated like ssh,
+ * which
+ * uses the first value of each. Jump hosts come before the hosts behind them. Throws ImportRefusal.
  */
 export function readSshConfig(text: string, budget: ImportBudget): ImportItem[] {
   const { blocks, faults } = readBlocks(text);
@@ -28,13 +29,13 @@ export function readSshConfig(text: string, budget: ImportBudget): ImportItem[] 
 
 type Way = { readonly name: string } | { readonly detail: string };
 
-/** OtherHop is a jump host that is not a host of the file by itself. */
+/** OtherHop is a jump host that is not itself a host of the file. */
 interface OtherHop {
   readonly isBlock: false;
   readonly alias: string;
   readonly address: string;
   readonly port: number;
-  /** The ProxyJump names the port, so that the name of the host does as well. */
+  /** Whether ProxyJump specifies the port, so that the host name includes it too. */
   readonly isWritten: boolean;
   readonly settings: ReadonlyMap<string, string>;
 }
@@ -46,7 +47,7 @@ function isName(pattern: string): boolean {
 }
 
 class ConfigReading {
-  /** Hosts by their names in the file, jump hosts before those behind them. */
+  /** Hosts by their name in the file. Jump hosts come before the hosts behind them. */
   readonly items = new Map<string, ImportItem>();
   private readonly open = new Set<string>();
 
@@ -56,7 +57,7 @@ class ConfigReading {
     private readonly budget: ImportBudget,
   ) {}
 
-  /** @returns the name of the host in the import. */
+  /** @returns name of the host in the import */
   host(alias: string): string {
     const name = inventoryNameOf(alias);
     if (this.items.has(alias) || this.open.has(alias)) return name;
@@ -83,7 +84,7 @@ class ConfigReading {
     return { pointer, name, fields, login, jumpHost: way?.name, keys: [], faults: [], ignored };
   }
 
-  /** Returns the last of the hosts that a connection goes through; each is reached through the one before it. */
+  /** Returns the last jump host of a connection. Each jump host is reached through the one before it. */
   private jump(alias: string, jumps: readonly string[], pointer: string): Way {
     if (jumps.length > MAX_JUMPS) return { detail: `is reached through more than ${MAX_JUMPS} hosts` };
     let before: string | undefined;
@@ -105,7 +106,7 @@ class ConfigReading {
     return { name: before ?? '' };
   }
 
-  /** Reads `[user@]host[:port]`: ssh looks the host up in the blocks, and a port that is written here wins over theirs. */
+  /** Parses `[user@]host[:port]`. ssh looks up the host in the blocks. A port specified here takes precedence. */
   private hopOf(text: string): Hop | string {
     const written = splitHostPort(text);
     const given = readHostPlace(text);
@@ -139,7 +140,7 @@ class ConfigReading {
     return name;
   }
 
-  /** The ProxyJump of the blocks that match a jump host; none that would lead back to it. */
+  /** Returns the jump host in the blocks that match a jump host. Undefined if that would lead back to the jump host itself. */
   private ownWay(alias: string, settings: ReadonlyMap<string, string>, pointer: string): string | undefined {
     if (this.names.has(alias)) {
       this.host(alias);
@@ -163,14 +164,14 @@ class ConfigReading {
   }
 }
 
-/** Where the host is, or why that cannot be known from the file. */
+/** Returns the address of the host, or why the file does not determine it. */
 function placeOf(alias: string, settings: ReadonlyMap<string, string>): { address: string } | string {
   const command = settings.get('proxycommand') ?? 'none';
   if (command !== 'none' && command !== '' && !settings.has('proxyjump'))
     return 'is reached by a ProxyCommand, which is not run here: use ProxyJump';
   const address = (settings.get('hostname') ?? alias).replaceAll(/%[h%]/g, (token) => (token === '%h' ? alias : '%'));
   const place = readHostPlace(address);
-  // What is left behind a percent sign is a token of ssh, or the zone of an IPv6 address.
+  // A remaining percent sign is an ssh token or the zone of an IPv6 address.
   const isWhole = place !== undefined && (!address.includes('%') || place.address.includes(':'));
   return isWhole ? place : `has the HostName ${truncate(address, 60)}, which ssh composes at run time`;
 }

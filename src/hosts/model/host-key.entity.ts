@@ -1,17 +1,20 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * `pinned`: confirmed; logins trust it. `tofu-pending`: seen, and not confirmed or rejected yet.
- * `changed`: seen where another one was expected. `rejected`: known to be wrong.
+ * HOST_KEY_STATES are the states of a host key. `pinned`: confirmed, and trusted by logins. `tofu-pending`: seen, but neither confirmed nor rejected.
+ * `changed`: seen where another key was expected. `rejected`: known to be wrong.
  */
 export const HOST_KEY_STATES = ['pinned', 'tofu-pending', 'changed', 'rejected'] as const;
 export type HostKeyState = (typeof HOST_KEY_STATES)[number];
 
-/** `proven`: the host has signed with it. `claimed`: it was only shown, or entered by a person. */
+/**
+ * POSSESSIONS are the kinds of evidence for a host key. `proven`: the host has signed with the key. `claimed`: the key was only presented, or entered by a
+ * user.
+ */
 export const POSSESSIONS = ['proven', 'claimed'] as const;
 export type Possession = (typeof POSSESSIONS)[number];
 
-/** A public key that a host has shown, or should show. */
+/** HostKey is a public key that a host has presented or is expected to present. */
 @Entity('host_key')
 @Index('host_key_of_host', ['hostId', 'fingerprint'], { unique: true })
 @Index('host_key_fingerprint', ['fingerprint'])
@@ -22,11 +25,11 @@ export class HostKey {
   @Column('uuid')
   hostId: string;
 
-  /** SHA256:… as OpenSSH writes it. */
+  /** SHA-256 fingerprint in OpenSSH notation (`SHA256:…`). */
   @Column('text')
   fingerprint: string;
 
-  /** RFC 4253 section 6.6, for example `ssh-ed25519`. */
+  /** Key type (RFC 4253 section 6.6), for example `ssh-ed25519`. */
   @Column('text')
   type: string;
 
@@ -46,7 +49,7 @@ export class HostKey {
   @Column('text')
   possession: Possession;
 
-  /** Name of who confirmed or rejected it. */
+  /** Name of the user who confirmed or rejected the key. */
   @Column('text', { nullable: true })
   decidedBy: string | null;
 
@@ -60,7 +63,7 @@ export class HostKey {
   lastSeen: Date | null;
 }
 
-/** A certificate authority that is trusted for host certificates. */
+/** HostAuthority is a certificate authority that is trusted for host certificates. */
 @Entity('host_authority')
 @Index('host_authority_fingerprint', ['fingerprint'], { unique: true })
 export class HostAuthority {
@@ -77,7 +80,7 @@ export class HostAuthority {
   @Column('text')
   type: string;
 
-  /** RFC 4253 section 6.6. */
+  /** Public key in the encoding of RFC 4253 section 6.6. */
   @Column('bytea')
   blob: Buffer;
 

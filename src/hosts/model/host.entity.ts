@@ -1,37 +1,43 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Kinds of credential that a host is logged in to with. */
+/** CREDENTIAL_KINDS are the kinds of credentials for logins to a host. */
 export const CREDENTIAL_KINDS = ['private-key', 'password'] as const;
 export type HostCredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
-/** The host keys that logins trust: confirmed ones (`pinned`), those that a trusted authority certifies (`ca`), or the first one that was seen (`tofu`). */
+/**
+ * HOST_KEY_POLICIES select the host keys that logins trust: confirmed keys (`pinned`), keys certified by a trusted authority (`ca`), or the first key seen
+ * (`tofu`).
+ */
 export const HOST_KEY_POLICIES = ['pinned', 'ca', 'tofu'] as const;
 export type HostKeyPolicy = (typeof HOST_KEY_POLICIES)[number];
 
-/** `inventory-only` hosts are looked at and never changed. */
+/** MANAGEMENT_MODES determine whether the service may change a host. `inventory-only` hosts are read and never changed. */
 export const MANAGEMENT_MODES = ['inventory-only', 'managed'] as const;
 export type ManagementMode = (typeof MANAGEMENT_MODES)[number];
 
-/** Ways of commands to become root: none, `sudo -n`, or the login is root already. */
+/** PRIVILEGES are the ways in which commands become root: not at all, with `sudo -n`, or because the login is already root. */
 export const PRIVILEGES = ['none', 'sudo', 'root'] as const;
 export type Privilege = (typeof PRIVILEGES)[number];
 
-/** Outcome of the last attempt to reach it. `throttled`: it answers and turns us away for now, which is not the same as being down. */
+/**
+ * REACHABILITIES are the results of the last attempt to reach a host. `throttled`: the host responds but refuses connections for now, which does not mean that
+ * it is down.
+ */
 export const REACHABILITIES = ['unknown', 'reachable', 'unreachable', 'throttled', 'refused'] as const;
 export type Reachability = (typeof REACHABILITIES)[number];
 
 export type Labels = Record<string, string>;
 
-/** What the last deep scan of a host could not read of the files that authorize keys. */
+/** ScanGap is what the last deep scan of a host could not read of the files that authorize keys. */
 export interface ScanGap {
-  /** Problem code of the login that failed; then nothing was read. */
+  /** Problem code of the failed login, in which case nothing was read. */
   readonly code?: string;
   readonly paths: readonly string[];
-  /** sshd could not be asked which files it reads. */
+  /** Whether sshd could not be queried for the files that it reads. */
   readonly lowConfidence: boolean;
 }
 
-/** A machine that is logged in to, or was found. */
+/** Host is a machine to log in to, or one that a scan found. */
 @Entity('host')
 @Index('host_name', ['name'], { unique: true })
 @Index('host_address', ['address', 'port'])
@@ -44,7 +50,7 @@ export class Host {
   @Column('text')
   name: string;
 
-  /** IP address in its usual form, or a host name in lower case. */
+  /** IP address in canonical form, or host name in lower case. */
   @Column('text')
   address: string;
 
@@ -55,14 +61,14 @@ export class Host {
   @Column('jsonb', { default: {} })
   labels: Labels;
 
-  /** The responsible person or team; free text. */
+  /** Responsible person or team, as free text. */
   @Column('text', { nullable: true })
   owner: string | null;
 
   @Column('text', { nullable: true })
   environment: string | null;
 
-  /** The host that connections go through. */
+  /** Host through which connections are made. */
   @Column('uuid', { nullable: true })
   jumpHostId: string | null;
 
@@ -81,11 +87,11 @@ export class Host {
   @Column('text', { nullable: true })
   credentialKind: HostCredentialKind | null;
 
-  /** Sealed; opened only to log in. */
+  /** Sealed credential. Opened only for logins. */
   @Column('bytea', { nullable: true, select: false })
   credential: Buffer | null;
 
-  /** SHA256:… of the login key; null for a password. */
+  /** Fingerprint of the login key (`SHA256:…`). Null for a password. */
   @Column('text', { nullable: true })
   credentialFingerprint: string | null;
 
@@ -99,26 +105,26 @@ export class Host {
   @Column('text', { default: 'unknown' })
   reachability: Reachability;
 
-  /** Problem code of the last attempt that failed. */
+  /** Problem code of the last failed attempt. */
   @Column('text', { nullable: true })
   reachabilityCode: string | null;
 
   @Column('timestamptz', { nullable: true })
   checkedAt: Date | null;
 
-  /** The scan that saw it last. */
+  /** Scan that last saw the host. */
   @Column('uuid', { nullable: true })
   lastScanId: string | null;
 
-  /** Null when the last deep scan read everything, or there was none. */
+  /** Null if the last deep scan read everything, or there was none. */
   @Column('jsonb', { nullable: true })
   scanGap: ScanGap | null;
 
-  /** Logins may use algorithms with SHA-1 and ciphers in CBC mode: for hosts that have nothing else. */
+  /** Whether logins may use SHA-1 algorithms and CBC ciphers, for hosts that support nothing else. */
   @Column('boolean', { default: false })
   legacyAlgorithms: boolean;
 
-  /** Grows with every change that a person makes; what scans and logins find out does not count. */
+  /** Incremented by every change that a user makes, but not by results of scans and logins. */
   @Column('int', { default: 1 })
   version: number;
 

@@ -2,12 +2,12 @@ import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Host } from './host.entity.js';
 
-/** Maximum jump hosts on a route. */
+/** MAX_JUMPS is the maximum number of jump hosts on a route. */
 export const MAX_JUMPS = 3;
 
-/** Refuses a jump host that does not exist, that leads back to the host itself, or that makes the route too long. */
+/** assertJumpHost throws for a jump host that does not exist, leads back to the host itself, or makes the route too long. */
 export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHostId: string): Promise<void> {
-  // Locked, so that it cannot be removed before this change is committed.
+  // Locked, so that the jump host cannot be removed before this change is committed.
   await tx.query('SELECT id FROM host WHERE id = $1 FOR KEY SHARE', [jumpHostId]);
   const way: { id: string }[] = await tx.query(
     `WITH RECURSIVE way (id, jump_host_id, step) AS (
@@ -30,18 +30,18 @@ export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHost
   throw new Problem('refused', 'host.jump-host', `/jumpHostId: ${detail}.`, { errors });
 }
 
-/** One machine on the route, as recorded. */
+/** Hop is one machine on a route, as recorded. */
 export type Hop = Pick<Host, 'id' | 'address' | 'port'>;
 
-/** Destination of a credential: the jump hosts in the order of the connection, and the host itself as the last one. */
+/** Destination is the destination of a credential: the jump hosts in connection order, then the host itself. */
 export type Destination = readonly [...jumps: Hop[], host: Hop];
 
-/** Canonical text of a destination, which the seal of a credential is bound to. */
+/** Returns the canonical text of a destination, to which the seal of a credential is bound. */
 export function destinationText(destination: Destination): string {
   return JSON.stringify(destination.map(({ id, address, port }) => [id, address, port]));
 }
 
-/** Reads the route to a host. With `lock` the jump hosts cannot be changed until the transaction ends. */
+/** Reads the route to a host. With `lock`, the jump hosts cannot be changed until the transaction ends. */
 export async function destinationOf(
   tx: EntityManager,
   { id, address, port, jumpHostId }: Hop & Pick<Host, 'jumpHostId'>,

@@ -1,10 +1,10 @@
-/** A login to a host. */
+/** Login contains the user and the credential for a login to a host. */
 export type Login = PrivateKeyLogin | PasswordLogin | SignerLogin;
 
 export interface PrivateKeyLogin {
   readonly kind: 'private-key';
   readonly user: string;
-  /** OpenSSH or PEM. */
+  /** Private key in OpenSSH or PEM format. */
   readonly privateKey: string;
   readonly passphrase?: string;
 }
@@ -15,64 +15,66 @@ export interface PasswordLogin {
   readonly password: string;
 }
 
-/** A key whose private half is elsewhere, for example in the HSM. */
+/** SignerLogin uses a key whose private half is stored elsewhere, for example in the HSM. */
 export interface SignerLogin {
   readonly kind: 'signer';
   readonly user: string;
-  /** RFC 4253 section 6.6 encoding. */
+  /** Public key in the encoding of RFC 4253 section 6.6. */
   readonly publicKey: Buffer;
   /**
-   * Signs the data; `hash` is given for RSA keys. Answers the inner signature: for RSA and Ed25519 the raw signature, for ECDSA
-   * the two mpints of RFC 5656 section 3.1.2.
+   * Signs the data. `hash` is set for RSA keys. Returns the inner signature: the raw signature for RSA and Ed25519, the two mpints of
+   * RFC 5656 section 3.1.2 for ECDSA.
    */
   readonly sign: (data: Buffer, hash: 'sha1' | 'sha256' | 'sha512' | undefined) => Promise<Buffer>;
 }
 
-/** A connection to a host, logged in. Close it when it is not needed any more. */
+/** SshSession is an authenticated connection to a host. Close it when it is no longer needed. */
 export interface SshSession {
   readonly hostId: string;
   readonly user: string;
-  /** SHA256:… of the key that the host proved to have. */
+  /** Fingerprint of the key that the host proved to hold (`SHA256:…`). */
   readonly hostKeyFingerprint: string;
   /** Software part of the host's version exchange. */
   readonly software: string;
-  /** False once the connection has ended, from whichever side. */
+  /** False after either side has ended the connection. */
   readonly isOpen: boolean;
-  /** Runs one command line in the login shell. Throws Problem `host.timeout` or `host.lost`; what it did by then is not known. */
+  /** Runs one command line in the login shell. Throws Problem `host.timeout` or `host.lost`. What the command did until then is unknown. */
   exec(command: string, options?: ExecOptions): Promise<ExecResult>;
-  /** Runs a POSIX shell script with arguments, as another account if need be. Throws Problem `host.privilege` when the login may not. */
+  /** Runs a POSIX shell script with arguments, optionally as another account. Throws Problem `host.privilege` if the login may not switch to it. */
   run(script: string, options?: RunOptions): Promise<ExecResult>;
   close(): void;
 }
 
 declare const CHANGES: unique symbol;
 
-/** A session on a host that may be changed. Only `HostChanges.openToChange` answers one; whatever writes to a host asks for one. */
+/**
+ * ChangeSession is a session on a host that may be changed. Only `HostChanges.openToChange` returns one, and every function that writes to a host requires one.
+ */
 export interface ChangeSession extends SshSession {
   readonly [CHANGES]: true;
 }
 
 export interface ExecOptions {
-  /** Standard input; closed when it is written, or at once without one. */
+  /** Standard input. Closed after it is written, or immediately if absent. */
   readonly input?: Buffer;
-  /** Default 30,000. */
+  /** Time limit in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
-  /** Maximum of standard output and of standard error each; the rest is dropped and the command stopped. Default 1 MiB. */
+  /** Maximum bytes of standard output and of standard error. Further output is dropped and the command stopped. Default: 1 MiB. */
   readonly maxBytes?: number;
 }
 
 export interface RunOptions extends ExecOptions {
   readonly args?: readonly string[];
-  /** Login name of the account that it runs as. */
+  /** Login name of the account that runs the script. */
   readonly as?: string;
 }
 
 export interface ExecResult {
-  /** Exit status; null when a signal ended the command. */
+  /** Exit status. Null if a signal ended the command. */
   readonly code: number | null;
   readonly signal: string | null;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
-  /** The output was longer than `maxBytes`. */
+  /** Whether the output was longer than `maxBytes`. */
   readonly truncated: boolean;
 }

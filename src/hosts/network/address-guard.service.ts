@@ -17,12 +17,12 @@ import { DENIED, deniedNetworks, destinationsOf, LOOPBACK } from './denied-netwo
 
 const NAME =
   /^(?=.{1,253}\.?$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)*\.?$/i;
-/** inet_aton and the URL standard read such a name as an IPv4 address, each in its own way. */
+/** Matches names that inet_aton and the URL standard interpret as IPv4 addresses, each differently. */
 const ENDS_IN_A_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i;
 
 /**
- * The only way from a written address or name to an address that a socket may be opened to. The answer is the address to connect to:
- * nothing is looked up twice, so a name cannot point elsewhere in between.
+ * HostAddressGuard is the only way from an address or name to an address to which a socket may be opened. Connect only to the returned address:
+ * nothing is resolved twice, so a name cannot change its target in between.
  */
 @Injectable()
 export class HostAddressGuard {
@@ -34,7 +34,7 @@ export class HostAddressGuard {
     this.resolver.setServers(config.dnsServers);
   }
 
-  /** Refuses text that is neither an address nor a name, without asking the name server. */
+  /** Throws for text that is neither an address nor a name, without querying the name server. */
   assertWritten(target: string, pointer = '/address'): void {
     const address = parseAddress(target);
     if (address !== undefined) return this.assertAllowed(address, target);
@@ -45,7 +45,7 @@ export class HostAddressGuard {
   }
 
   /**
-   * Every address of a target, each allowed. When one of a name's addresses is not, none is used. Throws Problem
+   * Returns all addresses of a target. If one of them is not allowed, none is used. Throws Problem
    * `network.spelling`, `network.denied`, `network.own-service` or `network.no-address`.
    */
   async resolve(target: string, port: number): Promise<Address[]> {
@@ -59,18 +59,18 @@ export class HostAddressGuard {
     return addresses;
   }
 
-  /** Throws Problem `network.denied` when packets to the address could reach a network that must not be scanned or logged in to. */
+  /** Throws Problem `network.denied` if packets to the address could reach a network that must not be scanned or logged in to. */
   assertAllowed(address: Address, target = formatAddress(address)): void {
     const reason = this.denial(address);
     if (reason === undefined) return;
     throw new Problem('forbidden', 'network.denied', `"${shown(target)}" is never connected to: ${reason}.`);
   }
 
-  /** The reason why no connection is made to the address; undefined when one may be. */
+  /** Returns why connections to the address are denied. Undefined if they are allowed. */
   denial(address: Address): string | undefined {
     for (const destination of destinationsOf(address)) {
       const isLoopback = LOOPBACK.some((network) => contains(network, destination));
-      // Under loopback in IPv6 clothes nothing of ours is tested, so only its plain form is ever opened.
+      // Tests never use loopback embedded in IPv6, so only plain loopback addresses are allowed.
       if (isLoopback && this.config.allowLoopback && destination === address) continue;
       const denied = DENIED.find(({ network }) => contains(network, destination));
       if (denied !== undefined) return denied.why;
@@ -78,7 +78,7 @@ export class HostAddressGuard {
     return undefined;
   }
 
-  /** The reason why a network must not be scanned; undefined when it may. */
+  /** Returns why a network must not be scanned. Undefined if it may. */
   networkDenial(network: Network): string | undefined {
     const open = this.config.allowLoopback ? LOOPBACK : [];
     const denied = deniedNetworks().find(
@@ -94,7 +94,7 @@ export class HostAddressGuard {
     throw new Problem('refused', 'network.no-address', `"${shown(name)}" has no address.`);
   }
 
-  /** Our own stores and our own API are no targets, wherever they are. */
+  /** The service's own stores and API must not be targets, at any address. */
   private async assertNotOurs(address: Address, port: number): Promise<void> {
     const text = formatAddress(address);
     const isOurs =
@@ -130,7 +130,7 @@ function ownAddresses(): Set<string> {
   return new Set(Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)));
 }
 
-/** Explains a text that is no address or name: a URL, a port, a network. */
+/** Explains text that is not an address or name: a URL, a port, a network. */
 function hintFor(target: string): string {
   if (target.includes('://')) return ', without a scheme';
   if (target.includes('%')) return ', without a zone';
@@ -138,7 +138,7 @@ function hintFor(target: string): string {
   return /[^:]:\d{1,5}$/.test(target) ? '; the port has its own member' : '';
 }
 
-/** The written text, as far as an answer may repeat it. */
+/** Returns the given text in a form that is safe to repeat in a response. */
 function shown(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
 }

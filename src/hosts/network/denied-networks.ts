@@ -13,10 +13,10 @@ const network = (text: string): Network => {
   return parsed;
 };
 
-/** This machine, as it calls itself. */
+/** LOOPBACK contains the loopback networks of this machine. */
 export const LOOPBACK = [network('127.0.0.0/8'), network('::1/128')];
 
-/** Networks that no scope and no host record allows: they contain no machines of customers, or serve this machine alone. */
+/** DENIED lists the networks that no scope and no host record allows. They contain no customer machines, or are local to this machine. */
 export const DENIED: readonly { readonly network: Network; readonly why: string }[] = [
   ['0.0.0.0/8', 'this network (RFC 791)'],
   ['127.0.0.0/8', 'loopback'],
@@ -36,30 +36,30 @@ export const DENIED: readonly { readonly network: Network; readonly why: string 
   ['100::/64', 'discard-only (RFC 6666)'],
 ].map(([text = '', why = '']) => ({ network: network(text), why }));
 
-/** IPv6 networks whose addresses carry an IPv4 address, and how many bits follow it. */
+/** IPv6 networks whose addresses embed an IPv4 address, and the number of bits after it. */
 const CARRIERS: readonly { readonly network: Network; readonly below: number }[] = [
   { network: network('::ffff:0:0/96'), below: 0 }, // IPv4-mapped (RFC 4291)
   { network: network('::/96'), below: 0 }, // IPv4-compatible (RFC 4291, deprecated)
   { network: network('::ffff:0:0:0/96'), below: 0 }, // IPv4-translated (RFC 2765)
   { network: network('64:ff9b::/96'), below: 0 }, // NAT64 (RFC 6052)
-  { network: network('64:ff9b:1::/48'), below: 0 }, // NAT64 of the site (RFC 8215)
+  { network: network('64:ff9b:1::/48'), below: 0 }, // local-use NAT64 (RFC 8215)
   { network: network('2002::/16'), below: 80 }, // 6to4 (RFC 3056)
 ];
 const TEREDO = network('2001::/32');
 
-/** The address, and every address that a packet to it may end at. */
+/** Returns the address and every address at which a packet to it may arrive. */
 export function destinationsOf(address: Address): Address[] {
-  if (address.family === 4 || address.value <= 1n) return [address]; // :: and ::1 carry nothing
+  if (address.family === 4 || address.value <= 1n) return [address]; // :: and ::1 embed nothing
   const embedded = CARRIERS.filter((carrier) => contains(carrier.network, address)).map(({ below }): Address => ({
     family: 4,
     value: (address.value >> BigInt(below)) & 0xffff_ffffn,
   }));
-  // RFC 4380 section 4: the client's IPv4 address is written with every bit inverted.
+  // RFC 4380 section 4: the bits of the client's IPv4 address are inverted.
   if (contains(TEREDO, address)) embedded.push({ family: 4, value: ~address.value & 0xffff_ffffn });
   return [address, ...embedded];
 }
 
-/** Every network of `DENIED` in IPv6 clothes too, for checks of whole networks. */
+/** Returns every network in `DENIED`, also embedded in IPv6 networks, for checks of whole networks. */
 export function deniedNetworks(): Network[] {
   const carried = DENIED.filter((denied) => denied.network.family === 4).flatMap((denied) =>
     CARRIERS.map(({ network: carrier, below }): Network => ({

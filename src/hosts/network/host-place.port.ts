@@ -4,38 +4,38 @@ import { formatAddress, parseAddress } from '../../formats/addresses/address.js'
 const MAX_PORT = 65_535;
 
 export interface HostPlace {
-  /** An address or name in its usual form. */
+  /** Address or name in canonical form. */
   readonly address: string;
   readonly port?: number;
 }
 
 /**
- * An address or name in the one form in which it is stored: IPv6 as in RFC 5952 and without brackets, names in lower case, without the dot at
- * their end, and international ones as A-labels (RFC 5890). What is neither stays as it is, for HostAddressGuard to refuse.
+ * Returns the canonical form of an address or name, in which it is stored: IPv6 as in RFC 5952 without brackets, names in lower case without the final
+ * dot, and international names as A-labels (RFC 5890). Any other text is returned unchanged, and HostAddressGuard refuses it.
  */
 export function canonicalAddress(text: string): string {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
   const address = parseAddress(bare);
   if (address !== undefined) return formatAddress(address);
   const name = text.toLowerCase().replace(/\.$/, '');
-  // The dot ends names; behind an address it is a spelling that programs read differently.
+  // A final dot is valid for names. After an address, programs interpret it differently.
   if (parseAddress(name) !== undefined) return text;
   if (!/[^\0-\x7f]/.test(name)) return name;
   const ascii = domainToASCII(name);
-  // Digits of other scripts would be normalized into an address that was not written.
+  // Digits of other scripts would be normalized to an address that was not written.
   return ascii === '' || parseAddress(ascii) !== undefined ? name : ascii;
 }
 
 /**
- * `host`, `host:22`, `2001:db8::1`, `[2001:db8::1]:22`, each with or without `ssh://` and `user@`. A zone (`%eth0`) belongs to the machine that
- * the text was written on and is left out. Undefined when the port is none.
+ * Parses `host`, `host:22`, `2001:db8::1` and `[2001:db8::1]:22`, each with or without `ssh://` and `user@`. A zone (`%eth0`) is valid only on the machine
+ * where the text was written, and is removed. Undefined if the port is invalid.
  */
 export function readHostPlace(text: string): HostPlace | undefined {
   const written = splitHostPort(text);
   return written === undefined ? undefined : place(written.host, written.port);
 }
 
-/** splitHostPort returns host and port as they are written; '' is no port. Undefined for brackets or colons that belong to neither. */
+/** splitHostPort returns host and port as written. The port is '' if absent. Undefined for misplaced brackets or colons. */
 export function splitHostPort(text: string): { readonly host: string; readonly port: string } | undefined {
   const bare = text.replace(/^ssh:\/\//i, '').replace(/\/$/, '');
   const host = bare.slice(bare.lastIndexOf('@') + 1);
@@ -46,7 +46,7 @@ export function splitHostPort(text: string): { readonly host: string; readonly p
     return { host: host.slice(1, bracketed), port: rest.slice(1) };
   }
   const colon = host.indexOf(':');
-  // With two colons it is an IPv6 address, which has a port only behind brackets.
+  // Text with two colons is an IPv6 address, which can have a port only after brackets.
   if (colon === -1 || host.includes(':', colon + 1)) return { host, port: '' };
   return host.endsWith(':') ? undefined : { host: host.slice(0, colon), port: host.slice(colon + 1) };
 }

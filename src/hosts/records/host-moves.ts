@@ -13,27 +13,27 @@ import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
 import { type Destination, destinationOf, destinationText, MAX_JUMPS } from '../model/jump-hosts.js';
 
-/** Secrets that a change of a host dropped, because they were meant for its previous address. */
+/** DroppedByChange lists the secrets that a change of a host removed because they were for its previous address. */
 export interface DroppedByChange {
-  /** Whether the host had a credential, and has none now. */
+  /** Whether the host lost its credential. */
   readonly credential: boolean;
-  /** Pinned host keys that wait to be confirmed again. */
+  /** Number of pinned host keys that must be confirmed again. */
   readonly pinnedKeys: number;
-  /** Hosts that are reached through this one and whose credentials were removed. */
+  /** Number of hosts reached through this one whose credentials were removed. */
   readonly credentialsBehind: number;
 }
 
 export interface Move {
-  /** Whether address, port or jump host change. */
+  /** Whether the address, port or jump host changes. */
   readonly isMoved: boolean;
-  /** The change contains a credential, or removes it. */
+  /** Whether the change sets or removes the credential itself. */
   readonly keepsCredential: boolean;
   readonly dropCredentialsBehind: boolean;
 }
 
 export interface SealedCredential {
   readonly kept: Partial<KeptCredential>;
-  /** Absent when nothing was sealed. */
+  /** Absent if nothing was sealed. */
   readonly destination?: Destination;
 }
 
@@ -51,8 +51,8 @@ export function isNothing({ credential, pinnedKeys, credentialsBehind }: Dropped
 }
 
 /**
- * Secrets of a host that moves to another address. Another machine may answer there, and the person who changes the address need not be the
- * one who entered the secret, so it is dropped. The same holds for hosts that are reached through this one.
+ * HostMoves drops the secrets of a host whose address changes. Another machine may respond at the new address, and the user who changes it need not
+ * be the one who entered the secret. The same applies to hosts that are reached through this one.
  */
 @Injectable()
 export class HostMoves {
@@ -62,7 +62,7 @@ export class HostMoves {
     private readonly credentials: HostCredentials,
   ) {}
 
-  /** Throws Problem `host.missing`. */
+  /** Returns the current address of a host. Throws Problem `host.missing`. */
   async placeOf(id: string): Promise<HostPlaceChange> {
     const host = await this.db.manager.findOneBy(Host, { id });
     if (host === null) throw missing('host');
@@ -70,7 +70,7 @@ export class HostMoves {
     return { id, address, port, jumpHostId };
   }
 
-  /** Seals the credential before the transaction: the HSM may be slow. */
+  /** Seals the credential before the transaction, because the HSM may be slow. */
   async seal(
     caller: Caller,
     place: HostPlaceChange,
@@ -82,14 +82,14 @@ export class HostMoves {
     return { kept: await this.credentials.close(caller, destination, credential), destination };
   }
 
-  /** Whether the route to the host is the one that its credential was sealed for, and locks it until the transaction ends. */
+  /** Reports whether the route to the host is still the one for which its credential was sealed, and locks the route until the transaction ends. */
   async isStill(tx: EntityManager, place: HostPlaceChange, { destination }: SealedCredential): Promise<boolean> {
     if (destination === undefined) return true;
     const now = await destinationOf(tx, place, { lock: true });
     return destinationText(now) === destinationText(destination);
   }
 
-  /** Drops secrets in the transaction of the change, which has locked the row of the host. Throws Problem `host.credentials-behind`. */
+  /** Drops secrets inside the transaction of the change, which holds the lock of the host's row. Throws Problem `host.credentials-behind`. */
   async drop(tx: EntityManager, caller: Caller, host: Host, move: Move): Promise<DroppedByChange> {
     if (!move.isMoved) return NOTHING;
     const credentialsBehind = await this.dropBehind(tx, caller, host, move.dropCredentialsBehind);

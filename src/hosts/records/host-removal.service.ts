@@ -9,10 +9,10 @@ import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
 import { hostEntry } from './hosts.service.js';
 
-/** Throws Problem when its module still needs the host. Runs in the transaction that removes the host and has locked its row. */
+/** Throws Problem if a module still needs the host. Runs in the transaction that removes the host and holds its row lock. */
 type Check = (tx: EntityManager, hostId: string) => Promise<void>;
 
-/** Uses of hosts by other modules, each of which registers a check. */
+/** HostUses collects the uses of hosts by other modules. Each module registers a check. */
 @Injectable()
 export class HostUses {
   private readonly checks: Check[] = [];
@@ -21,7 +21,7 @@ export class HostUses {
     this.checks.push(check);
   }
 
-  /** Keeps these hosts from being removed until the end of the transaction that begins a use; after it the check sees the use. */
+  /** Prevents the removal of these hosts until the transaction that starts a use ends. Afterwards the module's check finds the use. */
   async lockHosts(tx: EntityManager, hostIds: readonly string[]): Promise<void> {
     await tx.query('SELECT 1 FROM host WHERE id = ANY($1::uuid[]) ORDER BY id FOR KEY SHARE', [hostIds]);
   }
@@ -31,7 +31,7 @@ export class HostUses {
   }
 }
 
-/** Removes hosts that are not in use. */
+/** HostRemoval removes hosts that are not in use. */
 @Injectable()
 export class HostRemoval {
   constructor(
@@ -41,7 +41,7 @@ export class HostRemoval {
     private readonly keyAlerts: HostKeyAlerts,
   ) {}
 
-  /** Removes the host with its keys, if it is still at `version`. */
+  /** Removes the host and its keys if it is still at `version`. */
   async remove(caller: Caller, id: string, version: number): Promise<void> {
     await this.db.transaction(async (tx) => {
       const host = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });

@@ -7,7 +7,7 @@ import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
 import { Host, type ScanGap } from '../model/host.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** An SSH server as a scan saw it. */
+/** SshSighting is an SSH server as a scan saw it. */
 export interface SshSighting {
   readonly address: string;
   readonly port: number;
@@ -16,7 +16,7 @@ export interface SshSighting {
   readonly hostKeys: readonly { readonly blob: Buffer; readonly proven: boolean }[];
 }
 
-/** Makes hosts of what scans find, and keeps what they see of hosts that are known. */
+/** HostSightings creates hosts from scan results and updates known hosts with them. */
 @Injectable()
 export class HostSightings {
   constructor(
@@ -24,11 +24,11 @@ export class HostSightings {
     private readonly keys: HostKeysService,
   ) {}
 
-  /** Answers the id of the host at the address and port; a new one is `inventory-only` until it is changed by hand. */
+  /** Returns the ID of the host at the address and port. A new host is `inventory-only` until a user changes that. */
   async saw(sighting: SshSighting): Promise<string> {
     const { address, port, software, scanId } = sighting;
     const id = await this.db.transaction(async (tx) => {
-      // Two scans that find it at once make one host of it.
+      // Concurrent scans that find the host create only one record.
       await advisoryLock(tx, `host ${address} ${port}`);
       const known = await tx.findOne(Host, { where: { address, port, jumpHostId: IsNull() }, order: { id: 'ASC' } });
       const seen = {
@@ -52,14 +52,14 @@ export class HostSightings {
     return id;
   }
 
-  /** A scan logged in to the host. */
+  /** Records that a scan logged in to the host. */
   async lookedInto(id: string, { os, scanId, gap }: { os: string; scanId: string; gap: ScanGap }): Promise<void> {
     const isWhole = gap.paths.length === 0 && !gap.lowConfidence;
     const seen = { lastScanId: scanId, scanGap: isWhole ? null : gap };
     await this.db.manager.update(Host, { id }, { ...seen, ...(os === '' ? {} : { os: truncate(os, 200) }) });
   }
 
-  /** A scan could not log in to the host, or lost it. */
+  /** Records that a scan could not log in to the host, or lost the connection. */
   async notLookedInto(id: string, code: string): Promise<void> {
     await this.db.manager.update(Host, { id }, { scanGap: { code, paths: [], lowConfidence: false } });
   }
@@ -69,7 +69,7 @@ export class HostSightings {
     const pinned = known.filter(({ state }) => state === 'pinned');
     const expected = pinned.length > 0 ? pinned : known.filter(({ state }) => state === 'tofu-pending');
     const isExpected = (blob: Buffer) => expected.some((one) => one.blob.equals(blob));
-    // Other keys belong to the same host only if the host has also proven an expected key.
+    // Other keys belong to this host only if the host has also proven an expected key.
     const isSameHost = expected.length === 0 || shown.some(({ blob, proven }) => proven && isExpected(blob));
     return shown.flatMap(({ blob, proven }): SeenHostKey[] => {
       const key = readPublicKeyBlob(blob);
@@ -81,7 +81,7 @@ export class HostSightings {
   }
 }
 
-/** Colons of IPv6 are no part of a name. */
+/** Colons of IPv6 addresses are not allowed in a name. */
 function nameOf(text: string): string {
   const name = text.replaceAll(':', '-');
   let [start, end] = [0, name.length];

@@ -33,29 +33,29 @@ export const LOGIN_NAME = /^[a-z_][a-z0-9_.-]{0,31}\$?$/i;
 export class CredentialBody {
   /** Login name. @example deploy */
   @Text(0, 33) @Matches(LOGIN_NAME, { message: 'must be a login name' }) user: string;
-  /** OpenSSH, PEM (PKCS #1, PKCS #8, SEC 1) or PuTTY (.ppk). Never shown again. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
+  /** Private key in OpenSSH, PEM (PKCS #1, PKCS #8, SEC 1) or PuTTY (.ppk) format. Never returned. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
   @Optional(Text(1, 16_384)) privateKey?: string;
-  /** Passphrase of the private key; empty for an unencrypted key. Never returned. @example "correct horse battery staple" */
+  /** Passphrase of the private key. Empty for an unencrypted key. Never returned. @example "correct horse battery staple" */
   @Optional(Text(0, 1024)) passphrase?: string;
-  /** Instead of a private key. Sent only to a host whose key is pinned. Never returned. @example "a long password" */
+  /** Password, instead of a private key. Sent only to a host whose key is pinned. Never returned. @example "a long password" */
   @Optional(Text(1, 1024)) password?: string;
 }
 
-/** Everything of a host that people write, each member optional. */
+/** HostFieldsBody contains all members of a host that users set. All are optional. */
 export class HostFieldsBody {
   /** @example 22 */
   @Optional(Int(1, 65_535)) port?: number;
-  /** At most 32 keys. @example {"env": "prod", "tier": "web"} */
+  /** Labels of the host, at most 32. @example {"env": "prod", "tier": "web"} */
   @ApiPropertyOptional({ type: 'object', additionalProperties: { type: 'string' } })
   @IsOptional()
   @IsObject()
   @IsLabels()
   labels?: Labels;
-  /** Owner of the host. @example "Platform team" */
+  /** Responsible person or team. @example "Platform team" */
   @Optional(Text(0, 200)) @Nullable() owner?: string | null;
   /** @example production */
   @Optional(Text(0, 64)) @Nullable() environment?: string | null;
-  /** The host that connections go through. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Jump host through which connections are made. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) @Nullable() jumpHostId?: string | null;
   /** `pinned`: log in only if the host key is confirmed. `ca`: only if a trusted authority certifies the host key. `tofu`: logins with a key also trust the first key that the host presents. */
   @Optional(OneOf(HOST_KEY_POLICIES, { default: 'pinned' })) hostKeyPolicy?: HostKeyPolicy;
@@ -63,9 +63,12 @@ export class HostFieldsBody {
   @Optional(OneOf(MANAGEMENT_MODES, { default: 'inventory-only' })) managementMode?: ManagementMode;
   /** How commands become root: not at all, with `sudo -n`, or the login is root. */
   @Optional(OneOf(PRIVILEGES, { default: 'none' })) privilege?: Privilege;
-  /** Logins can use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and others) and ciphers in CBC mode. Only for hosts that support nothing else: an attacker who can compute collisions can forge SHA-1 signatures. @example false */
+  /**
+   * Whether logins can use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and others) and ciphers in CBC mode. Enable only for hosts that support nothing
+   * else: an attacker who can compute collisions can forge SHA-1 signatures. @example false
+   */
   @Optional(Flag()) legacyAlgorithms?: boolean;
-  /** null removes the credential. */
+  /** Login credential. null removes it. */
   @Optional(
     Nested(CredentialBody, {
       nullable: true,
@@ -77,7 +80,7 @@ export class HostFieldsBody {
 }
 
 export class CreateHostBody extends HostFieldsBody {
-  /** Letters, digits, dots, hyphens and underscores; unique. @example web-1.example.com */
+  /** Unique name of letters, digits, dots, hyphens and underscores. @example web-1.example.com */
   @Text(0, 128) @Matches(NAME, { message: 'must be 1 to 128 letters, digits, ".", "-" or "_"' }) name: string;
   /** IP address or host name. @example 192.0.2.10 */
   @Text(1, 254) address: string;
@@ -90,14 +93,17 @@ export class UpdateHostBody extends HostFieldsBody {
   @Matches(NAME, { message: 'must be 1 to 128 letters, digits, ".", "-" or "_"' })
   @MaxLength(128)
   name?: string;
-  /** A different address or port makes the host another machine: its credential is removed unless the request contains one, and its pinned keys must be confirmed again. @example 192.0.2.11 */
+  /**
+   * IP address or host name. If the address or port changes, the credential is removed unless the request contains one, and the pinned keys must be confirmed
+   * again. @example 192.0.2.11
+   */
   @ValidateIf((_, value) => value !== undefined) @IsString() @Length(1, 254) address?: string;
-  /** Required if hosts with a credential are reached through this one and its address changes: their credentials are removed as well. @example false */
+  /** Required if the address changes and hosts with credentials are reached through this host. Their credentials are then removed too. @example false */
   @Optional(Flag()) dropCredentialsBehind?: boolean;
 }
 
 export class HostQuery extends PageQuery {
-  /** `key:value` or `key`, several separated by commas; all must match. @example "env:prod,tier:web" */
+  /** `key:value` or `key`, several separated by commas. All must match. @example "env:prod,tier:web" */
   @Optional(Text(0, 1000)) label?: string;
   /** Part of the name or address. @example web */
   @Optional(Text(0, 128)) q?: string;
@@ -106,7 +112,7 @@ export class HostQuery extends PageQuery {
   @Optional(OneOf(REACHABILITIES)) reachability?: Reachability;
 }
 
-/** The members that can be set on many hosts at once. */
+/** HostTermsBody contains the members that can be set on many hosts at once. */
 export class HostTermsBody extends PickType(HostFieldsBody, [
   'owner',
   'environment',
@@ -118,14 +124,14 @@ export class HostTermsBody extends PickType(HostFieldsBody, [
 ]) {}
 
 export class ChangeManyHostsBody {
-  /** `key:value` or `key`, several separated by commas; hosts must have all of them. @example "env:prod,tier:web" */
+  /** `key:value` or `key`, several separated by commas. Hosts must match all of them. @example "env:prod,tier:web" */
   @Text(1, 1000) label: string;
-  /** Absent members are kept. The credential is encrypted for each host separately. */
+  /** Members to change. Omitted members stay unchanged. The credential is encrypted separately for each host. */
   @ApiProperty({ type: () => HostTermsBody, example: { managementMode: 'managed', privilege: 'sudo' } })
   @IsDefined()
   @ValidateNested()
   @Type(() => HostTermsBody)
   change: HostTermsBody;
-  /** Lists the hosts and changes nothing. @example true */
+  /** Whether to list the hosts without changing them. @example true */
   @Optional(Flag()) dryRun?: boolean;
 }

@@ -13,7 +13,7 @@ export interface HostFilter extends PageQuery {
   readonly reachability?: Reachability;
 }
 
-/** Finds hosts. */
+/** HostsReader reads hosts. */
 @Injectable()
 export class HostsReader {
   constructor(
@@ -27,7 +27,7 @@ export class HostsReader {
     throw missing('host');
   }
 
-  /** Newest first. */
+  /** Returns hosts, newest first. */
   async list({ limit, cursor, ...filter }: HostFilter): Promise<Page<Host>> {
     const { label, q, environment, reachability } = filter;
     const list = `hosts ${JSON.stringify([label, q, environment, reachability])}`;

@@ -29,15 +29,15 @@ type Fields = Pick<
   | 'legacyAlgorithms'
 >;
 
-/** A change of a host: an absent member is not changed, null empties it. */
+/** HostChange is a change of a host. Absent members stay unchanged, null clears a member. */
 export type HostChange = Partial<Fields> & {
   readonly credential?: NewCredential | null;
-  /** Drops credentials of hosts that are reached through this one, when it moves. */
+  /** Drops the credentials of hosts that are reached through this one if its address changes. */
   readonly dropCredentialsBehind?: boolean;
 };
 export type NewHost = Partial<Fields> & Pick<Host, 'name' | 'address'> & Pick<HostChange, 'credential'>;
 
-/** Adds and changes hosts. */
+/** HostsService adds and changes hosts. */
 @Injectable()
 export class HostsService {
   constructor(
@@ -48,7 +48,7 @@ export class HostsService {
     private readonly moves: HostMoves,
   ) {}
 
-  /** Answers the id of the host, or of the one that the Idempotency-Key stands for. */
+  /** Creates a host. Returns its ID, or the ID of the host that was created earlier with the same Idempotency-Key. */
   async create(caller: Caller, { credential, ...order }: NewHost, use?: IdempotentUse): Promise<string> {
     const id = use?.resource ?? newId();
     this.guard.assertWritten(canonicalAddress(order.address));
@@ -64,7 +64,7 @@ export class HostsService {
     });
   }
 
-  /** Adds a host without a credential in a transaction of the caller's. Answers its id. */
+  /** Adds a host without a credential inside the caller's transaction. Returns its ID. */
   async add(tx: EntityManager, caller: Caller, order: Omit<NewHost, 'credential'>): Promise<string> {
     this.guard.assertWritten(canonicalAddress(order.address));
     const id = newId();
@@ -89,8 +89,8 @@ export class HostsService {
   }
 
   /**
-   * Changes what is given, if the host is still at `version`. A credential is for one destination: when address, port or jump host change, it
-   * is dropped unless it comes with the change, and so are those of hosts behind, if `dropCredentialsBehind` allows it. Throws Problem
+   * Applies a change if the host is still at `version`. A credential is for one destination: if address, port or jump host change, it is
+   * dropped unless the change contains a new one, and so are the credentials of hosts behind it, if `dropCredentialsBehind` allows that. Throws Problem
    * `request.stale`, `host.credentials-behind`.
    */
   async update(caller: Caller, id: string, version: number, order: HostChange): Promise<DroppedByChange> {
@@ -132,18 +132,18 @@ function isElsewhere(before: Host, row: Partial<Fields>): boolean {
   );
 }
 
-/** Members that were left out are no change; TypeORM would read undefined so too, and insert would not take the default. */
+/** Removes undefined members. An insert would otherwise not use the column defaults. */
 function defined(change: Partial<Fields>): Partial<Fields> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }
 
-/** The change without its secrets. */
+/** Returns the change without its secrets. */
 function auditDetail(change: Partial<Fields>, credential: NewCredential | null | undefined): Record<string, unknown> {
   if (credential === undefined) return { ...change };
   return { ...change, credential: credential === null ? null : { user: credential.user } };
 }
 
-/** An entry of the audit log. */
+/** Returns an audit log entry about a host. */
 export function hostEntry(action: string, id: string, detail: Record<string, unknown>) {
   return { action, target: { kind: 'host', id }, detail };
 }

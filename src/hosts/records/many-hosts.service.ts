@@ -6,7 +6,7 @@ import type { Host } from '../model/host.entity.js';
 import { HostsReader } from './hosts.reader.js';
 import { type HostChange, HostsService } from './hosts.service.js';
 
-/** Hosts of one call: each credential is sealed by the HSM. */
+/** Maximum hosts per call, because the HSM seals each credential. */
 const MAX_HOSTS = 200;
 
 export interface ManyHostsOrder {
@@ -14,13 +14,13 @@ export interface ManyHostsOrder {
   readonly dryRun: boolean;
 }
 
-/** A host of the call. One that could not be changed has the code and detail of the Problem. */
+/** ManyHostsItem is a host of the call. A host that could not be changed has the code and detail of the Problem. */
 export interface ManyHostsItem extends Pick<Host, 'id' | 'name'> {
   readonly code?: string;
   readonly detail?: string;
 }
 
-/** Changes many hosts by one call, each as if it were changed alone. */
+/** ManyHosts changes many hosts in one call, each as if changed individually. */
 @Injectable()
 export class ManyHosts {
   constructor(
@@ -29,7 +29,7 @@ export class ManyHosts {
     private readonly credentials: HostCredentials,
   ) {}
 
-  /** Throws Problem `host.too-many` when more than 200 hosts have the labels, and those of an unusable credential. */
+  /** Throws Problem `host.too-many` if more than 200 hosts have the labels, and the problems of an unusable credential. */
   async change(caller: Caller, label: string, { change, dryRun }: ManyHostsOrder): Promise<ManyHostsItem[]> {
     const { items, nextCursor } = await this.reader.list({ label, limit: MAX_HOSTS });
     if (nextCursor !== null)

@@ -10,12 +10,12 @@ interface HostWithGap {
   readonly gap: ScanGap;
 }
 
-/** Reads which hosts the last deep scan could not read, or not whole: keys may be accepted there that nobody knows of. */
+/** ScanGapsService reads which hosts the last deep scan could not read completely. These may accept unknown keys. */
 @Injectable()
 export class ScanGapsService {
   constructor(private readonly db: DataSource) {}
 
-  /** One sentence for each host, by name; the last one counts those that are left out. Empty when the last scans read everything. */
+  /** Returns one sentence per host, sorted by name. A final sentence mentions omitted hosts. Empty if the last scans read everything. */
   async sentences(): Promise<string[]> {
     const hosts: HostWithGap[] = await this.db.query(
       `SELECT name, scan_gap AS gap FROM host WHERE scan_gap IS NOT NULL ORDER BY name LIMIT ${MAX_HOSTS + 1}`,

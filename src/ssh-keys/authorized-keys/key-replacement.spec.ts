@@ -41,7 +41,7 @@ function replacing(file: string): KeyReplacement {
   };
 }
 
-/** Takes a file through a whole rotation; answers what it was at each step. */
+/** Applies a whole rotation to a file. Returns the file after each step. */
 function rotated(file: string) {
   const plan = replacing(file);
   const added = withNextLimited(Buffer.from(file, 'latin1'), plan, UNTIL).bytes;
@@ -90,12 +90,12 @@ const CORPUS = OPTIONS.flatMap((options) =>
   }),
 );
 
-describe('a rotation in the text of a file', () => {
+describe('a rotation in a key file', () => {
   it.each(CORPUS)('%s', (_name, file) => {
     const { plan, bytes, ...steps } = rotated(file);
     const expected = file.replaceAll(old.line, next.line);
     expect(steps.removed).toBe(expected);
-    // Without the lines that are planned, every step is the file that it began with.
+    // Without the planned lines, each step equals the original file.
     const others = (text: string) => text.split('\n').filter((line) => !line.includes(next.line.slice(12, 80)));
     expect(others(steps.added).map(bare)).toEqual(others(file).map(bare));
     expect(others(steps.permanent).map(bare)).toEqual(others(file).map(bare));
@@ -110,7 +110,7 @@ describe('a rotation in the text of a file', () => {
     }
   });
 
-  it.each(CORPUS)('done twice changes nothing: %s', (_name, file) => {
+  it.each(CORPUS)('is idempotent: %s', (_name, file) => {
     const { plan, bytes } = rotated(file);
     expect(withNextLimited(bytes.added, plan, UNTIL).diff).toBe('');
     expect(withNextRenewed(bytes.added, plan, UNTIL).diff).toBe('');
@@ -120,16 +120,16 @@ describe('a rotation in the text of a file', () => {
   });
 });
 
-/** A line without the end that the file's end may have given or taken. */
+/** Removes a carriage return, which a line at the end of the file may have gained or lost. */
 const bare = (line: string) => line.replace(/\r$/, '');
 
-it('keeps the options of the line, and puts the limit in front of them', () => {
+it('the options of the line are kept, with the expiry prepended', () => {
   const { added, bounded } = rotated(`from="10.0.0.1",no-pty   ${old.line}\n`);
   expect(added.split('\n')[1]).toBe(`expiry-time="${UNTIL}",from="10.0.0.1",no-pty ${next.line}`);
   expect(bounded.split('\n')[0]).toBe(`expiry-time="${LATER}",from="10.0.0.1",no-pty   ${old.line}`);
 });
 
-it('shows what changes as diff -u does', () => {
+it('changes are shown in diff -u format', () => {
   const file = Array.from({ length: 9 }, (_, i) => (i === 4 ? `no-pty ${old.line}` : `# ${i + 1}`)).join('\n');
   const { diff } = withNextLimited(Buffer.from(`${file}\n`), replacing(file), UNTIL);
   expect(diff).toBe(
@@ -149,7 +149,7 @@ it('shows what changes as diff -u does', () => {
   );
 });
 
-it('brings the old key back when the new one fails after all', () => {
+it('the old key is restored when the new one fails', () => {
   const file = `# team\nno-pty ${old.line}\n${other.line}\n`;
   const { plan, bytes } = rotated(file);
   const restored = withOldRestored(bytes.removed, plan, old.line).bytes;
@@ -157,7 +157,7 @@ it('brings the old key back when the new one fails after all', () => {
   expect(rolledBack(restored, plan).bytes.toString()).toBe(file);
 });
 
-it('brings it back without the limit that it had by then, and not where both were removed', () => {
+it('the old key is restored without its later expiry, and not if both keys were removed', () => {
   const file = `no-pty ${old.line}\n`;
   const { plan, bytes } = rotated(file);
   expect(withOldRestored(bytes.bounded, plan, old.line).bytes).toEqual(bytes.permanent);
@@ -165,12 +165,12 @@ it('brings it back without the limit that it had by then, and not where both wer
   expect(withOldRestored(others, plan, old.line)).toEqual({ bytes: others, diff: '' });
 });
 
-it('leaves lines that hold the key in a comment or in quotes alone', () => {
+it('lines that contain the key in a comment or in quotes are unchanged', () => {
   const file = `# ${old.line}\nenvironment="K=${old.line}" ${other.line}\n${old.line}\n`;
   expect(rotated(file).removed).toBe(`# ${old.line}\nenvironment="K=${old.line}" ${other.line}\n${next.line}\n`);
 });
 
-it('removes every line that lets the old key in, however it is spelled', () => {
+it('every line that grants access to the old key is removed, however it is written', () => {
   const [type = '', base64 = ''] = old.line.split(' ');
   const [first, rest] = [base64.slice(0, 30), base64.slice(30)];
   const hidden = [
@@ -203,17 +203,17 @@ describe('the comment of a replaced line', () => {
     ['', ` ${TAG}`],
     [` ops@laptop sealwright:${'0'.repeat(36)}`, ` ops@laptop ${TAG}`],
     [` sealwright:${'0'.repeat(36)}`, ` ${TAG}`],
-  ])('%j is kept, followed by the tag of the rotation', (comment, expected) => {
+  ])('keeps %j, followed by the rotation tag', (comment, expected) => {
     expect(lineAfter(comment)).toBe(`no-pty ${type} ${base64}${expected}\n`);
   });
 });
 
-describe('a limit that an earlier attempt has set', () => {
+describe('an expiry set by an earlier attempt', () => {
   it.each([
     [UNTIL, LATER, UNTIL],
     [LATER, UNTIL, UNTIL],
     [undefined, LATER, LATER],
-  ])('of %s stays if it is earlier than %s', (present, wanted, expected) => {
+  ])('of %s is kept if it is earlier than %s', (present, wanted, expected) => {
     const plan = replacing(`${old.line}\n`);
     const file = withOldLimited(Buffer.from(`${old.line}\n`), plan, present).bytes;
     const limited = withOldLimited(file, plan, wanted).bytes;
@@ -224,7 +224,7 @@ describe('a limit that an earlier attempt has set', () => {
   });
 });
 
-describe('a line of the new key that something removed is written again', () => {
+describe('a removed line of the new key is restored', () => {
   const options = 'no-pty,from="10.0.0.0/8"';
   const file = `# people\n${options} ${old.line}\n${other.line}`;
   const plan = replacing(file);
@@ -244,8 +244,8 @@ describe('a line of the new key that something removed is written again', () => 
   });
 });
 
-/** From reports about the authorized_key module of Ansible: ansible.posix#457, ansible.posix#536, ansible#56894. */
-describe('a key that stands on several lines of a file', () => {
+/** From bug reports about Ansible's authorized_key module: ansible.posix#457, ansible.posix#536, ansible#56894. */
+describe('a key on several lines of a file', () => {
   const file = [
     '# Added by hand',
     `from="192.0.2.4" ${old.line} first`,
@@ -254,12 +254,12 @@ describe('a key that stands on several lines of a file', () => {
     '',
   ].join('\n');
 
-  it('is replaced on each, with the options of that line, and every other line stays', () => {
+  it('is replaced on each line with its options, and other lines are kept', () => {
     const expected = file.replaceAll(`${old.line} first`, next.line).replaceAll(`${old.line} second`, next.line);
     expect(rotated(file).removed).toBe(expected);
   });
 
-  it('is not changed a second time by the same step', () => {
+  it('is not changed again by the same step', () => {
     const { plan, bytes } = rotated(file);
     expect(withNextLimited(bytes.permanent, plan, UNTIL).diff).toBe('');
     expect(withoutOld(bytes.removed, plan).diff).toBe('');

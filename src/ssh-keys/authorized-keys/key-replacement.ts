@@ -9,27 +9,27 @@ import {
 import { withExpiry } from '../../formats/ssh/key-line.js';
 import { unifiedDiff } from './unified-diff.js';
 
-/** The replacement of a key by another in one file. */
+/** KeyReplacement is the replacement of one key by another in one file. */
 export interface KeyReplacement {
   readonly path: string;
   /** Blob of the old key. */
   readonly old: Buffer;
   /** Blob of the new key. */
   readonly next: Buffer;
-  /** The new key as on a line: `TYPE BASE64`. */
+  /** New key as written on a line: `TYPE BASE64`. */
   readonly nextKey: string;
-  /** Comment of each line of the new key; absent: the comment of the replaced line, followed by `tag`. */
+  /** Comment of each line of the new key. Absent: the comment of the replaced line, followed by `tag`. */
   readonly nextComment?: string;
-  /** Names the rotation on its lines: `sealwright:ID`. */
+  /** Identifies the rotation on its lines: `sealwright:ID`. */
   readonly tag: string;
-  /** The options that lines of the old key had before the rotation; anything else is a limit of the rotation. */
+  /** Options of the old key's lines before the rotation. Any other options contain a limit set by the rotation. */
   readonly originals: ReadonlySet<string>;
 }
 
-/** The `expiry-time` of a line, as its sshd reads it; undefined: none. */
+/** Limit is the `expiry-time` of a line in the format that its sshd reads. Undefined: no limit. */
 export type Limit = string | undefined;
 
-/** State of the lines of one key. `limited`: each has a time limit of the rotation; `mixed`: some. */
+/** LineStanding is the state of the lines of one key. `limited`: all have a time limit of the rotation. `mixed`: some do. */
 export type LineStanding = 'absent' | 'permanent' | 'limited' | 'mixed';
 
 export interface LineStandings {
@@ -37,16 +37,16 @@ export interface LineStandings {
   readonly next: LineStanding;
 }
 
-/** Replaces one line by itself, others, or none. `next` is the line behind it. */
+/** Replaces one line with any number of lines. `next` is the line after it. */
 type LineChange = (line: AuthorizedKeysLine, next: AuthorizedKeysLine | undefined) => AuthorizedKeysLine[];
 
 export interface EditedFile {
   readonly bytes: Buffer;
-  /** Empty when nothing changes. */
+  /** Empty if nothing changes. */
   readonly diff: string;
 }
 
-/** The options that the lines of a key have now: `originals` of a rotation that has not begun. */
+/** Returns the options that the lines of a key currently have: the `originals` of a rotation that has not started. */
 export function optionsOf(file: Buffer, blob: Buffer): Set<string> {
   const keys = readLines(file).flatMap(({ key }) => (key?.blob.equals(blob) === true ? [key.options] : []));
   return new Set(keys);
@@ -64,13 +64,13 @@ export function standingsOf(file: Buffer, { old, next, originals }: KeyReplaceme
 }
 
 /**
- * Puts the new key behind each line of the old one, with the same options and a time limit: sshd itself ends it if it
- * is not verified. The old lines stay as they are. Doing it again renews the limit.
+ * Adds the new key after each line of the old key, with the same options and a time limit, so that sshd itself disables a new key that is not
+ * verified. The old lines stay unchanged. Repeating the call renews the limit.
  */
 export function withNextLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   const { old, next, originals } = replacement;
   return editLines(replacement.path, file, (line, behind) => {
-    if (isOf(line, next)) return [line]; // was renewed together with the line in front of it
+    if (isOf(line, next)) return [line]; // was renewed together with the preceding line
     if (!isOf(line, old) || line.key === undefined) return [line];
     if (behind !== undefined && isOf(behind, next)) return [line];
     const { options, indent, comment } = line.key;
@@ -79,8 +79,8 @@ export function withNextLimited(file: Buffer, replacement: KeyReplacement, until
 }
 
 /**
- * Writes the lines of the new key again after something removed them: behind each line of the old key, or at the end of the file with the original
- * options where the old key is gone too. Lines of the new key that are there lose their limit.
+ * Restores the lines of the new key after they were removed: after each line of the old key, or, if the old key is missing too, at the end of the file with
+ * the original options. Existing lines of the new key lose their limit.
  */
 export function withNextRestored(file: Buffer, replacement: KeyReplacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;
@@ -93,12 +93,12 @@ export function withNextRestored(file: Buffer, replacement: KeyReplacement, oldT
   return { bytes, diff: unifiedDiff(path, file, bytes) };
 }
 
-/** Sets the limit of every line of the new key anew. */
+/** Renews the limit of every line of the new key. */
 export function withNextRenewed(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   return withLimits(file, replacement, replacement.next, until);
 }
 
-/** Removes the limit of the rotation from every line of the new key. */
+/** Removes the rotation's limit from every line of the new key. */
 export function withNextPermanent(file: Buffer, replacement: KeyReplacement): EditedFile {
   return withLimits(file, replacement, replacement.next, undefined);
 }
@@ -112,23 +112,23 @@ export function withOldLimited(file: Buffer, replacement: KeyReplacement, until:
   });
 }
 
-/** The earliest limit that the rotation has set on lines of the old key; undefined when none has one. */
+/** Returns the earliest limit that the rotation has set on lines of the old key. Undefined if none has one. */
 export function oldLimitIn(file: Buffer, { old, originals }: KeyReplacement): Limit {
   const limits = readLines(file).flatMap((line) => (isOf(line, old) ? [limitOf(line, originals)] : []));
   return limits.reduce(earlierLimit, undefined);
 }
 
-/** Removes the limit of the rotation from every line of the old key. */
+/** Removes the rotation's limit from every line of the old key. */
 export function withOldPermanent(file: Buffer, replacement: KeyReplacement): EditedFile {
   return withLimits(file, replacement, replacement.old, undefined);
 }
 
-/** Removes every line of the old key, duplicates too: one that is left is enough to log in. */
+/** Removes every line of the old key, including duplicates, because a single line is enough to log in. */
 export function withoutOld(file: Buffer, { path, old }: KeyReplacement): EditedFile {
   return editLines(path, file, (line) => (isOf(line, old) ? [] : [line]));
 }
 
-/** Restores the file: without the new key, and the old one without a limit of the rotation. */
+/** Restores the file: removes the new key, and removes the rotation's limit from the old key. */
 export function rolledBack(file: Buffer, replacement: KeyReplacement): EditedFile {
   const { path, old, next, originals } = replacement;
   return editLines(path, file, (line) => {
@@ -138,8 +138,8 @@ export function rolledBack(file: Buffer, replacement: KeyReplacement): EditedFil
 }
 
 /**
- * Puts the old key back for good: where it is limited, without the limit; where it was removed, in front of each line of the new key, with the
- * options of that line. For the case that the new key fails after all. Where both were removed by others, neither comes back.
+ * Restores the old key permanently, in case the new key fails: removes its limit, or, if the old key was removed, adds it before each line of the new key with
+ * that line's options. If both keys were removed by others, neither is restored.
  */
 export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;
@@ -151,7 +151,7 @@ export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldTe
   });
 }
 
-/** The tag of a rotation at the end of a comment; a line of a key that was rotated before has one. */
+/** Tag of a rotation at the end of a comment. Lines of a previously rotated key have one. */
 const TAG = /^sealwright:[0-9a-f-]{36}$/;
 
 /** Returns a comment without the tag of the rotation that wrote its line. */
@@ -160,7 +160,7 @@ export function withoutTag(comment: string): string {
   return TAG.test(comment.slice(start)) ? comment.slice(0, start).trimEnd() : comment;
 }
 
-/** A line of the new key. A comment of the file is taken over byte for byte. */
+/** Returns a line of the new key. A comment from the file is copied byte for byte. */
 function nextLine(
   { nextKey, nextComment, tag }: KeyReplacement,
   options: string,
@@ -185,7 +185,7 @@ function withLimit(line: AuthorizedKeysLine, originals: ReadonlySet<string>, unt
   const { options, indent, rest } = line.key;
   const wanted = limitedOptions(options, originals, until);
   if (wanted === options) return line;
-  // The white space between options and key stays as it is.
+  // Preserves the white space between options and key.
   const gap = line.text.slice(indent.length + options.length, line.text.length - rest.length) || ' ';
   const text = wanted === '' ? indent + rest : indent + wanted + gap + rest;
   return { ...line, text };
@@ -200,19 +200,19 @@ function isLimited(options: string, originals: ReadonlySet<string>): boolean {
   return withoutLimit(options, originals) !== options;
 }
 
-/** The limit that the rotation has set on a line. */
+/** Returns the limit that the rotation has set on a line. */
 function limitOf({ key }: AuthorizedKeysLine, originals: ReadonlySet<string>): Limit {
   if (key === undefined || !isLimited(key.options, originals)) return undefined;
   return /^expiry-time="(\d{8,14}Z?)"/.exec(key.options)?.[1];
 }
 
-/** The one that expires first. Limits in different notations (UTC, local time) are not compared: the second one counts. */
+/** Returns the limit that expires first. Limits in different notations (UTC, local time) are not comparable: the second one is returned. */
 export function earlierLimit(one: Limit, other: Limit): Limit {
   if (one === undefined || other === undefined) return one ?? other;
   return one.length === other.length && one < other ? one : other;
 }
 
-/** The options without the limit that `withExpiry` put in front. A limit that the line had of its own stays. */
+/** Returns the options without the limit added by `withExpiry`. A limit that the line had before stays. */
 function withoutLimit(options: string, originals: ReadonlySet<string>): string {
   if (originals.has(options)) return options;
   const own = options.replace(/^expiry-time="\d{8,14}Z?",?/, '');
@@ -220,8 +220,8 @@ function withoutLimit(options: string, originals: ReadonlySet<string>): string {
 }
 
 /**
- * Changes lines and nothing else. A file that ended without a line end ends without one afterwards; a line that is put
- * behind another has that one's end; behind the last one, the file's, or sshd would read both as one.
+ * Changes only lines. A file without a final line end stays without one. A line added after another gets that line's end. After the last line it gets
+ * the file's line end, because sshd would otherwise read both as one line.
  */
 function editLines(path: string, file: Buffer, change: LineChange): EditedFile {
   const before = readLines(file);

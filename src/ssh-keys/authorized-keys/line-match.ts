@@ -1,10 +1,10 @@
-/** Lines `[i, j]` that two files have in common, in order: line i of the one stands for line j of the other. */
+/** Match is a pair `[i, j]` of equal lines in two files: line i of the first file and line j of the second. */
 export type Match = readonly [number, number];
 
-/** More differences than this are shown as one block: the search for the shortest list costs their square. */
+/** With more differences, the whole change is shown as one block: the cost of finding the shortest diff grows with the square. */
 const MAX_DIFFERENCES = 400;
 
-/** The common lines of two files, so that what is left is as little as possible (Myers, "An O(ND) Difference Algorithm"). */
+/** Returns the common lines of two files that minimize the remaining differences (Myers, "An O(ND) Difference Algorithm"). */
 export function matchingLines(before: readonly string[], after: readonly string[]): Match[] {
   const shorter = Math.min(before.length, after.length);
   let head = 0;
@@ -19,7 +19,7 @@ export function matchingLines(before: readonly string[], after: readonly string[
   ];
 }
 
-/** None when the two differ in more than MAX_DIFFERENCES lines. */
+/** Returns no matches if the files differ in more than MAX_DIFFERENCES lines. */
 function shortestEdit(before: readonly string[], after: readonly string[]): Match[] {
   const reached = new Map<number, number>([[1, 0]]);
   const steps: Map<number, number>[] = [];
@@ -35,7 +35,7 @@ function shortestEdit(before: readonly string[], after: readonly string[]): Matc
   return [];
 }
 
-/** Where a diagonal is entered with one more edit: from the neighbour that is further along. */
+/** Returns where a diagonal is entered with one more edit: from the neighbor that is further along. */
 function firstOn(reached: Map<number, number>, diagonal: number, edits: number): number {
   const left = reached.get(diagonal - 1) ?? -1;
   const right = reached.get(diagonal + 1) ?? -1;

@@ -9,14 +9,14 @@ import { encodingOf, showsWhole, unifiedDiff, withDiff } from './unified-diff.js
 const directory = mkdtempSync(join(tmpdir(), 'unified-diff-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Pieces of which files are made that tempt a diff: equal lines, blank lines, all kinds of ends, marks of a diff, bytes that are no UTF-8. */
+/** File contents that are difficult for a diff: equal lines, blank lines, all kinds of line ends, diff markers, bytes that are not UTF-8. */
 const TEXTS =
   'a|b|b||\n|\n|\n|\n|\r\n| a|-a|+a|\\ No newline at end of file|@@ -1,1 +1,1 @@|--- x|é|\r|\v|\u2028|\u0085|\u202e';
 const PIECES = [Buffer.from([0xff]), ...TEXTS.split('|').map((text) => Buffer.from(text))];
 const file = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => Buffer.concat(pieces));
 const anyBytes = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes));
 
-it('whatever two files are, the diff makes the second one of the first one', () => {
+it('a diff converts any file into any other', () => {
   const isWhole = (before: Buffer, after: Buffer) => {
     const diff = unifiedDiff('/f', before, after);
     expect(withDiff(before, diff, encodingOf(before, after))).toEqual(after);
@@ -26,7 +26,7 @@ it('whatever two files are, the diff makes the second one of the first one', () 
   fc.assert(fc.property(anyBytes, anyBytes, isWhole), { numRuns: 500 });
 });
 
-it('git apply makes the second file of it too', () => {
+it('git apply produces the second file as well', () => {
   const text = fc.array(fc.constantFrom('a\n', 'b\n', '\n', '-a\n', '+b\n', 'é\n', 'c'), { maxLength: 20 });
   const fileOf = (pieces: string[]) => Buffer.from(pieces.join(''));
   const [target, diffFile] = [join(directory, 'target'), join(directory, 'diff')];
@@ -42,7 +42,7 @@ it('git apply makes the second file of it too', () => {
   );
 });
 
-it('a line that begins with a space is not taken for one that was there', () => {
+it('an added line that starts with a space is not treated as context', () => {
   const before = Buffer.from('command="echo" ssh-ed25519 OLD ann\n');
   const after = Buffer.from('command="echo" ssh-ed25519 NEW ann\n ssh-ed25519 MORE backdoor\n');
   expect(unifiedDiff('/f', before, after)).toBe(
@@ -58,13 +58,13 @@ it('a line that begins with a space is not taken for one that was there', () => 
   );
 });
 
-it('a diff of another file is not applied', () => {
+it('a diff of a different file is not applied', () => {
   const diff = unifiedDiff('/f', Buffer.from('a\nb\n'), Buffer.from('a\nc\n'));
   expect(() => withDiff(Buffer.from('a\nx\n'), diff, 'utf8')).toThrow('does not apply to this file');
   expect(() => withDiff(Buffer.from(''), diff, 'utf8')).toThrow('does not apply to this file');
 });
 
-it('a diff that lacks one of the changes does not show the whole change', () => {
+it('a diff that omits one of the changes is detected', () => {
   const far = '\n'.repeat(20);
   const [before, after] = [Buffer.from(`a${far}b\n`), Buffer.from(`A${far}b\nbackdoor\n`)];
   const diff = unifiedDiff('/f', before, after);
@@ -73,7 +73,7 @@ it('a diff that lacks one of the changes does not show the whole change', () => 
   expect(showsWhole(before, '', after)).toBe(false);
 });
 
-it('thousands of lines of which every one differs are one block', () => {
+it('thousands of lines that all differ form one hunk', () => {
   const lines = (of: string) => Buffer.from(Array.from({ length: 20_000 }, (_, i) => `${of}${i}\n`).join(''));
   const [before, after] = [lines('a'), lines('b')];
   const diff = unifiedDiff('/f', before, after);

@@ -4,18 +4,18 @@ type Encoding = 'utf8' | 'latin1';
 
 interface Row {
   readonly mark: ' ' | '-' | '+';
-  /** With its line feed, if it has one. */
+  /** Line with its line feed, if it has one. */
   readonly line: string;
 }
 
 const CONTEXT = 3;
 const NO_END = '\\ No newline at end of file\n';
-/** Characters of UTF-8 that would show a line otherwise than it is. */
+/** UTF-8 characters that would change how a line is displayed. */
 const MISLEADING = /\p{Bidi_Control}|\p{Zl}|\p{Zp}|[\u0080-\u009f]/u;
 
 /**
- * The output of `diff -u` for two files, without their times; empty when no byte differs. Both files are compared whole: whatever is in the one and not in
- * the other stands in it, so `withDiff` makes the second file of the first one.
+ * unifiedDiff returns the output of `diff -u` for two files, without times. Empty if the files are equal. The diff contains every difference, so `withDiff`
+ * recreates the second file from the first.
  */
 export function unifiedDiff(path: string, before: Buffer, after: Buffer): string {
   if (before.equals(after)) return '';
@@ -27,7 +27,7 @@ export function unifiedDiff(path: string, before: Buffer, after: Buffer): string
   return `--- ${path}\n+++ ${path}\n${hunks.join('')}`;
 }
 
-/** The file that a diff of `unifiedDiff` makes of `before`. Throws an Error when the diff is not one of this file. */
+/** Applies a diff of `unifiedDiff` to `before`. Throws an Error if the diff does not belong to this file. */
 export function withDiff(before: Buffer, diff: string, encoding: Encoding): Buffer {
   if (diff === '') return before;
   const old = linesOf(before.toString(encoding));
@@ -41,12 +41,12 @@ export function withDiff(before: Buffer, diff: string, encoding: Encoding): Buff
   return Buffer.from([...made, ...old.slice(at)].join(''), encoding);
 }
 
-/** Whether a diff shows the whole change: applied to the file as it was, it gives the file as it will be. */
+/** Reports whether a diff shows the whole change: applied to the old file, it yields the new file. */
 export function showsWhole(before: Buffer, diff: string, after: Buffer): boolean {
   return withDiff(before, diff, encodingOf(before, after)).equals(after);
 }
 
-/** UTF-8 where both files are that and contain nothing misleading, else one character for each byte. */
+/** Returns UTF-8 if both files are valid UTF-8 without misleading characters, otherwise an encoding with one character per byte. */
 export function encodingOf(before: Buffer, after: Buffer): Encoding {
   const isReadable = (bytes: Buffer) => {
     const text = bytes.toString('utf8');
@@ -77,7 +77,7 @@ function rowsOf(before: readonly string[], after: readonly string[], matches: re
   return rows;
 }
 
-/** Ranges of rows, each with its context; ranges that touch are one. */
+/** Returns ranges of rows with their context. Adjacent ranges are merged. */
 function hunksOf(touched: readonly number[], length: number): [number, number][] {
   const hunks: [number, number][] = [];
   for (const row of touched) {
@@ -102,7 +102,7 @@ function hunkText(rows: readonly Row[], from: number, to: number): string {
   return `@@ -${range('+')} +${range('-')} @@\n${text.join('')}`;
 }
 
-/** The rows of a diff; `from`: how many lines of the old file stand before the hunk. */
+/** Returns the rows of a diff. `from` is the number of lines in the old file before the hunk. */
 function changesOf(diff: string): (Row & { readonly from: number })[] {
   const rows: (Row & { from: number })[] = [];
   const [, , ...lines] = diff.split('\n').slice(0, -1);

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { wireString, wireUint32, wireUint64 } from '../../formats/ssh/wire.js';
 
-/** Certificates of one authority that are refused. */
+/** RevokedCertificates lists the revoked certificates of one authority. */
 export interface RevokedCertificates {
-  /** RFC 4253 encoding of the authority's public key. */
+  /** Public key of the authority in the encoding of RFC 4253. */
   readonly authority: Buffer;
   readonly serials: readonly bigint[];
   readonly keyIds: readonly string[];
 }
 
-/** The entries of a key revocation list. */
+/** RevocationContent contains the entries of a key revocation list. */
 export interface RevocationContent {
-  /** Grows with every revocation. */
+  /** Increases with every revocation. */
   readonly version: bigint;
   readonly generatedAt: Date;
   readonly certificates: readonly RevokedCertificates[];
-  /** Blobs of keys that are refused in every form. */
+  /** Blobs of keys that are refused in every form, including certificates. */
   readonly keys: readonly Buffer[];
 }
 
@@ -26,7 +26,7 @@ const FINGERPRINTS_SHA256 = 5;
 const SERIALS = 0x20;
 const KEY_IDS = 0x23;
 
-/** A key revocation list as sshd's RevokedKeys reads it (OpenSSH's PROTOCOL.krl). */
+/** Encodes a key revocation list for RevokedKeys of sshd (OpenSSH's PROTOCOL.krl). */
 export function revocationList({ version, generatedAt, certificates, keys }: RevocationContent): Buffer {
   const hashes = keys.map((key) => createHash('sha256').update(key).digest()).sort(Buffer.compare);
   return Buffer.concat([
@@ -44,7 +44,7 @@ export function revocationList({ version, generatedAt, certificates, keys }: Rev
   ]);
 }
 
-/** Reads the version of a list that this service has written. */
+/** Returns the version of a list that this service wrote. */
 export function versionOfList(list: Buffer): bigint {
   return list.readBigUInt64BE(MAGIC.length + 4);
 }

@@ -16,25 +16,25 @@ import { SshRevocationsService } from './ssh-revocations.service.js';
 export interface Pushed {
   readonly hostId: string;
   readonly done: boolean;
-  /** The file that sshd of the host names as RevokedKeys. */
+  /** RevokedKeys file in the configuration of the host's sshd. */
   readonly path?: string;
-  /** Hash of the list that the host has now. */
+  /** SHA-256 of the list that the host now has. */
   readonly sha256?: string;
-  /** Code of the Problem when it was not. */
+  /** Problem code of the failure. */
   readonly code?: string;
 }
 
-/** Checks the list on the host before it replaces the old one: with an unreadable list sshd refuses every key. */
+/** Checks the list on the host before it replaces the old one, because sshd refuses every key if the list is unreadable. */
 const CHECK = `
 umask 077; list=$(mktemp) || exit 1; trap 'rm -f -- "$list"' EXIT HUP INT TERM
 cat > "$list" && ssh-keygen -Q -l -f "$list" >/dev/null
 `;
 const AT_ONCE = 10;
 const MAX_TRIES = 8;
-/** `sshd -T` prints paths without quotes, so a path with a blank in it is ambiguous. */
+/** `sshd -T` prints paths without quotes, so a path with a blank is ambiguous. */
 const CERTAIN_PATH = /^\/[\x21\x23-\x7e]*[^/"\s]$/;
 
-/** Copies revocation lists to hosts, only to the file that sshd there names as RevokedKeys. */
+/** RevocationPush copies revocation lists to hosts, only to the file that the host's sshd configures as RevokedKeys. */
 @Injectable()
 export class RevocationPush {
   constructor(
@@ -46,8 +46,8 @@ export class RevocationPush {
   ) {}
 
   /**
-   * Copies the list to these hosts; `path` is the file that the caller expects sshd to name. A host that fails keeps its old list. The intent is in the audit
-   * log before a host is contacted, and the outcome afterwards.
+   * Copies the list to these hosts. `path` is the file that the caller expects in sshd's configuration. A host that fails keeps its old list. The intent is
+   * audited before a host is contacted, and the outcome afterwards.
    */
   async push(caller: Caller, authorityId: string, hostIds: readonly string[], path?: string): Promise<Pushed[]> {
     await this.revocations.list(authorityId);
@@ -88,7 +88,7 @@ export class RevocationPush {
     }
   }
 
-  /** Reads the list again after the write: a push that was overtaken must not leave an older list behind. */
+  /** Reads the list again after writing, so that a slow push does not leave an older list in place. */
   private async put(session: ChangeSession, path: string, authorityId: string): Promise<Pushed> {
     const { hostId } = session;
     const place = { path, as: 'root', mark: newId(), mode: '644' };
@@ -108,7 +108,7 @@ export class RevocationPush {
   }
 }
 
-/** The file that the sshd which let us in names as RevokedKeys. Throws Problem `ssh-ca.no-list` when it names none, or could not be asked. */
+/** Returns the RevokedKeys file of the sshd that accepted the login. Throws Problem `ssh-ca.no-list` if none is configured, or sshd could not be queried. */
 async function listFileOf(session: SshSession): Promise<string> {
   const { settings } = await askSshd(session, 'root');
   const { confidence, revokedKeys } = settings;
@@ -120,7 +120,7 @@ async function listFileOf(session: SshSession): Promise<string> {
   );
 }
 
-/** False when the file was changed meanwhile, so that it can be tried again. Throws everything else. */
+/** Returns false if the file was changed by another program, so that the caller can retry. Rethrows other errors. */
 function notChanged(error: unknown): false {
   if (error instanceof Problem && error.code === 'host.file-changed') return false;
   throw error;

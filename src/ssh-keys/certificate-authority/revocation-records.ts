@@ -8,16 +8,16 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { RevocationKind, SshRevocation } from './ssh-authority.entity.js';
 import type { SshCertificate } from './ssh-certificate.entity.js';
 
-/** What was revoked for an authority. */
+/** RevocationRecord is what was revoked for an authority. */
 export type RevocationRecord = Pick<SshRevocation, 'authorityId' | 'kind' | 'value'>;
 
 /**
- * RevocationRecords reads what was revoked: the rows together with the entries of the audit log. A row that was deleted or changed in the database, or
- * that a trigger left out, therefore revives nothing.
+ * RevocationRecords reads revocations from their rows and from the audit log. Deleting or changing a row in the database, or suppressing it with
+ * a trigger, therefore does not undo a revocation.
  */
 @Injectable()
 export class RevocationRecords {
-  /** By the version of the lists: a later version is read at once, an old one again after seconds. */
+  /** Cached by list version. A new version is read immediately, the same version again after some seconds. */
   private readonly records = new TtlCache<readonly RevocationRecord[]>(() => this.read());
 
   private readonly remembered = new Map<string, RevocationRecord>();
@@ -28,7 +28,7 @@ export class RevocationRecords {
     private readonly ledger: RightsLedger,
   ) {}
 
-  /** Returns all revocations. A revocation that this process has read remains, even if its row and its audit entry are removed. */
+  /** Returns all revocations. A revocation that this process has read persists, even if its row and its audit entry are removed. */
   async all(): Promise<readonly RevocationRecord[]> {
     const [row]: { version: string }[] = await this.db.query('SELECT sum(list_version) AS version FROM ssh_authority');
     this.remember((await this.records.find(row?.version ?? '')) ?? []);
@@ -39,7 +39,7 @@ export class RevocationRecords {
   /**
    * Like `all`, but reads the entire signed log, so that a process that has not read the log yet detects a hidden entry.
    *
-   * @throws Problem as RightsLedger.latest does
+   * @throws Problem like RightsLedger.latest
    */
   async allLogged(): Promise<readonly RevocationRecord[]> {
     this.remember((await this.ledger.latest()).sshRevocations.values());
@@ -54,7 +54,7 @@ export class RevocationRecords {
    * Returns the IDs of the given certificates that are revoked. All of them must be issued by the same authority. A key is revoked for all authorities
    * of the same kind (`siblings`).
    *
-   * @param isComplete whether to read the entire signed log first; throws the Problems of `allLogged`
+   * @param isComplete whether to read the entire signed log first; then throws the problems of `allLogged`
    */
   async revokedOf(
     authorityId: string,

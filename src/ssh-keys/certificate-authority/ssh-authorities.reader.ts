@@ -29,12 +29,12 @@ export class SshAuthoritiesReader {
     throw missing('ssh-ca');
   }
 
-  /** Newest first. */
+  /** Returns authorities, newest first. */
   async list(page: PageQuery): Promise<Page<SshAuthority>> {
     return this.cursors.newest('ssh-authorities', this.db.createQueryBuilder(SshAuthority, 'authority'), page);
   }
 
-  /** Certificates of an authority, newest first. */
+  /** Returns the certificates of an authority, newest first. */
   async certificates(authorityId: string, page: PageQuery): Promise<Page<IssuedCertificate>> {
     const authority = await this.get(authorityId);
     const query = this.db
@@ -45,7 +45,7 @@ export class SshAuthoritiesReader {
     return { items: items.map((certificate) => ({ certificate, revoked: revoked.has(certificate.id) })), nextCursor };
   }
 
-  /** Revocations of an authority, newest first. */
+  /** Returns the revocations of an authority, newest first. */
   async revocations(authorityId: string, page: PageQuery): Promise<Page<SshRevocation>> {
     await this.get(authorityId);
     const query = this.db
@@ -54,7 +54,7 @@ export class SshAuthoritiesReader {
     return this.cursors.newest(`ssh-revocations ${authorityId}`, query, page);
   }
 
-  /** Reports whether a certificate of this authority is revoked, according to the entire signed log. Throws the Problems of RightsLedger.latest. */
+  /** Reports whether a certificate of this authority is revoked, according to the entire signed log. Throws the problems of RightsLedger.latest. */
   async isRevoked(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
     return (await this.revokedOf(authority, [certificate], true)).has(certificate.id);
   }
@@ -71,7 +71,7 @@ export class SshAuthoritiesReader {
     return this.records.revokedOf(authority.id, new Set(siblings.map(({ id }) => id)), certificates, isComplete);
   }
 
-  /** Every key that hosts or users are to trust: a file for TrustedUserCAKeys, or lines for known_hosts. */
+  /** Returns all keys that hosts or users should trust, as a file for TrustedUserCAKeys or as lines for known_hosts. */
   async trusted(kind: CertificateKind): Promise<string> {
     const found = await authoritiesBy(this.db.manager, { kind, state: Not('RETIRED') });
     const authorities = found.filter((one) => one.kind === kind && one.state !== 'RETIRED');

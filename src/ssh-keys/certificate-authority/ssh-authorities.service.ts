@@ -19,7 +19,7 @@ export interface AuthorityOrder {
   readonly type: AuthorityKeyType;
 }
 
-/** Certificate authorities whose keys are in the HSM. */
+/** SshAuthoritiesService manages certificate authorities whose keys are in the HSM. */
 @Injectable()
 export class SshAuthoritiesService {
   constructor(
@@ -29,7 +29,7 @@ export class SshAuthoritiesService {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** Makes an authority with a key that cannot leave the HSM. Answers its id. */
+  /** Creates an authority with a key that cannot leave the HSM. Returns its ID. */
   async create(caller: Caller, { name, kind, type }: AuthorityOrder, use?: IdempotentUse): Promise<string> {
     const known = await this.idempotency.known(use);
     if (known !== undefined) return known;
@@ -47,7 +47,7 @@ export class SshAuthoritiesService {
     const errors = [{ pointer: '/name', detail: 'is taken' }];
     const taken = () => new Problem('conflict', 'ssh-ca.name-taken', detail, { errors });
     const made = await writeUnique(this.db, insert, taken).catch(async (error: unknown) => {
-      // Refused, so no row has it. Whether an interrupted commit succeeded is unknown: one unused key too many is the lesser evil.
+      // The row was refused, so nothing uses the key. After an interrupted commit the outcome is unknown, and an unused key is the lesser evil.
       if (error instanceof Problem) await this.vault.destroy(key);
       throw error;
     });
@@ -55,22 +55,26 @@ export class SshAuthoritiesService {
     return made;
   }
 
-  /** `RETIRING`: issues nothing more; hosts go on trusting it, so that another one can take over without a gap. */
+  /**
+   * Retires an authority. In the state `RETIRING` it issues no more certificates but hosts still trust it, so that another authority can take over without a
+   * gap.
+   */
   async retire(caller: Caller, id: string, state: 'RETIRING' | 'RETIRED'): Promise<void> {
     await this.db.transaction(async (tx) => {
       const from = state === 'RETIRING' ? ('ACTIVE' as const) : ('RETIRING' as const);
-      const moved = await changeSealed(tx, SshAuthority, { id: id.toLowerCase(), state: from }, { state });
+      const action = `ssh-ca.${state.toLowerCase()}`;
+      const moved = await changeSealed(tx, SshAuthority, { id, state: from }, { state });
       if (moved !== 1) {
-        // A caller that missed the answer repeats the call.
-        if (await tx.existsBy(SshAuthority, { id, state })) return confirmRead(tx);
-        throw await authorityRefusalOf(tx, id);
+        if (!(await tx.existsBy(SshAuthority, { id, state }))) throw await authorityRefusalOf(tx, id);
+        // A caller that missed the response repeats the call.
+        if (await this.audit.isRecorded(tx, action, id)) return confirmRead(tx);
       }
-      await this.audit.appendBy(tx, caller, entry(`ssh-ca.${state.toLowerCase()}`, id, {}));
+      await this.audit.appendBy(tx, caller, entry(action, id, {}));
     });
   }
 }
 
-/** Attributes that the key of an authority must have in the token. */
+/** Returns the attributes that the key of an authority must have in the token. */
 export function authorityIdentity(id: string): KeyIdentity {
   return { purpose: 'ssh-ca', owner: id };
 }

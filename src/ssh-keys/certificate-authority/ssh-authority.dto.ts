@@ -19,9 +19,9 @@ export class CreateSshAuthorityBody {
     message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
   })
   name: string;
-  /** Whether the authority certifies keys of users or of hosts. */
+  /** Whether the authority certifies user keys or host keys. */
   @OneOf(CERTIFICATE_KINDS, { example: 'user' }) kind: CertificateKind;
-  /** Type of its key. */
+  /** Type of the authority's key. */
   @Optional(OneOf(AUTHORITY_KEY_TYPES, { default: 'ec-p256' })) type?: AuthorityKeyType = 'ec-p256';
 
   toOrder(): AuthorityOrder {
@@ -53,6 +53,6 @@ export class SshAuthorityView {
 export class SshAuthorityPage extends PageOf(SshAuthorityView) {}
 
 export class RetireSshAuthorityBody {
-  /** `RETIRING`: issues nothing and is still trusted. `RETIRED`: hosts can remove it. */
+  /** `RETIRING`: issues no certificates and is still trusted. `RETIRED`: hosts can remove it. */
   @OneOf(['RETIRING', 'RETIRED'], { example: 'RETIRING' }) state: 'RETIRING' | 'RETIRED';
 }

@@ -4,10 +4,10 @@ import { assertSealed, trustedRows } from '../../platform/sealing/sealed-rows.js
 import type { CertificateKind } from './ssh-certificate.js';
 
 export const AUTHORITY_STATES = ['ACTIVE', 'RETIRING', 'RETIRED'] as const;
-/** RETIRING: it issues no more certificates, and hosts trust it until its last one has expired. */
+/** AuthorityState is the state of an authority. RETIRING: it issues no more certificates, and hosts trust it until its last certificate has expired. */
 export type AuthorityState = (typeof AUTHORITY_STATES)[number];
 
-/** A key in the HSM that certifies SSH keys of users or of hosts. */
+/** SshAuthority is a key in the HSM that certifies SSH keys of users or hosts. */
 @Entity('ssh_authority')
 @Unique('ssh_authority_name', ['name'])
 @Sealed<SshAuthority>({ except: ['serial', 'listVersion', 'createdAt'], generation: 2 })
@@ -31,7 +31,7 @@ export class SshAuthority extends SealedEntity {
   @Column('bytea')
   publicKey: Buffer;
 
-  /** Serial of the last certificate. */
+  /** Serial number of the last certificate. */
   @Column('bigint', { default: 0 })
   serial: string;
 
@@ -43,13 +43,17 @@ export class SshAuthority extends SealedEntity {
   createdAt: Date;
 }
 
-/** The authority with this id, or null. @throws Problem `row.not-sealed` if its row was changed in the database */
+/**
+ * findAuthority returns the authority with this ID, or null.
+ *
+ * @throws Problem `row.not-sealed` if its row was changed in the database
+ */
 export async function findAuthority(tx: EntityManager, id: string): Promise<SshAuthority | null> {
   const row = assertSealed(tx, SshAuthority, await tx.findOneBy(SshAuthority, { id }));
   return row?.id === id.toLowerCase() ? row : null;
 }
 
-/** The authorities whose rows the service wrote, oldest first; those that were inserted or changed in the database are left out. */
+/** authoritiesBy returns the authorities whose rows were written by the service, oldest first. Rows inserted or changed in the database are omitted. */
 export async function authoritiesBy(tx: EntityManager, where: FindOptionsWhere<SshAuthority>): Promise<SshAuthority[]> {
   return trustedRows(tx, SshAuthority, await tx.find(SshAuthority, { where, order: { id: 'ASC' } }));
 }
@@ -57,7 +61,7 @@ export async function authoritiesBy(tx: EntityManager, where: FindOptionsWhere<S
 export const REVOCATION_KINDS = ['serial', 'keyId', 'publicKey'] as const;
 export type RevocationKind = (typeof REVOCATION_KINDS)[number];
 
-/** A serial, key id or public key that hosts must refuse although an authority certified it. */
+/** SshRevocation is a serial number, key ID or public key that hosts must refuse although an authority certified it. */
 @Entity('ssh_revocation')
 @Unique('ssh_revocation_value', ['authorityId', 'kind', 'value'])
 export class SshRevocation {
@@ -70,7 +74,7 @@ export class SshRevocation {
   @Column('text')
   kind: RevocationKind;
 
-  /** A serial in decimal, a key id, or `TYPE BASE64`. */
+  /** Serial number in decimal, key ID, or `TYPE BASE64`. */
   @Column('text')
   value: string;
 

@@ -183,7 +183,7 @@ export class SshCaController {
 
   /**
    * Revoke an SSH certificate
-   * @remarks Revokes a certificate or a key. Hosts refuse it after their next update of the revocation list.
+   * @remarks Revokes a certificate or a key. Hosts refuse it after they next update the revocation list.
    */
   @Post(':id/revocations')
   @HttpCode(204)
@@ -216,7 +216,7 @@ export class SshCaController {
 
   /**
    * Push the revocation list
-   * @remarks Writes the list to managed hosts, to the file that their sshd names as `RevokedKeys`, after their ssh-keygen has checked it.
+   * @remarks Writes the list to managed hosts, to the file that their sshd configures as `RevokedKeys`, after their ssh-keygen has verified it.
    */
   @Post(':id/krl/push')
   @HttpCode(200)

@@ -4,6 +4,7 @@ import { type ApprovalRequirement, ApprovalsService, type PolicyJudgement } from
 import { approvalHash } from '../../approvals/approvals.service.js';
 import { type KeyUseToApprove, usesOfCertificate } from '../../approvals/subjects/key-use.port.js';
 import type { Caller } from '../../access/caller.js';
+import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { newId } from '../../platform/database/new-id.js';
 import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
@@ -14,20 +15,24 @@ import { type CertificateRequest, SshCertificate } from './ssh-certificate.entit
 const MAX_TITLE_LENGTH = 200;
 const MAX_NAME_LENGTH = 80;
 
-/** What decides whether a certificate needs approval: columns of its row, and its request. */
+/** Facts that determine whether a certificate needs approval: columns of its row, and its request. */
 type JudgedCertificate = Pick<SshCertificate, 'keyId' | 'principals' | 'renews'>;
 type JudgedRequest = Pick<CertificateRequest, 'publicKey' | 'requestedBy' | 'identity'>;
 
-/** Approvals of SSH certificates: who must give them, what they show, and whether one covers a certificate that is about to be signed. */
+/**
+ * SshCertificateApprovals determines who must approve an SSH certificate, what the approval shows, and whether it covers a certificate that is about to be
+ * signed.
+ */
 @Injectable()
 export class SshCertificateApprovals {
   constructor(
     private readonly db: DataSource,
     private readonly approvals: ApprovalsService,
     private readonly vouched: VouchedEntries,
+    private readonly ledger: RightsLedger,
   ) {}
 
-  /** The approval that issuing needs: the demands for all its principals must be met. */
+  /** Returns the approval that issuing requires. The requirements for all principals must be met. */
   judge(
     authority: Pick<SshAuthority, 'name' | 'kind'>,
     certificate: JudgedCertificate,
@@ -36,12 +41,12 @@ export class SshCertificateApprovals {
     return this.approvals.judgeAll('ssh-certificate', usesOfRow(authority, certificate, request));
   }
 
-  /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
+  /** Asserts that the policies are unchanged, inside the transaction that acts on a judgement. Throws Problem `approval.policies-changed`. */
   assertCurrent(tx: EntityManager, { revision }: PolicyJudgement): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
 
-  /** Asks for approval, in the transaction that writes the certificate's row. Answers the id of the approval. */
+  /** Requests approval inside the transaction that writes the certificate's row. Returns the ID of the approval. */
   async ask(
     tx: EntityManager,
     caller: Caller,
@@ -62,9 +67,9 @@ export class SshCertificateApprovals {
   }
 
   /**
-   * Whether the row may be signed now: an approval covers exactly this row and meets the policies of this moment, or none is needed by them.
-   * A row alone is not enough, since anyone with write access to the database can write one: the log must say that it was requested as it is.
-   * `waits`: the policies of this moment demand further votes, and the certificate is PENDING_APPROVAL again.
+   * Decides whether the row may be signed now: an approval covers exactly this row and meets the current policies, or the policies require none.
+   * The row alone is not enough, because anyone with write access to the database can create one: the log must confirm the request.
+   * `waits`: the current policies require further votes, and the certificate is PENDING_APPROVAL again.
    */
   async clearance(authority: SshAuthority, certificate: SshCertificate): Promise<'covered' | 'refused' | 'waits'> {
     const { id, approvalId, request } = certificate;
@@ -73,13 +78,15 @@ export class SshCertificateApprovals {
     if (granted === undefined && approvalId === null)
       return (await this.isFree(authority, certificate, request)) ? 'covered' : 'refused';
     const isGiven = granted?.granted === true && granted.id === approvalId;
+    // A certificate that failed is not signed, even if its row is READY again.
+    if ((await this.ledger.latest()).refused.has(id)) return 'refused';
     if (!isGiven || !granted.hash.equals(approvalHash(documentOf(authority, certificate)))) return 'refused';
     return (await this.reopen(granted.id, certificate, usesOfRow(authority, certificate, request)))
       ? 'waits'
       : 'covered';
   }
 
-  /** Whether a certificate without an approval needs none, and is as it was requested. */
+  /** Reports whether a certificate without an approval needs none and is unchanged since it was requested. */
   private async isFree(
     authority: SshAuthority,
     certificate: SshCertificate,
@@ -91,7 +98,7 @@ export class SshCertificateApprovals {
     return demand === undefined;
   }
 
-  /** Whether the policies of now demand further votes; the certificate then waits for its approval again. */
+  /** Reports whether the current policies require further votes. If so, the certificate waits for its approval again. */
   private async reopen(approvalId: string, certificate: SshCertificate, uses: KeyUseToApprove[]): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const { demand } = await this.approvals.judgeNow(tx, 'ssh-certificate', uses);
@@ -103,7 +110,7 @@ export class SshCertificateApprovals {
     });
   }
 
-  /** Whether the log says that the row is as it was when it was asked for. */
+  /** Reports whether the log confirms that the row is unchanged since it was requested. */
   async isLogged(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
     const { detail, ...wanted } = contentEntry(authority, certificate);
     const entries = await this.vouched.about(this.db.manager, [wanted.target.id], [wanted.action]);
@@ -111,14 +118,14 @@ export class SshCertificateApprovals {
   }
 }
 
-/** The entry of the log that the row of a certificate is compared with before it is signed. */
+/** Returns the log entry with which the row of a certificate is compared before signing. */
 export function contentEntry(authority: SshAuthority, certificate: SshCertificate) {
   const sha256 = approvalHash(documentOf(authority, certificate)).toString('base64');
   const target = { kind: 'ssh-certificate', id: certificate.id };
   return { action: 'ssh-ca.certificate-described', target, detail: { sha256 } };
 }
 
-/** What policies judge of a certificate, made of its row: the same when it is asked for, before it is signed, and in trials. */
+/** Returns the facts of a certificate that policies evaluate, built from its row: the same when it is requested, before it is signed, and in trials. */
 export function usesOfRow(
   { name, kind }: Pick<SshAuthority, 'name' | 'kind'>,
   { keyId, principals, renews }: JudgedCertificate,
@@ -138,7 +145,7 @@ export function usesOfRow(
   });
 }
 
-/** The document that approvers see: the whole content of the certificate, built from its rows alone. */
+/** Returns the document that approvers see: the whole content of the certificate, built only from its rows. */
 function documentOf(authority: SshAuthority, certificate: SshCertificate): Record<string, unknown> {
   const { id, serial, keyId, principals, validAfter, validBefore, request, renews } = certificate;
   if (request === null) throw new Error('a certificate that waits for approval has its request');
@@ -164,7 +171,7 @@ function documentOf(authority: SshAuthority, certificate: SshCertificate): Recor
     forceCommand,
     extensions: [...extensions],
     requestedBy: { ...requestedBy },
-    // Absent where there is none, so that the documents of the version before stay as they were.
+    // Absent if there is none, so that documents of the previous version stay unchanged.
     renewal: renewal === undefined ? undefined : { ...renewal },
     rule: rule === undefined ? undefined : { ...rule },
     renews: renews ?? undefined,

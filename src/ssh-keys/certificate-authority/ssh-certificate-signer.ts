@@ -14,9 +14,9 @@ import { certificateLine, type CertificateContent, signingOf, toBeSigned } from 
 import { Background, isWorker } from '../../platform/work/background.js';
 
 const NONCE_BYTES = 32;
-/** Rows that one sweep signs. */
+/** Maximum rows signed by one sweep. */
 const MAX_SWEPT = 50;
-/** Seconds that the process which accepted or released a certificate has to sign it before others do. */
+/** Seconds that the process which accepted or released a certificate has to sign it before other processes do. */
 const SWEEP_AFTER_SECONDS = 10;
 
 const UNSIGNED = {
@@ -27,7 +27,7 @@ const UNSIGNED = {
 
 export const SSH_CA_ACTOR: Actor = { kind: 'system', id: 'ssh-ca', name: 'ssh-ca' };
 
-/** Signs accepted and approved certificates with the authority's key in the HSM. */
+/** SshCertificateSigner signs accepted and approved certificates with the authority's key in the HSM. */
 @Injectable()
 export class SshCertificateSigner {
   private readonly logger = new Logger(SshCertificateSigner.name);
@@ -40,8 +40,8 @@ export class SshCertificateSigner {
   ) {}
 
   /**
-   * The certificate's row, signed if it was not yet and may be. May run twice at once: the first signature that is stored is the certificate.
-   * @throws Problem `ssh-ca.inactive` when the authority issues nothing any more
+   * Returns the certificate's row, after signing it if that is necessary and allowed. Concurrent calls are safe: the first stored signature counts.
+   * @throws Problem `ssh-ca.inactive` if the authority no longer issues certificates
    */
   async sign(id: string): Promise<SshCertificate> {
     const row = await this.db.manager.findOneByOrFail(SshCertificate, { id });

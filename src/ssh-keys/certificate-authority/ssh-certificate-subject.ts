@@ -18,7 +18,7 @@ import { SSH_CA_ACTOR, SshCertificateSigner } from './ssh-certificate-signer.js'
 import { SshCertificate } from './ssh-certificate.entity.js';
 import { certificateEntry } from './ssh-certificates.service.js';
 
-/** Moves SSH certificates on when their approval is decided. */
+/** SshCertificateSubject updates SSH certificates when their approval is decided. */
 @Injectable()
 export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
   private readonly logger = new Logger(SshCertificateSubject.name);
@@ -34,14 +34,14 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     this.subjects.register('ssh-certificate', this);
   }
 
-  /** Keys of a policy are names of authorities here. */
+  /** Keys of a policy are authority names here. */
   async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
     const known = await tx.find(SshAuthority, { select: { name: true }, where: { name: In([...names]) } });
     const found = new Set(known.map(({ name }) => name));
     return names.filter((name) => !found.has(name));
   }
 
-  /** Problem `ssh-ca.no-certificate` for what the caller may not see. */
+  /** Throws Problem `ssh-ca.no-certificate` for certificates that the caller may not see. */
   async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]> {
     const found = ids.length === 0 ? [] : await tx.findBy(SshCertificate, { id: In([...ids]) });
     const authorities = await authoritiesBy(tx, { id: In(found.map(({ authorityId }) => authorityId)) });
@@ -64,9 +64,12 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     return usesOfRow(authority, certificate, certificate.request);
   }
 
-  /** A login rule that was changed, disabled or removed gives no certificate. */
+  /** A login rule that was changed, disabled or removed issues no certificate. The rule that is judged is the one in the log. */
   async lostGround(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<Problem | undefined> {
     const certificate = await tx.findOneByOrFail(SshCertificate, { id });
+    const authority = await findTrusted(tx, SshAuthority, { id: certificate.authorityId });
+    if (authority === null || !(await this.approvals.isLogged(authority, certificate)))
+      return new Problem('refused', 'approval.withdrawn', 'The request was changed in the database. Make it again.');
     const rule = certificate.request?.rule;
     if (rule === undefined) return undefined;
     const now = await findTrusted(tx, SshLoginRule, { id: rule.id });
@@ -92,7 +95,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
       );
   }
 
-  /** Whether the certificate waited for this approval; it then moves on, with its audit entry. */
+  /** Moves a certificate that waited for this approval to the next status, with an audit entry. Returns false if it did not wait. */
   private async move(
     tx: EntityManager,
     { approvalId, subjectId, correlation }: SubjectApproval,
@@ -102,7 +105,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     if (affected !== 1) return false;
     const certificate = await tx.findOneByOrFail(SshCertificate, { id: subjectId });
     const { target, detail: said, ...entry } = certificateEntry(certificate);
-    // The content of the row is logged only if it is what was asked for: the row could have been changed since, or by the update itself.
+    // The content of the row is logged only if it matches the request, because the row could have been changed since, or by the update itself.
     const authority = await findTrusted(tx, SshAuthority, { id: certificate.authorityId });
     const isAsAsked = authority !== null && (await this.approvals.isLogged(authority, certificate));
     const detail = isAsAsked ? said : { certificateId: subjectId };

@@ -33,11 +33,11 @@ type Extension = (typeof EXTENSIONS)[number];
 const areNetworks = (text: unknown) =>
   typeof text === 'string' && text.split(',').every((network) => parseNetwork(network) !== undefined);
 
-/** What a host may do about its certificate without anybody. */
+/** SshRenewalTermsBody describes how a host may renew its certificate without further approval. */
 export class SshRenewalTermsBody {
-  /** No certificate by renewal lasts longer. @example 2028-01-01T00:00:00Z */
+  /** Latest expiry of a renewed certificate. @example 2028-01-01T00:00:00Z */
   @Moment() @MinDate(new Date(0)) until: Date;
-  /** Addresses from which a renewal is accepted; any by default. @example 192.0.2.7 */
+  /** Addresses from which a renewal is accepted. Default: any. @example 192.0.2.7 */
   @IsOptional()
   @MaxLength(1000)
   @ValidateBy({
@@ -52,11 +52,11 @@ export class SshRenewalTermsBody {
 }
 
 export class IssueSshCertificateBody {
-  /** The key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
+  /** Public key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
   /** Identity that sshd writes to its log. @example ann@example.org */
   @Text(0, 255) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) keyId: string;
-  /** Login names that it opens, or names of the host. */
+  /** Login names that the certificate is valid for, or names of the host. */
   @ApiProperty({ type: [String], example: ['ann'], maxItems: 256 })
   @IsArray()
   @ArrayMinSize(1)
@@ -67,7 +67,7 @@ export class IssueSshCertificateBody {
   @Moment() @MinDate(new Date(0)) validAfter: Date;
   /** @example 2027-01-02T00:00:00Z */
   @Moment() @MinDate(new Date(0)) validBefore: Date;
-  /** Users: addresses that it is good from. @example 192.0.2.0/24 */
+  /** For users: addresses from which the certificate is valid. @example 192.0.2.0/24 */
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
   sourceAddress?: string;
@@ -101,14 +101,17 @@ export class SshCertificateView {
   serial: string;
   /** @example ann@example.org */
   keyId: string;
-  /** Of the certified key. @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
+  /** Fingerprint of the certified key. @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;
   @ApiProperty({ type: [String], example: ['ann'] }) principals: string[];
   /** @example 2027-01-01T00:00:00Z */
   validAfter: Date;
   /** @example 2027-01-02T00:00:00Z */
   validBefore: Date;
-  /** Content of the `-cert.pub` file; empty until the certificate is signed. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t ann' */
+  /**
+   * Content of the `-cert.pub` file. Empty until the certificate is signed.
+   * @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t ann'
+   */
   certificate: string;
   /** `ISSUED`: signed. `READY`: being signed. `PENDING_APPROVAL`: waiting for approval. `FAILED`: will not be signed. */
   @ApiProperty({ enum: SHOWN_STATUSES, example: 'ISSUED' }) status: ShownStatus;
@@ -118,9 +121,9 @@ export class SshCertificateView {
   renewableUntil?: string;
   /** The certificate that this one replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   renews?: string;
-  /** Claims about the requester that the issuer of a workload's token proved. */
+  /** Claims about the requester, proved by the issuer of a workload's token. */
   verified?: VerifiedIdentityView;
-  /** Why it is never signed. */
+  /** Why the certificate will not be signed. */
   failure?: SshCertificateFailure;
 
   static of(row: SshCertificate): SshCertificateView {
@@ -136,7 +139,7 @@ export class SshCertificateView {
 }
 
 export class IssuedSshCertificateView extends SshCertificateView {
-  /** By serial, by key id, or as a key. @example false */
+  /** Whether the certificate is revoked: by its serial number, key ID, or key. @example false */
   revoked: boolean;
   /** @example 2027-01-01T00:00:00Z */
   createdAt: Date;
@@ -148,7 +151,7 @@ export class IssuedSshCertificateView extends SshCertificateView {
 
 export class SshCertificatePage {
   items: IssuedSshCertificateView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Cursor of the next page. null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<IssuedCertificate>): SshCertificatePage {
@@ -156,11 +159,11 @@ export class SshCertificatePage {
   }
 }
 
-/** What a host shows and proves to get its next certificate. */
+/** SshHostRenewalBody is a host's request for its next certificate, with proof of possession of the key. */
 export class SshHostRenewalBody {
-  /** The present certificate, as in the `-cert.pub` file. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t host' */
+  /** Current certificate, as in the `-cert.pub` file. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t host' */
   @Text(0, 20_000) @OneKeyLine() certificate: string;
-  /** Time of the signature on the host; within five minutes of the current time. @example 2027-01-01T00:00:00.000Z */
+  /** Time of the signature on the host. Must be within five minutes of the current time. @example 2027-01-01T00:00:00.000Z */
   @Moment() signedAt: Date;
   /** Output of `ssh-keygen -Y sign -n host-renewal@sealwright -f KEY` over `SHA256:… TIME`: the SHA-256 of the certificate, base64 without padding, and `signedAt` as YYYY-MM-DDTHH:MM:SS.sssZ. @example '-----BEGIN SSH SIGNATURE-----…' */
   @Text(0, 20_000) signature: string;

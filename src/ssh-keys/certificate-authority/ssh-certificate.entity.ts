@@ -2,21 +2,24 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Caller, OrderedBy } from '../../access/caller.js';
 import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
-/** READY: may be signed, or is. PENDING_APPROVAL: people are asked. FAILED: is never signed. */
+/**
+ * CERTIFICATE_STATUSES are the statuses of a certificate. READY: signed, or may be signed. PENDING_APPROVAL: waiting for approval. FAILED: will never be
+ * signed.
+ */
 export const CERTIFICATE_STATUSES = ['READY', 'PENDING_APPROVAL', 'FAILED'] as const;
 export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
 
-/** What a host may do about its own certificate. */
+/** RenewalTerms describes how a host may renew its own certificate. */
 export interface RenewalTerms {
-  /** No certificate by renewal lasts longer; RFC 3339. */
+  /** Latest expiry of a renewed certificate (RFC 3339). */
   readonly until: string;
-  /** Addresses and CIDRs that a renewal may come from, separated by commas; null: any. */
+  /** Addresses and CIDRs from which a renewal is accepted, separated by commas. Null: any. */
   readonly sourceAddress: string | null;
-  /** Id of the API key or OAuth client that ordered the first certificate; absent for other callers. */
+  /** ID of the API key or OAuth client that requested the first certificate. Absent for other callers. */
   readonly credential?: string;
 }
 
-/** The request beyond the columns, and the requester: everything that is needed to sign later. */
+/** CertificateRequest is the requester and the parts of the request that have no columns: everything needed to sign later. */
 export interface CertificateRequest {
   /** `TYPE BASE64` */
   readonly publicKey: string;
@@ -26,15 +29,15 @@ export interface CertificateRequest {
   readonly requestedBy: OrderedBy & Pick<Caller, 'ownerId'>;
   /** X-Request-Id of the call. */
   readonly correlation: string;
-  /** What an issuer proved of the requester; absent for callers that are no workloads. */
+  /** Identity of the requester as proved by an issuer. Absent for callers that are not workloads. */
   readonly identity?: VerifiedIdentity;
-  /** The login rule by which it was requested; absent: by its content. */
+  /** Login rule that defines the content. Absent if the request itself does. */
   readonly rule?: { readonly id: string; readonly revision: number };
-  /** Of host certificates that the host may renew; absent: it may not. */
+  /** For host certificates that the host may renew. Absent: it may not. */
   readonly renewal?: RenewalTerms;
 }
 
-/** A requested certificate. Its row is committed before it is signed; only a READY row can contain a certificate (CHECK). */
+/** SshCertificate is a requested certificate. Its row is committed before it is signed, and only a READY row can contain a certificate (CHECK). */
 @Entity('ssh_certificate')
 @Index('ssh_certificate_serial', ['authorityId', 'serial'], { unique: true })
 @Index('ssh_certificate_newest', ['authorityId', 'id'])
@@ -68,22 +71,22 @@ export class SshCertificate {
   @Column('timestamptz')
   validBefore: Date;
 
-  /** Text of a `-cert.pub` file; null until it is signed. */
+  /** Text of a `-cert.pub` file. Null until the certificate is signed. */
   @Column('text', { nullable: true })
   certificate: string | null;
 
   @Column('text', { default: 'READY' })
   status: CertificateStatus;
 
-  /** null in rows from before certificates could wait for approval. */
+  /** Null in rows created before certificates could wait for approval. */
   @Column('jsonb', { nullable: true })
   request: CertificateRequest | null;
 
-  /** The certificate in whose place the host asked for this one; each is renewed once. */
+  /** Certificate that the host renewed with this one. Each certificate can be renewed once. */
   @Column('uuid', { nullable: true })
   renews: string | null;
 
-  /** null: no policy asked for an approval. */
+  /** Null if no policy requires an approval. */
   @Column('uuid', { nullable: true })
   approvalId: string | null;
 

@@ -12,12 +12,12 @@ import { certificateLine, certificateTypeOf, signingOf, toBeSigned } from './ssh
 const directory = mkdtempSync(join(tmpdir(), 'ssh-certificate-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** The public half of a key in a security token (PROTOCOL.u2f). */
+/** Returns the public half of a key in a security token (PROTOCOL.u2f). */
 function tokenKey(type: string, ...parts: (Buffer | string)[]): SshPublicKey {
   return { type, blob: Buffer.concat([type, ...parts, 'ssh:'].map((part) => wireString(part))) };
 }
 
-describe('a certificate for the key of a security token', () => {
+describe('an SSH certificate for a security key', () => {
   const authority = generateKeyPairSync('ed25519');
   const point = Buffer.from(
     generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'der' }).subarray(-65),
@@ -35,7 +35,7 @@ describe('a certificate for the key of a security token', () => {
   it.each([
     tokenKey('sk-ssh-ed25519@openssh.com', randomBytes(32)),
     tokenKey('sk-ecdsa-sha2-nistp256@openssh.com', 'nistp256', point),
-  ])('$type is one that ssh-keygen reads, signature and all', (key) => {
+  ])('of type $type is readable by ssh-keygen, with a valid signature', (key) => {
     const content = { ...order, key };
     const signed = toBeSigned(content, randomBytes(32), sshPublicKeyOf(authority.publicKey));
     const signature = Buffer.concat([wireString('ssh-ed25519'), wireString(sign(null, signed, authority.privateKey))]);
@@ -48,7 +48,7 @@ describe('a certificate for the key of a security token', () => {
   });
 });
 
-it.each(['ssh-dss', 'constructor', 'ssh-ed25519-cert-v01@openssh.com'])('a key of the type %s gets none', (type) => {
+it.each(['ssh-dss', 'constructor', 'ssh-ed25519-cert-v01@openssh.com'])('keys of type %s are not certified', (type) => {
   expect(certificateTypeOf(type)).toBeUndefined();
 });
 
@@ -56,7 +56,7 @@ const spkiOf = (key: KeyObject) => key.export({ format: 'der', type: 'spki' });
 const ec = (namedCurve: string) => spkiOf(generateKeyPairSync('ec', { namedCurve }).publicKey);
 const rsa = (modulusLength: number) => spkiOf(generateKeyPairSync('rsa', { modulusLength }).publicKey);
 
-it('the key of an authority says how it signs', () => {
+it('the CA key determines its signature algorithm', () => {
   expect(signingOf(ec('prime256v1'))).toMatchObject({
     type: 'ec-p256',
     algorithm: 'sha256',
@@ -72,12 +72,12 @@ it('the key of an authority says how it signs', () => {
   expect(() => signingOf(rsa(2048))).toThrow(/no authority/);
 });
 
-it('signatures are written as SSH has them: two numbers for ECDSA, the value for RSA', () => {
+it('signatures use the SSH encoding: two integers for ECDSA, the value for RSA', () => {
   const half = Buffer.alloc(48, 0xff);
   const reader = new WireReader(sshSignature(signingOf(ec('secp384r1')).name, Buffer.concat([half, half])));
   expect(reader.text()).toBe('ecdsa-sha2-nistp384');
   const inner = new WireReader(reader.string());
-  // A number with its highest bit set has a zero in front (RFC 4251 section 5).
+  // A number whose highest bit is set has a leading zero byte (RFC 4251 section 5).
   expect([inner.string().length, inner.string().length, inner.done]).toEqual([49, 49, true]);
   const value = Buffer.alloc(384, 1);
   const plain = new WireReader(sshSignature(signingOf(rsa(3072)).name, value));

@@ -6,24 +6,24 @@ import { WireReader, wireString, wireUint32, wireUint64 } from '../../formats/ss
 export const CERTIFICATE_KINDS = ['user', 'host'] as const;
 export type CertificateKind = (typeof CERTIFICATE_KINDS)[number];
 
-/** Content of a certificate (OpenSSH's PROTOCOL.certkeys). */
+/** CertificateContent is the content of a certificate (OpenSSH's PROTOCOL.certkeys). */
 export interface CertificateContent {
   readonly kind: CertificateKind;
-  /** The key that is certified. */
+  /** The certified key. */
   readonly key: SshPublicKey;
-  /** Unique within one authority; revocation lists name it. */
+  /** Serial number, unique per authority. Revocation lists refer to it. */
   readonly serial: bigint;
-  /** Key id, which sshd logs at each login with the certificate. */
+  /** Key ID, which sshd logs at each login with the certificate. */
   readonly keyId: string;
-  /** Login names, or names of the host. An empty list would stand for everybody and is refused. */
+  /** Login names, or names of the host. An empty list would match everyone and is refused. */
   readonly principals: readonly string[];
   readonly validAfter: Date;
   readonly validBefore: Date;
-  /** Users only: addresses that it is good from, as in `from=`. */
+  /** Users only: addresses from which the certificate is valid, as in `from=`. */
   readonly sourceAddress?: string;
-  /** Users only: the one command that it runs. */
+  /** Users only: the only command that the certificate can run. */
   readonly forceCommand?: string;
-  /** Users only, for example `permit-pty`. */
+  /** Users only. For example `permit-pty`. */
   readonly extensions: readonly string[];
 }
 
@@ -34,17 +34,21 @@ const CERTIFICATE_TYPES = new Map([
   ['ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp256-cert-v01@openssh.com'],
   ['ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp384-cert-v01@openssh.com'],
   ['ecdsa-sha2-nistp521', 'ecdsa-sha2-nistp521-cert-v01@openssh.com'],
-  // Keys of security tokens (PROTOCOL.u2f).
+  // Keys in security tokens (PROTOCOL.u2f).
   ['sk-ssh-ed25519@openssh.com', 'sk-ssh-ed25519-cert-v01@openssh.com'],
   ['sk-ecdsa-sha2-nistp256@openssh.com', 'sk-ecdsa-sha2-nistp256-cert-v01@openssh.com'],
 ]);
 
-/** The name of the certificate's type; undefined for keys that get none. */
+/** Returns the certificate type for a key type. Undefined for keys that cannot be certified. */
 export function certificateTypeOf(type: string): string | undefined {
   return CERTIFICATE_TYPES.get(type);
 }
 
-/** The bytes that the authority signs. `nonce`: 32 random bytes. */
+/**
+ * Returns the bytes that the authority signs.
+ *
+ * @param nonce 32 random bytes
+ */
 export function toBeSigned(content: CertificateContent, nonce: Buffer, authority: SshPublicKey): Buffer {
   const { kind, key, serial, keyId, principals, validAfter, validBefore, extensions } = content;
   const type = CERTIFICATE_TYPES.get(key.type);
@@ -67,13 +71,17 @@ export function toBeSigned(content: CertificateContent, nonce: Buffer, authority
   ]);
 }
 
-/** The certificate as it stands in a `-cert.pub` file. `signature`: as `sshSignature` writes it. */
+/**
+ * Returns the certificate as in a `-cert.pub` file.
+ *
+ * @param signature signature in the encoding of `sshSignature`
+ */
 export function certificateLine(content: CertificateContent, signed: Buffer, signature: Buffer): string {
   const blob = Buffer.concat([signed, wireString(signature)]);
   return `${CERTIFICATE_TYPES.get(content.key.type)} ${blob.toString('base64')} ${content.keyId.replaceAll(/[^\x21-\x7e]/g, '_')}`;
 }
 
-/** A public key without its name: the fields that a certificate repeats. */
+/** Returns a public key without its type name: the fields that a certificate repeats. */
 function partsOf({ type, blob }: SshPublicKey): Buffer {
   new WireReader(blob).string();
   return blob.subarray(wireString(type).length);
@@ -94,11 +102,11 @@ function secondsOf(date: Date): bigint {
   return BigInt(Math.floor(date.getTime() / 1000));
 }
 
-/** Types of key that an authority can have. */
+/** AUTHORITY_KEY_TYPES are the supported types of authority keys. */
 export const AUTHORITY_KEY_TYPES = ['ec-p256', 'ec-p384', 'rsa-3072', 'rsa-4096'] as const satisfies KeyType[];
 export type AuthorityKeyType = (typeof AUTHORITY_KEY_TYPES)[number];
 
-/** How a key signs certificates: for the HSM, and as SSH names it. */
+/** How a key signs certificates: the parameters for the HSM, and the SSH algorithm name. */
 interface AuthoritySigning {
   readonly type: AuthorityKeyType;
   readonly scheme: SignatureScheme;
@@ -107,7 +115,7 @@ interface AuthoritySigning {
   readonly name: string;
 }
 
-/** sshd accepts no SHA-1 signatures of authorities, so RSA keys sign by rsa-sha2-512. */
+/** sshd accepts no SHA-1 signatures by authorities, so RSA keys sign with rsa-sha2-512. */
 const RSA = { scheme: 'rsa-pkcs1v15', algorithm: 'sha512', name: 'rsa-sha2-512' } as const;
 const HOW: Readonly<Record<AuthorityKeyType, Omit<AuthoritySigning, 'type'>>> = {
   'ec-p256': { scheme: 'ecdsa-raw', algorithm: 'sha256', name: 'ecdsa-sha2-nistp256' },
@@ -117,7 +125,11 @@ const HOW: Readonly<Record<AuthorityKeyType, Omit<AuthoritySigning, 'type'>>> = 
 };
 const CURVES: Readonly<Record<string, AuthorityKeyType>> = { prime256v1: 'ec-p256', secp384r1: 'ec-p384' };
 
-/** How the key of an authority signs. `spki`: SubjectPublicKeyInfo, DER. */
+/**
+ * Returns how the key of an authority signs.
+ *
+ * @param spki SubjectPublicKeyInfo in DER
+ */
 export function signingOf(spki: Buffer): AuthoritySigning {
   const { asymmetricKeyDetails } = createPublicKey({ key: spki, format: 'der', type: 'spki' });
   const { namedCurve = '', modulusLength = 0 } = asymmetricKeyDetails ?? {};

@@ -19,15 +19,15 @@ import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js
 export interface SshCertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
   /** `TYPE BASE64 [COMMENT]` */
   readonly publicKey: string;
-  /** Hosts only: what the host may do about its certificate by itself; absent: nothing. */
+  /** Hosts only: how the host may renew the certificate itself. Absent: not at all. */
   readonly renewal?: RenewalTerms;
-  /** The login rule that gives the content. */
+  /** Login rule that defines the content. */
   readonly rule?: CertificateRequest['rule'];
-  /** The certificate in whose place this one is asked for. */
+  /** Certificate that this one replaces. */
   readonly renews?: string;
 }
 
-/** The certificates that authorities issue: asked for, approved where a policy demands it, signed. */
+/** SshCertificatesService issues SSH certificates: it records the request, requests approval if a policy requires one, and has the certificate signed. */
 @Injectable()
 export class SshCertificatesService {
   constructor(
@@ -39,8 +39,8 @@ export class SshCertificatesService {
   ) {}
 
   /**
-   * Issues a certificate, or asks for the approval that it needs (status PENDING_APPROVAL). The serial is taken, and what is certified
-   * written down, before the HSM is asked. A repeated call gets the same certificate: it is signed then if it was not before.
+   * Issues a certificate, or requests the approval that it needs (status PENDING_APPROVAL). The serial number is assigned and the content
+   * stored before the HSM is called. A repeated call returns the same certificate, and signs it if that has not happened yet.
    */
   async issue(
     caller: Caller,
@@ -77,9 +77,9 @@ export class SshCertificatesService {
       const serial = await takeSerial(tx, authorityId);
       const status = judged.demand === undefined ? ('READY' as const) : ('PENDING_APPROVAL' as const);
       const row = { id, authorityId: authority.id, serial, ...content, status };
-      // What is shown to approvers and logged is what was asked for. The row is not read back: a trigger could have changed it.
+      // Approvers and the log see what was requested. The row is not read back, because a trigger could have changed it.
       const certificate = Object.assign(new SshCertificate(), row, { request, approvalId: null as string | null });
-      // TypeORM's type for what is inserted knows no claims of any name.
+      // TypeORM's insert type does not allow claims with arbitrary names.
       await tx.insert(SshCertificate, { ...row, request: request as never });
       if (judged.demand !== undefined) {
         const approvalId = await this.approvals.ask(tx, caller, { authority, certificate, demand: judged.demand });
@@ -93,7 +93,7 @@ export class SshCertificatesService {
     return this.signer.sign(written);
   }
 
-  /** A certificate that its host renews is requested again without its requester, so all that is known of the requester is stored. */
+  /** A certificate with renewal is requested again without its requester, so everything known about the requester is stored. */
   private async requestOf(caller: Caller, order: SshCertificateOrder): Promise<CertificateRequest> {
     const { kind, id, name, ownerId, behind = [], origin } = caller;
     const once = { kind, id, name, ...(behind.length === 0 ? {} : { behind: [...behind] }) };
@@ -121,7 +121,7 @@ export class SshCertificatesService {
   }
 }
 
-/** The audit entry of a certificate: what will be certified when it waits for approval, else what is. */
+/** Returns the audit entry of a certificate: what will be certified if it waits for approval, otherwise what is certified. */
 export function certificateEntry(certificate: SshCertificate) {
   const { id, authorityId, serial, keyId, fingerprint, principals, validAfter, validBefore, approvalId } = certificate;
   const { renews, request } = certificate;
@@ -140,7 +140,7 @@ export function certificateEntry(certificate: SshCertificate) {
   });
 }
 
-/** Returns the credential of a first order. The terms of a renewal already contain the credential. */
+/** Returns the credential of a first request. The terms of a renewal already contain the credential. */
 function credentialOf({ kind, id }: Caller): Pick<RenewalTerms, 'credential'> {
   return kind === 'api-key' || kind === 'oauth-client' ? { credential: id } : {};
 }
@@ -154,7 +154,7 @@ async function takeSerial(tx: EntityManager, id: string): Promise<string> {
   throw inactive();
 }
 
-/** A name that stands for every host, or that a server may read as a pattern for every account, proves nothing about the holder of the key. */
+/** A name that matches every host, or that a server may interpret as a pattern for every account, proves nothing about the holder of the key. */
 function assertPrincipals({ kind }: SshAuthority, principals: readonly string[]): void {
   const refused = principals.findIndex((one) => (kind === 'user' ? one.includes('*') : !namesHost(one)));
   if (refused === -1) return;

@@ -4,17 +4,18 @@ import type { ClaimCondition } from '../../access/identity/verified-identity.js'
 
 export const LOGIN_SUBJECTS = ['workload', 'person'] as const;
 /**
- * LoginSubject is what a rule matches: runs of workloads by the claims of their token, or people by `email`, `sub` (their ID) and `provider` (names of
+ * LoginSubject is what a rule matches: workload runs by the claims of their token, or users by `email`, `sub` (their ID) and `provider` (names of
  * the identity providers to which they are linked).
  */
 export type LoginSubject = (typeof LOGIN_SUBJECTS)[number];
 
-/** Who gets an SSH certificate of an authority without anybody typing its content, and what stands in it. */
+/** SshLoginRule defines who can get SSH certificates of an authority without specifying the content, and what the certificates contain. */
 @Entity('ssh_login_rule')
 @Index('ssh_login_rule_authority', ['authorityId'])
 @Check('ssh_login_rule_life', 'life_seconds BETWEEN 60 AND 86400')
 @Sealed<SshLoginRule>({
   except: ['createdAt', 'updatedAt'],
+  edits: 'revision',
 })
 export class SshLoginRule extends SealedEntity {
   @PrimaryColumn('uuid')
@@ -30,26 +31,26 @@ export class SshLoginRule extends SealedEntity {
   @Column('text')
   subject: LoginSubject;
 
-  /** All must be met. */
+  /** All conditions must be met. */
   @Column('jsonb')
   conditions: ClaimCondition[];
 
-  /** Names as they are, or with claims in braces: `deploy`, `ci-{project_id}`, `{email:local}`. */
+  /** Literal names, or names with claims in braces: `deploy`, `ci-{project_id}`, `{email:local}`. */
   @Column('text', { array: true })
   principals: string[];
 
   @Column('int')
   lifeSeconds: number;
 
-  /** Addresses that the certificate is good from, as in `from=`; null: any. */
+  /** Addresses from which the certificate is valid, as in `from=`. Null: any. */
   @Column('text', { nullable: true })
   sourceAddress: string | null;
 
-  /** The certificate is good from the address of the call alone. */
+  /** Whether the certificate is valid only from the address of the request. */
   @Column('boolean')
   bindAddress: boolean;
 
-  /** The one command that it runs; null: any. */
+  /** The only command that the certificate can run. Null: any. */
   @Column('text', { nullable: true })
   forceCommand: string | null;
 
@@ -59,7 +60,7 @@ export class SshLoginRule extends SealedEntity {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Counts the edits; the ETag. */
+  /** Number of the revision, used as the ETag. */
   @Column('int', { default: 1 })
   revision: number;
 

@@ -12,7 +12,7 @@ export class SshRevocationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' }) kind: RevocationKind;
-  /** Serial in decimal, key id, or public key. @example "17" */
+  /** Serial number in decimal, key ID, or public key. @example "17" */
   value: string;
   /** @example left the team */
   reason?: string;
@@ -27,9 +27,9 @@ export class SshRevocationView {
 export class SshRevocationPage extends PageOf(SshRevocationView) {}
 
 export class RevokeSshCertificateBody {
-  /** Whether a certificate is revoked by serial number or key ID, or a key in every form. */
+  /** What is revoked: a certificate by its serial number or key ID, or a key in every form. */
   @OneOf(REVOCATION_KINDS, { example: 'serial' }) kind: RevocationKind;
-  /** Serial in decimal, key id, or public key. @example "17" */
+  /** Serial number in decimal, key ID, or public key. @example "17" */
   @Text(0, 20_000)
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? withoutLineEnd(value) : value))
   @Matches(/^[\x20-\x7e]+$/, { message: 'must be printable ASCII' })
@@ -39,9 +39,12 @@ export class RevokeSshCertificateBody {
 }
 
 export class PushRevocationsBody {
-  /** Managed hosts. */
+  /** IDs of managed hosts. */
   @ListOf(IdRef(), { min: 1, max: 200, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] }) hostIds: string[];
-  /** Expected file of RevokedKeys in sshd_config. A host whose sshd names another file is not changed. Absent: the file that its sshd names. @example /etc/ssh/revoked_keys */
+  /**
+   * Expected RevokedKeys file in sshd_config. A host whose sshd uses another file is not changed. Absent: the file that its sshd uses.
+   * @example /etc/ssh/revoked_keys
+   */
   @IsOptional()
   @MaxLength(500)
   @Matches(/^\/[\x20-\x7e]*[^/]$/, { message: 'must be an absolute path of a file' })
@@ -51,11 +54,11 @@ export class PushRevocationsBody {
 export class PushedView implements Pushed {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId: string;
-  /** The file that sshd of the host names as RevokedKeys; absent if sshd was not queried. @example /etc/ssh/revoked_keys */
+  /** RevokedKeys file of the host's sshd. Absent if sshd was not queried. @example /etc/ssh/revoked_keys */
   path?: string;
   /** @example true */
   done: boolean;
-  /** Of the list that the host has now, hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
+  /** SHA-256 of the list that the host now has, in hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
   sha256?: string;
   /** Reason for the failure, see docs/errors.md. @example host.unreachable */
   code?: string;
@@ -65,7 +68,7 @@ export class PushedList {
   items: PushedView[];
 }
 
-/** A .pub file ends with a line end, which is no part of the key. */
+/** The line end of a .pub file is not part of the key. */
 function withoutLineEnd(text: string): string {
   return trimEndOf(trimEndOf(text, '\n'), '\r');
 }

@@ -18,10 +18,10 @@ interface KeptList {
   readonly list: Buffer;
 }
 
-/** Revocations of an authority, and the revocation lists (KRL) for hosts. */
+/** SshRevocationsService records revocations and creates the revocation lists (KRL) for hosts. */
 @Injectable()
 export class SshRevocationsService {
-  /** The last list of each kind: anybody may ask for it, and it changes with revocations alone. */
+  /** Last list of each kind. Lists are public, and change only with revocations. */
   private readonly lists = new Map<CertificateKind, KeptList>();
 
   constructor(
@@ -47,17 +47,17 @@ export class SshRevocationsService {
     });
   }
 
-  /** The list as sshd reads it. sshd takes one list only, so it contains the revocations of all authorities of this kind. */
+  /** Returns the list in the format that sshd reads. sshd accepts only one list, so it contains the revocations of all authorities of this kind. */
   async list(authorityId: string): Promise<Buffer> {
     const authority = await findAuthority(this.db.manager, authorityId);
     if (authority === null) throw missing('ssh-ca');
     return this.listOfKind(authority.kind);
   }
 
-  /** The list of all authorities of a kind. Without an authority it is empty, and sshd accepts it. */
+  /** Returns the list of all authorities of a kind. If there are none, the list is empty, and sshd accepts it. */
   async listOfKind(kind: CertificateKind): Promise<Buffer> {
     const { manager } = this.db;
-    // With a row that was changed there is no list: hosts keep the one that they have, and nothing is revived.
+    // If a row was changed in the database, no list is created. Hosts keep their current list, so no revocation is undone.
     const all = (await manager.find(SshAuthority, { order: { id: 'ASC' } })).map(
       (one) => assertSealed(manager, SshAuthority, one) ?? one,
     );

@@ -6,7 +6,7 @@ import { Inbox } from '../../platform/inbox/inbox.js';
 import { SshKeySightings } from '../keys/ssh-key-sightings.js';
 import { ROTATION_ACTOR } from '../rotation/model/rotation.entity.js';
 
-/** A key that a rotation had removed from an account is back. */
+/** A key that a rotation removed from an account and that has returned. */
 interface Drift {
   readonly rotationId: string;
   readonly keyId: string;
@@ -17,7 +17,7 @@ interface Drift {
   readonly line: number | null;
 }
 
-/** Detects that a key which a rotation removed is back: by a configuration management system, an image, or a person. */
+/** RotationDrift detects keys that were removed by a rotation and then restored, by configuration management, an image, or a person. */
 @Injectable()
 export class RotationDrift {
   constructor(
@@ -26,7 +26,7 @@ export class RotationDrift {
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  /** Compares the keys that a scan saw on a host with those that rotations removed there. Each return is reported once. */
+  /** Compares the keys that a scan saw on a host with those that rotations removed from it. Each return is reported once. */
   async look(hostId: string, seenAt: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       await tx.query(
@@ -62,7 +62,7 @@ export class RotationDrift {
   }
 }
 
-/** Takes keys that scans found from the inbox: records them, and compares them with what rotations have removed. */
+/** FoundKeysConsumer takes keys found by scans from the inbox, records them, and compares them with the keys that rotations removed. */
 @Injectable()
 export class FoundKeysConsumer {
   constructor(inbox: Inbox, sightings: SshKeySightings, drift: RotationDrift) {
@@ -73,7 +73,7 @@ export class FoundKeysConsumer {
   }
 }
 
-/** SQL: the old key of rotation `r` is again on the account of target `t`, seen after it was proven to be gone. */
+/** SQL predicate: the old key of rotation `r` is again on the account of target `t`, seen after its removal was verified. */
 const IS_BACK = `l.key_id = r.key_id AND l.host_id = t.host_id AND l.account = t.account
   AND l.kind = 'authorized-key' AND l.gone_at IS NULL AND l.last_seen > t.finished_at`;
 

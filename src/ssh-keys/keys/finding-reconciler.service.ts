@@ -7,12 +7,12 @@ import { SshKeyFindings, type WrongFindings } from './ssh-key-findings.js';
 
 const JOB = 'reconcile-findings';
 const DAY_MS = 24 * 3_600_000;
-/** Keys of one transaction. */
+/** Maximum keys per transaction. */
 const PAGE = 200;
 
 /**
- * Compares the findings of all SSH keys with what the rules say now. They are written when a key or its places change; a key that nobody touches grows
- * old all the same, another limit of age or another version judges it differently, and what a fault of ours left out would stay so.
+ * FindingReconciler compares the stored findings of all SSH keys with the current rules. Findings are updated when a key or its locations change. But unchanged
+ * keys age too, another age limit or version judges them differently, and a bug could leave stored findings outdated.
  */
 @Injectable()
 export class FindingReconciler {

@@ -21,25 +21,25 @@ export interface SshKeyFault {
   readonly rule: FindingRule;
   readonly severity: FindingSeverity;
   readonly locationId: string | null;
-  /** One sentence that names the reason. */
+  /** One sentence with the reason. */
   readonly detail: string;
 }
 
-/** RSA below this is broken within reach of an effort (NIST SP 800-57 part 1: under 112 bits of strength). */
+/** Smaller RSA keys can be broken with feasible effort (NIST SP 800-57 part 1: less than 112 bits of strength). */
 const RSA_BROKEN = 2048;
-/** RSA below this ends with 2030 (NIST SP 800-131A). */
+/** Smaller RSA keys are disallowed after 2030 (NIST SP 800-131A). */
 const RSA_ENDING = 3072;
 const DAY_MS = 24 * 3600 * 1000;
-/** Options that narrow what a line lets a key do. */
+/** Options that restrict what a key may do. */
 const NARROWING = new Set(['restrict', 'from', 'command', 'principals']);
 
 export interface FindingSubject {
   readonly key: Pick<SshKey, 'type' | 'bits' | 'owner' | 'custody' | 'knownSince'>;
-  /** Those that are not gone. */
+  /** Current locations, without those where the key no longer is. */
   readonly locations: readonly SshKeyLocation[];
 }
 
-/** Applies all rules to one key. A finding about a line or file names its location. */
+/** Applies all rules to one key. A finding about a line or file contains its location. */
 export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Date): SshKeyFault[] {
   const { key, locations } = subject;
   const lines = locations.filter(({ kind }) => kind === 'authorized-key');
@@ -91,7 +91,7 @@ function shared(files: SshKeyLocation[]): SshKeyFault[] {
   return [about('shared', 'HIGH', `The same private key lies with ${holders.size} accounts.`)];
 }
 
-/** A line that accepts every certificate of a key, of people and jobs whom nobody has listed on this host. */
+/** Reports a line that accepts every certificate issued by a key, for users and jobs that are not listed on this host. */
 function certAuthority(line: SshKeyLocation): SshKeyFault[] {
   const options = readOptions(line.options ?? '').map(({ name }) => name);
   if (!options.includes('cert-authority')) return [];

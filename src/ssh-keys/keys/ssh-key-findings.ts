@@ -8,7 +8,7 @@ import { type FindingRule, type FindingSeverity, findingsOf, type SshKeyFault } 
 import { SshKeyLocation } from './ssh-key-location.entity.js';
 import { SshKey } from './ssh-key.entity.js';
 
-/** A finding about a key: the rule, the severity and the location. */
+/** SshKeyFinding is a finding about a key: the rule, the severity and the location. */
 @Entity('ssh_key_finding')
 @Index('ssh_key_finding_rule', ['rule', 'keyId'])
 export class SshKeyFinding {
@@ -25,7 +25,7 @@ export class SshKeyFinding {
   @Column('text')
   severity: FindingSeverity;
 
-  /** The place that the finding is about; null when it is about the key itself. */
+  /** Location of the finding. Null if it concerns the key itself. */
   @Column('uuid', { nullable: true })
   locationId: string | null;
 
@@ -33,16 +33,16 @@ export class SshKeyFinding {
   detail: string;
 }
 
-/** Keys whose stored findings were not those of the rules. */
+/** WrongFindings counts the keys whose stored findings differed from the rules. */
 export interface WrongFindings {
-  /** By the age of the key alone: time passed. */
+  /** Keys that differed only because of their age. */
   readonly aged: number;
   readonly wrong: number;
 }
 
 type FoundFinding = SshKeyFault & { readonly keyId: string };
 
-/** Updates the findings of keys, in the transaction that changes the keys or their locations. */
+/** SshKeyFindings updates the findings of keys, inside the transaction that changes the keys or their locations. */
 @Injectable()
 export class SshKeyFindings {
   constructor(
@@ -56,8 +56,8 @@ export class SshKeyFindings {
   }
 
   /**
-   * Compares the findings of keys with what the rules say of them now, and replaces those of keys where they differ. Keys that somebody else changes
-   * at this moment are left to him.
+   * Compares the findings of keys with the current rules and replaces those that differ. Skips keys whose rows are locked by another transaction, which updates
+   * them itself.
    */
   async reconcile(tx: EntityManager, keyIds: readonly string[]): Promise<WrongFindings> {
     const free: { id: string }[] = await tx.query(
@@ -120,7 +120,7 @@ export class SshKeyFindings {
   }
 }
 
-/** Whether two lists hold other findings; the detail is left out, since it may count days. */
+/** Reports whether two lists contain different findings. Ignores the detail, which may contain a number of days. */
 function differ(some: readonly SshKeyFault[] = [], others: readonly SshKeyFault[] = []): boolean {
   const keysOf = (list: readonly SshKeyFault[]) =>
     list.map(({ rule, severity, locationId }) => `${rule} ${severity} ${locationId ?? ''}`).sort();

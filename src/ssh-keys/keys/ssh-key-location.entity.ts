@@ -3,7 +3,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export const LOCATION_KINDS = ['authorized-key', 'private-key'] as const;
 export type LocationKind = (typeof LOCATION_KINDS)[number];
 
-/** A place on a host where a key is, or was. */
+/** SshKeyLocation is a place on a host where a key is or was. */
 @Entity('ssh_key_location')
 @Index('ssh_key_location_place', ['hostId', 'path', 'kind', 'account', 'keyId', 'occurrence'], { unique: true })
 @Index('ssh_key_location_key', ['keyId'])
@@ -32,7 +32,7 @@ export class SshKeyLocation {
   @Column('int', { nullable: true })
   line: number | null;
 
-  /** Counts the lines of the same key in one file. */
+  /** Number of the line among the lines of the same key in one file. */
   @Column('int', { default: 1 })
   occurrence: number;
 
@@ -43,11 +43,11 @@ export class SshKeyLocation {
   @Column('text', { nullable: true })
   comment: string | null;
 
-  /** Whether a passphrase protects the private key; null when not known. */
+  /** Whether a passphrase protects the private key. Null if unknown. */
   @Column('boolean', { nullable: true })
   passphrase: boolean | null;
 
-  /** When a signature last proved that the file contains the private key; null: only reported by the host. */
+  /** When a signature last proved that the file contains the private key. Null: only reported by the host. */
   @Column('timestamptz', { nullable: true })
   provenAt: Date | null;
 
@@ -60,7 +60,7 @@ export class SshKeyLocation {
   @Column('timestamptz')
   lastSeen: Date;
 
-  /** Set when its file was read again and it was no longer there. */
+  /** Set when the file was read again and the key was missing. */
   @Column('timestamptz', { nullable: true })
   goneAt: Date | null;
 }

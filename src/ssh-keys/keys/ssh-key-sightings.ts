@@ -7,17 +7,17 @@ import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** A found key whose fingerprint is known: without one, a key could not be recognized again. */
+/** A found key with a known fingerprint. Without a fingerprint, the key could not be recognized again. */
 type Known = FoundSshKey & { readonly fingerprint: string };
 
-/** The index of locations takes 2,704 bytes (nbtree): a longer path on one host must not keep its other keys from being recorded. */
+/** An entry in the index of locations is limited to 2,704 bytes (nbtree). A longer path must not prevent the host's other keys from being recorded. */
 const MAX_PLACE_BYTES = 2000;
 
 function isIndexable({ path, account }: FoundSshKey): boolean {
   return Buffer.byteLength(path) + Buffer.byteLength(account) <= MAX_PLACE_BYTES;
 }
 
-/** Records what scans found: keys, their locations, and logins with them. Recording it twice changes nothing. */
+/** SshKeySightings records what scans found: keys, their locations, and logins with them. Recording the same scan twice changes nothing. */
 @Injectable()
 export class SshKeySightings {
   private readonly logger = new Logger(SshKeySightings.name);
@@ -35,7 +35,7 @@ export class SshKeySightings {
         `host ${found.hostId}: ${left} keys are left out, because path and account are longer than ${MAX_PLACE_BYTES} bytes`,
       );
     await this.db.transaction(async (tx) => {
-      // One message of a host at a time: two at once could each mark the keys of the other one as gone.
+      // Serializes messages of a host: two concurrent ones could each mark the keys of the other as gone.
       await advisoryLock(tx, `ssh-keys ${found.hostId}`);
       const ids = await this.keep(tx, known, found.seenAt);
       await this.keepLocations(tx, found, known, ids);
@@ -45,7 +45,7 @@ export class SshKeySightings {
     });
   }
 
-  /** Answers the id of each fingerprint. */
+  /** Returns the ID for each fingerprint. */
   private async keep(tx: EntityManager, keys: readonly Known[], seenAt: string): Promise<Map<string, string>> {
     const rows = [...Map.groupBy(keys, ({ fingerprint }) => fingerprint).values()].map((same) => keyRow(same, seenAt));
     const { from, values } = columns(
@@ -109,7 +109,7 @@ export class SshKeySightings {
     );
   }
 
-  /** Answers the keys that lost a place. */
+  /** Returns the IDs of the keys that lost a location. */
   private async markGone(
     tx: EntityManager,
     { hostId, seenAt, readPaths, searched = [] }: SshKeysFound,
@@ -152,7 +152,7 @@ export class SshKeySightings {
 function keyRow(same: readonly Known[], seenAt: string) {
   const [first] = same as readonly [Known];
   const publicKey = same.find((key) => key.publicKey !== null)?.publicKey ?? '';
-  // The owner of a file can give it any date.
+  // Only files of root count, because the owner of a file can set any modification time.
   const dates = [
     seenAt,
     ...same.flatMap(({ uid, modifiedAt }) => (uid === 0 && modifiedAt !== null ? [modifiedAt] : [])),

@@ -13,7 +13,7 @@ type FilePossession = (typeof POSSESSIONS)[number];
 export class SshKeyFindingView {
   @ApiProperty({ enum: FINDING_RULES, example: 'unrestricted' }) rule: FindingRule;
   @ApiProperty({ enum: FINDING_SEVERITIES, example: 'LOW' }) severity: FindingSeverity;
-  /** The line or file that it is about. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Location of the line or file that the finding concerns. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   locationId?: string;
   /** @example 'Neither from=, command= nor restrict narrows the line.' */
   detail: string;
@@ -30,9 +30,11 @@ export class SshKeyLoginView {
   account: string;
   /** @example 2026-11-20T14:00:00Z */
   at: Date;
-  /** Address from which the login came. @example 192.0.2.7 */
+  /** Source address of the login. @example 192.0.2.7 */
   source: string;
-  /** The line of the host's log. @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og' */
+  /**
+   * Line in the host's log. @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og'
+   */
   evidence: string;
 
   static of(row: SshKeyLogin): SshKeyLoginView {
@@ -45,11 +47,14 @@ export class SshKeyView {
   id: string;
   /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;
-  /** RFC 4253 section 6.6. @example ssh-ed25519 */
+  /** Key type (RFC 4253 section 6.6). @example ssh-ed25519 */
   type: string;
   /** @example 256 */
   bits?: number;
-  /** As in a .pub file; absent if only the private key was seen and does not contain it. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
+  /**
+   * Public key as in a .pub file. Absent if only the private key was seen and does not contain it.
+   * @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r'
+   */
   publicKey?: string;
   /** @example deploy@build-7 */
   comment?: string;
@@ -60,7 +65,7 @@ export class SshKeyView {
   @ApiProperty({ enum: SSH_KEY_STATES, example: 'ACTIVE' }) state: SshKeyState;
   /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
-  /** Oldest evidence of the key: when it was first seen, or the date of a file of root. A public key itself has no date. @example 2024-03-01T08:00:00Z */
+  /** Oldest evidence of the key: when it was first seen, or the date of a file owned by root. A public key itself has no date. @example 2024-03-01T08:00:00Z */
   knownSince: Date;
   /** @example 2026-11-20T14:00:00Z */
   lastSeen?: Date;
@@ -95,7 +100,7 @@ export class SshKeyPage extends PageOf(SshKeyView) {}
 export class SshKeyLocationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** `authorized-key`: a line that accepts the key; `private-key`: a file that contains the private key according to its host. */
+  /** `authorized-key`: a line that accepts the key. `private-key`: a file that contains the private key, according to its host. */
   @ApiProperty({ enum: LOCATION_KINDS, example: 'authorized-key' }) kind: LocationKind;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId: string;
@@ -111,7 +116,10 @@ export class SshKeyLocationView {
   comment?: string;
   /** Whether a passphrase protects the private key. @example true */
   passphrase?: boolean;
-  /** For the file of a private key: `claimed`: reported by the host, which the owner of the file can influence; `proven`: a signature was made with it, at `provenAt`. */
+  /**
+   * For a private key file. `claimed`: reported by the host, which the owner of the file can influence. `proven`: a signature was made with the file at
+   * `provenAt`.
+   */
   @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' }) possession?: FilePossession;
   /** @example 2026-11-20T14:00:00Z */
   provenAt?: Date;
@@ -121,7 +129,7 @@ export class SshKeyLocationView {
   firstSeen: Date;
   /** @example 2026-11-20T02:00:00Z */
   lastSeen: Date;
-  /** Time at which the file was first read without the key; null while it is there. @example 2026-11-20T02:00:00Z */
+  /** Time at which the file was first read without the key. Null while the key is present. @example 2026-11-20T02:00:00Z */
   goneAt?: Date;
 
   static of(location: SshKeyLocation): SshKeyLocationView {
@@ -159,9 +167,9 @@ export class SshKeyAccessView {
   @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   /** @example payments-team */
   owner?: string;
-  /** Files that hold the private half, or are claimed to. */
+  /** Files that contain the private half, or are reported to. */
   holders: SshKeyLocationView[];
-  /** Accounts that it opens. */
+  /** Accounts that the key can log in to. */
   opens: OpenedAccountView[];
 
   static of({ key, holders, opens }: SshKeyAccess): SshKeyAccessView {

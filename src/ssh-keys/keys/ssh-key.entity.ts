@@ -1,13 +1,13 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Holders of the private half. `unknown`: not entered yet. */
+/** CUSTODIES are the kinds of holders of the private half. `unknown`: not entered yet. */
 export const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'] as const;
 export type Custody = (typeof CUSTODIES)[number];
 
 export const SSH_KEY_STATES = ['ACTIVE', 'RETIRED'] as const;
 export type SshKeyState = (typeof SSH_KEY_STATES)[number];
 
-/** An SSH key pair, known by its fingerprint wherever it turns up. */
+/** SshKey is an SSH key pair, identified by its fingerprint wherever it is found. */
 @Entity('ssh_key')
 @Index('ssh_key_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })
 @Index('ssh_key_replaced_by', ['replacedBy'], { where: 'replaced_by IS NOT NULL' })
@@ -26,14 +26,14 @@ export class SshKey {
   @Column('int', { nullable: true })
   bits: number | null;
 
-  /** RFC 4253 section 6.6. Null when only an encrypted private key was found, without its public half. */
+  /** Public key in the encoding of RFC 4253 section 6.6. Null if only an encrypted private key was found, without its public half. */
   @Column('bytea', { nullable: true })
   blob: Buffer | null;
 
   @Column('text', { nullable: true })
   comment: string | null;
 
-  /** The responsible person or team, as entered. */
+  /** Responsible person or team, as entered. */
   @Column('text', { nullable: true })
   owner: string | null;
 
@@ -43,19 +43,23 @@ export class SshKey {
   @Column('text', { default: 'ACTIVE' })
   state: SshKeyState;
 
-  /** The key that a rotation put in its place. */
+  /** Key with which a rotation replaced this one. */
   @Column('uuid', { nullable: true })
   replacedBy: string | null;
 
-  /** The oldest sign of it that no account of a host can forge: when it came in here, or a file of root that had it was last written, whichever is earlier. */
+  /**
+   * Oldest evidence of the key that no host account can forge: when it was first recorded here, or the last write to a file of root that contained it,
+   * whichever is
+   * earlier.
+   */
   @Column('timestamptz', { default: () => 'now()' })
   knownSince: Date;
 
-  /** Last time that a scan saw it. */
+  /** Time of the last scan that saw the key. */
   @Column('timestamptz', { nullable: true })
   lastSeen: Date | null;
 
-  /** Grows with every change that a person makes. */
+  /** Incremented by every change that a user makes. */
   @Column('int', { default: 1 })
   version: number;
 
@@ -63,7 +67,7 @@ export class SshKey {
   createdAt: Date;
 }
 
-/** The latest login with a key on one account, with the line of the host's log that shows it. */
+/** SshKeyLogin is the latest login with a key to an account, with the line of the host's log that proves it. */
 @Entity('ssh_key_login')
 export class SshKeyLogin {
   @PrimaryColumn('uuid')
@@ -78,7 +82,7 @@ export class SshKeyLogin {
   @Column('timestamptz')
   at: Date;
 
-  /** Address that it came from. */
+  /** Source address of the login. */
   @Column('text')
   source: string;
 
@@ -86,7 +90,9 @@ export class SshKeyLogin {
   evidence: string;
 }
 
-/** The private half of a key in the service's custody: sealed here, or in the token. It has a table of its own, so that no list reads it. */
+/**
+ * SshKeySecret is the private half of a key in the service's custody: sealed here, or in the token. It has a separate table, so that no list query reads it.
+ */
 @Entity('ssh_key_secret')
 export class SshKeySecret {
   @PrimaryColumn('uuid')
@@ -96,7 +102,7 @@ export class SshKeySecret {
   @Column('bytea', { nullable: true })
   sealed: Buffer | null;
 
-  /** CKA_ID of a pair that the HSM made and keeps. */
+  /** CKA_ID of a key pair that the HSM generated and keeps. */
   @Column('bytea', { nullable: true })
   ckaId: Buffer | null;
 }

@@ -33,7 +33,7 @@ export class SshKeysController {
 
   /**
    * Register an SSH key
-   * @remarks Registers a key by its public key. A key that was found before keeps its ID.
+   * @remarks Registers a key by its public key. A key that a scan found before keeps its ID.
    */
   @Post()
   @Needs('hosts:write')

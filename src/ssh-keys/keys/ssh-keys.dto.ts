@@ -11,9 +11,9 @@ export class SshKeysQuery extends PageQuery {
   @IsOptional()
   @Matches(/^SHA256:[A-Za-z0-9+/]{43}$/, { message: 'must be SHA256: and 43 characters of base64' })
   fingerprint?: string;
-  /** Keys that this rule speaks of. */
+  /** Keys with a finding of this rule. */
   @Optional(OneOf(FINDING_RULES)) finding?: FindingRule;
-  /** Keys that are on this host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Keys located on this host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) hostId?: string;
   /** @example payments-team */
   @Optional(Text(0, 200)) owner?: string;
@@ -21,16 +21,16 @@ export class SshKeysQuery extends PageQuery {
 }
 
 export class EnterSshKeyBody {
-  /** As in a .pub file. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
+  /** Public key as in a .pub file. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
-  /** Owner of the host. @example payments-team */
+  /** Owner of the key. @example payments-team */
   @Optional(Text(0, 200)) owner?: string;
   /** Holder of the private key. */
   @Optional(OneOf(CUSTODIES, { example: 'human' })) custody?: Custody;
 }
 
 export class AssignSshKeyBody {
-  /** Owner of the key; null removes the owner. @example payments-team */
+  /** Owner of the key. null removes the owner. @example payments-team */
   @ApiProperty({ type: String, nullable: true, maxLength: 200, example: 'payments-team' })
   @ValidateIf((_, value) => value !== null)
   @IsString()

@@ -16,14 +16,14 @@ export interface SshKeyFilter extends PageQuery {
   readonly state?: SshKeyState;
 }
 
-/** A key with its findings and its latest login. */
+/** ShownSshKey is a key with its findings and its latest login. */
 export interface ShownSshKey {
   readonly key: SshKey;
   readonly findings: SshKeyFinding[];
   readonly lastLogin: SshKeyLogin | undefined;
 }
 
-/** An account that a key opens. */
+/** Opened is an account that a key can log in to. */
 export interface Opened {
   readonly hostId: string;
   readonly account: string;
@@ -31,7 +31,7 @@ export interface Opened {
   readonly lastLogin: SshKeyLogin | undefined;
 }
 
-/** Reach of one key: the locations of its private half, and the accounts that it opens. */
+/** SshKeyAccess is the reach of one key: the locations of its private half, and the accounts that it can log in to. */
 export interface SshKeyAccess {
   readonly key: SshKey;
   readonly holders: SshKeyLocation[];
@@ -68,7 +68,7 @@ export class SshKeysReader {
     return shown;
   }
 
-  /** Where the key is, and was: newest sighting first. */
+  /** Returns the current and past locations of the key, newest sighting first. */
   async locations(id: string, filter: PageQuery): Promise<Page<SshKeyLocation>> {
     await this.key(id);
     const list = `ssh-key-locations ${id}`;
@@ -125,5 +125,5 @@ export class SshKeysReader {
   }
 }
 
-/** Places of one key that one answer shows. */
+/** Maximum locations of one key in a response. */
 const MAX_PLACES = 5000;

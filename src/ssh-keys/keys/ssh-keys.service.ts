@@ -17,7 +17,7 @@ export interface KnownSshKey {
   readonly custody?: Custody;
 }
 
-/** Adds keys, and changes their owner and custody. */
+/** SshKeysService adds keys and changes their owner and custody. */
 @Injectable()
 export class SshKeysService {
   constructor(
@@ -28,7 +28,7 @@ export class SshKeysService {
   ) {}
 
   /**
-   * Enters a key by its public half. Answers the id of the key: a key that a scan found before keeps its id and gets
+   * Registers a key by its public half. Returns the ID of the key: a key that a scan found before keeps its ID and gets
    * owner and custody.
    */
   async enter(caller: Caller, { publicKey, owner, custody }: KnownSshKey, use?: IdempotentUse): Promise<string> {
@@ -40,7 +40,7 @@ export class SshKeysService {
     }
     const fingerprint = sshFingerprintOf(read.blob);
     return this.db.transaction(async (tx) => {
-      // A key that was known before has another id than the one that the use stands for.
+      // The ID of a key that was already known differs from the one recorded for the idempotency key.
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return (await tx.findOneByOrFail(SshKey, { fingerprint })).id;
       const [row]: { id: string }[] = await tx.query(
@@ -62,7 +62,7 @@ export class SshKeysService {
     });
   }
 
-  /** Changes the owner of a key. `version` is the one that the caller read. */
+  /** Changes the owner of a key if it is still at `version`. */
   async assign(caller: Caller, id: string, version: number, owner: string | null): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx

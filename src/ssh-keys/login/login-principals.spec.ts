@@ -10,8 +10,8 @@ const CLAIMS = {
   'kubernetes.io': { namespace: 'prod' },
 };
 
-describe('the principals of a certificate', () => {
-  it('are names as they are, and names with claims', () => {
+describe('certificate principals', () => {
+  it('are literal names, and names with claims substituted', () => {
     expect(
       principalsOf(rule('deploy', 'ci-{project_id}', '{email:local}', 'ns-{/kubernetes.io/namespace}'), CLAIMS),
     ).toEqual(['deploy', 'ci-17', 'ann.lee', 'ns-prod']);
@@ -32,22 +32,22 @@ describe('the principals of a certificate', () => {
     ['it names root', '{name}', { name: 'root' }],
     ['it names root in another case', '{name}', { name: 'Root' }],
     ['it makes root', 'ro{name}', { name: 'ot' }],
-  ])('are refused if %s', (_why, principal, change) => {
+  ])('are rejected if %s', (_why, principal, change) => {
     expect(() => principalsOf(rule(principal), { ...CLAIMS, ...change })).toThrow(/The rule "builds"/);
   });
 
-  it.each(['a b', 'a/b', '{a', 'a}', '{}', '{a:other}', '', '*', '$x'])('%j is no principal of a rule', (text) => {
+  it.each(['a b', 'a/b', '{a', 'a}', '{}', '{a:other}', '', '*', '$x'])('cannot be %j', (text) => {
     expect(faultOfPrincipal(text)).toBeTypeOf('string');
   });
 });
 
-describe('the rule for a caller', () => {
+describe('the matching rule for a caller', () => {
   const rules = [
     { id: '1', name: 'app', conditions: [{ claim: 'repository', values: ['org/app'] }] },
     { id: '2', name: 'all', conditions: [{ claim: 'repository', values: ['org/*'] }] },
   ];
 
-  it('is the one that is met, or the one that is named', () => {
+  it('is the only rule that matches, or the named rule', () => {
     expect(ruleFor(rules, { repository: 'org/b' }, undefined).name).toBe('all');
     expect(ruleFor(rules, CLAIMS, 'app').id).toBe('1');
     expect(() => ruleFor(rules, CLAIMS, undefined)).toThrow(/app, all/);
@@ -56,7 +56,7 @@ describe('the rule for a caller', () => {
   });
 });
 
-describe('claims that are tried on a rule', () => {
+describe('trying claims against a rule', () => {
   const tried = {
     id: '1',
     name: 'builds',
@@ -68,11 +68,11 @@ describe('claims that are tried on a rule', () => {
   const verdict = (change: object, claims: object = CLAIMS, subject: 'workload' | 'person' = 'workload') =>
     ruleVerdict({ ...tried, ...change }, { subject, claims: claims as Record<string, unknown> });
 
-  it('say what would stand in the certificate', () => {
+  it('returns the resulting principals', () => {
     expect(verdict({})).toEqual({ rule: { id: '1', name: 'builds' }, accepted: true, principals: ['ci-17'] });
   });
 
-  it('say why there would be none', () => {
+  it('returns the reason for a refusal', () => {
     expect(verdict({ enabled: false })).toMatchObject({ accepted: false, fault: 'disabled' });
     expect(verdict({}, CLAIMS, 'person')).toMatchObject({ accepted: false, fault: 'subject' });
     expect(verdict({}, { ...CLAIMS, repository: 'org/b' })).toMatchObject({

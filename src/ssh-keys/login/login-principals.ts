@@ -2,23 +2,23 @@ import { claimValues, type Claims, unmetCondition } from '../../access/identity/
 import { Problem } from '../../platform/errors/problem.js';
 import type { LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** `{claim}`, `{/pointer/to/claim}`, or `{email:local}`: what stands before the @ of a claim. */
+/** `{claim}`, `{/pointer/to/claim}`, or `{email:local}`: the part of a claim before the @. */
 const CLAIM = /\{([^{}:]{1,200})(:local)?\}/g;
-/** What a claim may add to a name: nothing that has a meaning to sshd, to a shell or in a path. */
+/** Characters that a claim may contribute to a name: nothing with a meaning to sshd, a shell or in a path. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-/** A principal as a rule may have it, with each claim as if it were a letter. */
+/** Principal of a rule, with each claim replaced by a letter. */
 const NAME = /^[A-Za-z0-9_.@:-]{1,255}$/;
-/** Accounts that no claim can name: whoever may be called that elsewhere would be root here. */
+/** Accounts that a claim cannot produce. A user with one of these names elsewhere would be root here. */
 const RESERVED = new Set(['root', 'toor', 'admin', 'administrator']);
 
-/** Why a text cannot be a principal of a rule; undefined if it can. */
+/** Returns why a text cannot be a principal of a rule. Undefined if it can. */
 export function faultOfPrincipal(text: string): string | undefined {
   return NAME.test(text.replaceAll(CLAIM, 'x')) ? undefined : 'is neither a name, nor a name with claims in braces';
 }
 
 /**
- * The principals of a certificate by a rule. A claim in braces must have exactly one value, of letters, digits and `_ . -`; a name that a
- * claim is part of is never that of an administrator.
+ * Returns the principals of a certificate issued by a rule. A claim in braces must have exactly one value, of letters, digits and `_ . -`. A name that
+ * contains a claim must not be an administrator account.
  *
  * @throws Problem `ssh-login.principal`
  */
@@ -34,7 +34,7 @@ export function principalsOf(rule: Pick<SshLoginRule, 'name' | 'principals'>, cl
   return [...new Set(made)];
 }
 
-/** The rule that is about this caller; with several the caller has to name one. Problems `ssh-login.no-rule`, `ssh-login.which`. */
+/** Returns the rule that matches this caller. If several match, the caller must name one. Throws Problem `ssh-login.no-rule`, `ssh-login.which`. */
 export function ruleFor<Rule extends Pick<SshLoginRule, 'id' | 'name' | 'conditions'>>(
   rules: readonly Rule[],
   claims: Claims,
@@ -49,25 +49,25 @@ export function ruleFor<Rule extends Pick<SshLoginRule, 'id' | 'name' | 'conditi
   throw new Problem('conflict', 'ssh-login.which', `Several rules give you a certificate. Name one of ${names}.`);
 }
 
-/** Why a rule gives a caller no certificate. */
+/** RULE_FAULTS are the reasons why a rule does not issue a certificate to a caller. */
 export const RULE_FAULTS = ['disabled', 'subject', 'claim', 'principal'] as const;
 
-/** What a rule makes of claims. */
+/** RuleVerdict is the result of applying a rule to claims. */
 export interface RuleVerdict {
   readonly rule: Pick<SshLoginRule, 'id' | 'name'>;
   readonly accepted: boolean;
   readonly fault?: (typeof RULE_FAULTS)[number];
-  /** Of the fault `claim`: the claim, what it must be, and what it is. */
+  /** For the fault `claim`: the claim, its required values, and its actual values. */
   readonly claim?: string;
   readonly wanted?: readonly string[];
   readonly given?: readonly string[];
-  /** Of the fault `principal`. */
+  /** For the fault `principal`. */
   readonly detail?: string;
   /** Principals of the certificate. */
   readonly principals: readonly string[];
 }
 
-/** What one rule makes of the claims of a caller, and the first reason where it gives nothing. */
+/** Applies one rule to the claims of a caller. If the rule issues no certificate, the verdict contains the first reason. */
 export function ruleVerdict(
   { id, name, enabled, subject, conditions, principals }: TriedRule,
   caller: { readonly subject: LoginSubject; readonly claims: Claims },

@@ -16,12 +16,12 @@ import type { CertificateKind } from '../certificate-authority/ssh-certificate.j
 import { type RuleVerdict, ruleVerdict } from './login-principals.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** More rules than people can look at. */
+/** Maximum rules per trial. More than users can review. */
 const MAX_TRIED = 1000;
 
 export type SshLoginRuleOrder = Omit<SshLoginRule, 'id' | 'revision' | 'createdAt' | 'updatedAt' | 'seal'>;
 
-/** Manages the rules by which people and workloads get SSH certificates. */
+/** SshLoginRulesService manages the rules by which users and workloads get SSH certificates. */
 @Injectable()
 export class SshLoginRulesService {
   private readonly record: EntryRecorder;
@@ -46,7 +46,7 @@ export class SshLoginRulesService {
     });
   }
 
-  /** Certificates that were issued before stay as they are, until they end. */
+  /** Replaces a rule. Certificates that were already issued stay valid until they expire. */
   async change(caller: Caller, id: string, revision: number, order: SshLoginRuleOrder): Promise<SshLoginRule> {
     return this.write(order, async (tx) => {
       await this.read(id, tx);
@@ -72,12 +72,12 @@ export class SshLoginRulesService {
     throw missing('ssh-login-rule');
   }
 
-  /** Newest first. */
+  /** Returns rules, newest first. */
   list(page: PageQuery): Promise<Page<SshLoginRule>> {
     return this.cursors.newest('ssh-login-rules', this.db.createQueryBuilder(SshLoginRule, 'rule'), page);
   }
 
-  /** What each rule makes of the claims of a caller: those that give a certificate first, then by name. Nothing is issued. */
+  /** Applies each rule to the claims of a caller. Returns verdicts sorted by name, with the rules that would issue a certificate first. Nothing is issued. */
   async try(subject: LoginSubject, claims: Claims): Promise<RuleVerdict[]> {
     const rules = await this.db.manager.find(SshLoginRule, { order: { name: 'ASC' }, take: MAX_TRIED });
     const verdicts = trustedRows(this.db.manager, SshLoginRule, rules).map((rule) =>
@@ -99,7 +99,7 @@ export class SshLoginRulesService {
   }
 }
 
-/** People are no hosts, and a certificate of a host has neither options nor extensions (OpenSSH's PROTOCOL.certkeys). */
+/** Users are not hosts, and a host certificate has neither options nor extensions (OpenSSH's PROTOCOL.certkeys). */
 function faultOfRule(kind: CertificateKind, order: SshLoginRuleOrder): string | undefined {
   if (kind === 'user') return undefined;
   if (order.subject === 'person') return 'certifies hosts, not users';

@@ -2,10 +2,10 @@ import { JsonObject, OneOf } from '../../platform/http/fields/fields.js';
 import { RULE_FAULTS, type RuleVerdict } from './login-principals.js';
 import { LOGIN_SUBJECTS, type LoginSubject } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** A caller as a rule sees one. */
+/** TriedCallerBody is a caller as seen by a rule. */
 export class TriedCallerBody {
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
-  /** The claims of a workload's token, or `email`, `sub` and `provider` of a user. They are not stored. */
+  /** Claims of a workload's token, or `email`, `sub` and `provider` of a user. They are not stored. */
   @JsonObject(12_288, { example: { email: 'ann@example.org' } }) claims: Record<string, unknown>;
 }
 
@@ -19,15 +19,15 @@ export class TriedRuleView {
 export class RuleVerdictView {
   rule: TriedRuleView;
   accepted: boolean;
-  /** The first reason for which the rule gives no certificate. */
+  /** First reason why the rule issues no certificate. */
   fault?: (typeof RULE_FAULTS)[number];
-  /** The claim that does not fit. @example ref */
+  /** Claim that does not meet the condition. @example ref */
   claim?: string;
-  /** The value that the rule requires. @example ["refs/tags/v*"] */
+  /** Values that the rule accepts. @example ["refs/tags/v*"] */
   wanted?: string[];
-  /** The actual value; empty if it is absent. @example ["refs/heads/main"] */
+  /** Actual values. Empty if the claim is absent. @example ["refs/heads/main"] */
   given?: string[];
-  /** Reason for which no principal can be derived. @example 'The rule "deploy jobs" needs one value of the claim team.' */
+  /** Why no principal can be derived. @example 'The rule "deploy jobs" needs one value of the claim team.' */
   detail?: string;
   /** Principals of the certificate. @example ["deploy"] */
   principals: string[];

@@ -21,7 +21,8 @@ export class SshLoginController {
 
   /**
    * Request an SSH login certificate
-   * @remarks Issues a certificate for your key by the rule that matches you. Returns 202 with `status: PENDING_APPROVAL` if a policy requires approval.
+   * @remarks Issues a certificate for your key according to the rule that matches you. Returns 202 with `status: PENDING_APPROVAL` if a policy requires
+   * approval.
    */
   @Post()
   @Needs('ssh-ca:login')
@@ -57,7 +58,7 @@ export class SshLoginRulesController {
 
   /**
    * Create an SSH login rule
-   * @remarks Defines who gets certificates of an authority, and their content. Requires the right to issue certificates.
+   * @remarks Defines who can get certificates of an authority, and their content. Requires the right to issue certificates.
    */
   @Post()
   @Needs('ssh-ca:write', 'ssh-ca:issue')
@@ -72,7 +73,7 @@ export class SshLoginRulesController {
 
   /**
    * Test SSH login rules
-   * @remarks Reports which rules give a certificate to a caller with these claims, and why the others do not.
+   * @remarks Returns which rules would issue a certificate to a caller with these claims, and why the others would not.
    */
   @Post('try')
   @HttpCode(200)
@@ -103,7 +104,7 @@ export class SshLoginRulesController {
 
   /**
    * Replace an SSH login rule
-   * @remarks Certificates that were issued by the rule remain valid until they expire.
+   * @remarks Replaces a login rule. Certificates that the rule issued remain valid until they expire.
    */
   @Put(':id')
   @Needs('ssh-ca:write', 'ssh-ca:issue')
@@ -119,7 +120,7 @@ export class SshLoginRulesController {
 
   /**
    * Delete an SSH login rule
-   * @remarks Certificates that were issued by the rule remain valid until they expire.
+   * @remarks Deletes a login rule. Certificates that the rule issued remain valid until they expire.
    */
   @Delete(':id')
   @HttpCode(204)

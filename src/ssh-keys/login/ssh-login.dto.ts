@@ -21,28 +21,31 @@ const isPrincipal = (text: unknown) => typeof text === 'string' && faultOfPrinci
 export class SshLoginRuleBody {
   /** @example 'deploy jobs' */
   @Name(1, 100) name: string;
-  /** The authority that certifies: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Authority that issues the certificates: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() authorityId: string;
-  /** Workloads, by the claims of their token; or users, by `email`, `sub` (their ID) and `provider` (the name of an identity provider of the user; absent for users who have only a password). */
+  /**
+   * Whether the rule matches workloads, by the claims of their token, or users, by `email`, `sub` (their ID) and `provider` (the name of an identity provider
+   * of the user; absent for users who have only a password).
+   */
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
-  /** All must be met. */
+  /** Conditions. All must be met. */
   @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
-  /** Login names: as they are, or with claims in braces (`ci-{project_id}`, `{email:local}`). @example ["deploy"] */
+  /** Login names: literal, or with claims in braces (`ci-{project_id}`, `{email:local}`). @example ["deploy"] */
   @ListOf(Text(1, 255), { min: 1, max: 20 })
   @ValidateBy(
     { name: 'principals', validator: { validate: isPrincipal, defaultMessage: () => 'must be names' } },
     { each: true },
   )
   principals: string[];
-  /** Life of the certificates. @example 900 */
+  /** Lifetime of the certificates in seconds. @example 900 */
   @Int(60, MAX_LIFE_SECONDS) lifeSeconds: number;
-  /** Addresses that the certificates are good from. @example 192.0.2.0/24 */
+  /** Addresses from which the certificates are valid. @example 192.0.2.0/24 */
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
   sourceAddress?: string;
-  /** true: valid only from the address of the request. */
+  /** Whether the certificates are valid only from the address of the request. */
   @Optional(Flag()) bindAddress?: boolean = false;
-  /** The only command that the certificates run. @example /usr/bin/deploy */
+  /** The only command that the certificates can run. @example /usr/bin/deploy */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
   /** Permissions of the certificates besides running commands. Absent: a terminal (`permit-pty`) for users, none for workloads. */
   @Optional(ListOf(OneOf(EXTENSIONS), { unique: true, example: ['permit-pty'] })) extensions?: string[];
@@ -78,7 +81,7 @@ export class SshLoginRuleView {
   forceCommand: string | null;
   @ApiProperty({ enum: EXTENSIONS, isArray: true }) extensions: string[];
   enabled: boolean;
-  /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
+  /** Number of the revision. In quotes, it is the ETag for If-Match. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -16,18 +16,21 @@ import { SshCertificatesService } from '../certificate-authority/ssh-certificate
 import { principalsOf, ruleFor } from './login-principals.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** The clocks of hosts may be behind by so much. */
+/** validAfter is backdated by this much, because the clocks of hosts may be slow. */
 const EARLIER_MS = 60_000;
 const MAX_KEY_ID_LENGTH = 200;
 
 export interface SshLoginOrder {
   readonly publicKey: string;
   readonly kind: CertificateKind;
-  /** Name or id; where several rules are about the caller. */
+  /** Name or ID of the rule. Required if several rules match the caller. */
   readonly rule: string | undefined;
 }
 
-/** Issues SSH certificates to people and workloads by rule: principals, life and limits follow from who they are, and nobody types them. */
+/**
+ * SshLoginService issues SSH certificates to users and workloads by rule. Principals, lifetime and limits are derived from the caller's identity and cannot be
+ * specified.
+ */
 @Injectable()
 export class SshLoginService {
   constructor(
@@ -36,7 +39,7 @@ export class SshLoginService {
     private readonly clock: Clock,
   ) {}
 
-  /** A certificate for the caller's key, or one that waits for the approval that a policy demands. */
+  /** Issues a certificate for the caller's key, or one that waits for the approval that a policy requires. */
   async login(
     caller: Caller,
     { publicKey, kind, rule: named }: SshLoginOrder,
@@ -65,7 +68,7 @@ export class SshLoginService {
     return this.certificates.issue(caller, rule.authorityId, order, use);
   }
 
-  /** Rejects API keys and OAuth clients: they are neither people nor workloads with a verified identity. */
+  /** Rejects API keys and OAuth clients, which are neither users nor workloads with a verified identity. */
   private async standingOf(caller: Caller): Promise<{ subject: LoginSubject; claims: Claims }> {
     if (caller.identity !== undefined) return { subject: 'workload', claims: caller.identity.claims };
     const { kind, name: email, id: sub } = caller;
@@ -75,7 +78,7 @@ export class SshLoginService {
     return { subject: 'person', claims: { email, sub, ...(providers.length === 0 ? {} : { provider: providers }) } };
   }
 
-  /** Returns the names of the enabled identity providers linked to a person. An email address does not identify the provider that vouches for it. */
+  /** Returns the names of the enabled identity providers linked to a user. An email address does not identify the provider that vouches for it. */
   private async providersOf(userId: string): Promise<string[]> {
     const { manager } = this.db;
     const identities = trustedRows(manager, ExternalIdentity, await manager.findBy(ExternalIdentity, { userId }));
@@ -85,11 +88,11 @@ export class SshLoginService {
     return providers.filter(({ enabled }) => enabled).map(({ name }) => name);
   }
 
-  /** A certificate that the caller asked for; others count as missing. */
+  /** Returns a certificate that the caller requested. Other certificates are reported as missing. */
   async find(caller: Caller, id: string): Promise<SshCertificate> {
     const row = await this.db.manager.findOneBy(SshCertificate, { id });
     const request = row?.request ?? undefined;
-    // Another run of the same workload goes on with what the first one asked for.
+    // Another run of the same workload can continue with the certificate that the first run requested.
     const isFromRun = caller.kind === 'workload' && request !== undefined && isOwnedBy(caller, ownedBy(request));
     if (row !== null && (request?.requestedBy.id === caller.id || isFromRun)) return row;
     throw new Problem('missing', 'ssh-ca.no-certificate', 'You have no certificate with this ID.');
@@ -103,7 +106,7 @@ function ownedBy({ requestedBy, identity }: CertificateRequest): {
   return { ownerId: requestedBy.ownerId, identity: identity ?? null };
 }
 
-/** What sshd writes into its log at each login: the caller and the rule, as printable ASCII. */
+/** Returns the key ID that sshd logs at each login: the caller and the rule, in printable ASCII. */
 function keyIdOf({ name, id }: Caller, rule: SshLoginRule): string {
   const shown = truncate(`${name} by ${rule.name}`.replaceAll(/[^\x20-\x7e]/g, '?'), MAX_KEY_ID_LENGTH);
   return `${shown} ${id}`;

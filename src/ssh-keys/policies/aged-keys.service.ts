@@ -12,7 +12,7 @@ import { HeldBackKeys } from './held-back-keys.js';
 import { RotationPolicyRights } from './rotation-policy-rights.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
-/** A key that is due, and the custody of the next one. */
+/** A key that is due for rotation, and the custody of the next key. */
 interface AgedKey {
   readonly id: string;
   readonly custody: NewCustody;
@@ -20,12 +20,13 @@ interface AgedKey {
 }
 
 const DUE = { table: 'ssh_rotation_policy', where: 'due_at <= now() AND paused_because IS NULL', order: 'due_at' };
-/** Time until a key is rotated again whose last rotation failed. */
+/** Interval after a failed rotation before the key is rotated again. */
 const PAUSE = `interval '7 days'`;
 
 /**
- * Orders rotations of keys that are too old. Only of keys whose next private half reaches its holder automatically: in the custody of the service or the HSM, or
- * of a host of which one file is known and which is managed. The file must prove the old key before anything is changed. Keys of people need people.
+ * AgedKeys orders rotations of keys that exceed the age limit, if the next private half can reach its holder automatically: in the custody of the service or
+ * the HSM, or
+ * of a managed host with exactly one known file. The file must prove the old key before anything is changed. Keys held by people need human action.
  */
 @Injectable()
 export class AgedKeys {
@@ -48,7 +49,7 @@ export class AgedKeys {
       returning: 't.id',
     });
     for (const { id } of due)
-      // The policy is due again in an hour, and must not delay the others until then.
+      // The policy is due again in an hour, and must not delay the others.
       await this.apply(id).catch((error: unknown) =>
         this.logger.error(`The rotation policy ${id} cannot be applied: ${String(error)}`),
       );
@@ -97,7 +98,7 @@ function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey)
   return { keyId: id, custody, dryRun: false, settings: rules };
 }
 
-/** The author of the policy: its rotations are theirs, so they may not approve them either. */
+/** Returns the author of the policy. Its rotations count as the author's, who therefore cannot approve them. */
 function callerOf({ id, madeBy, ownerId }: RotationPolicy): Caller {
   const origin = { requestId: `policy ${id} ${newId()}`, address: '' };
   return callerOfOrder(madeBy, { ownerId, using: ['keys:rotate'], origin });

@@ -4,7 +4,7 @@ import { columns } from '../../platform/database/statements.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 
-/** A key with a private key file that is reported for it, but not proven. */
+/** A key with a private key file that a host reports but has not proven. */
 interface Claimed {
   readonly keyId: string;
   readonly fingerprint: string;
@@ -16,8 +16,9 @@ interface Claimed {
 }
 
 /**
- * Keys that a policy does not rotate, because the only evidence is reported by a host: a file said to contain the private half, or its date. Anyone with
- * the account can write both, and would be given the new key.
+ * HeldBackKeys records keys that a policy does not rotate because the only evidence comes from a host: a file said to contain the private half, or its date.
+ * Anyone with
+ * access to the account can forge both, and would receive the new key.
  */
 @Injectable()
 export class HeldBackKeys {
@@ -26,7 +27,7 @@ export class HeldBackKeys {
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  /** Records new ones, at most as many as the policy may order at once, and raises an alert for each. */
+  /** Records new held-back keys, at most as many as the policy may order at once, and raises an alert for each. */
   async look(policy: RotationPolicy): Promise<void> {
     await this.db.transaction(async (tx) => {
       await this.forget(tx, policy);
@@ -61,7 +62,7 @@ export class HeldBackKeys {
     });
   }
 
-  /** Deletes those whose custody was entered meanwhile, that are retired, or whose file is gone. */
+  /** Deletes keys whose custody has been entered, that are retired, or whose file no longer exists. */
   private async forget(tx: EntityManager, { id }: RotationPolicy): Promise<void> {
     await tx.query(
       `DELETE FROM ssh_rotation_held_back b WHERE b.policy_id = $1 AND NOT EXISTS (
@@ -71,7 +72,7 @@ export class HeldBackKeys {
     );
   }
 
-  /** Keys of unknown custody that are too old, by their first sighting or by the date of their file. */
+  /** Returns keys of unknown custody that exceed the age limit, by their first sighting or the date of their file. */
   private claims(tx: EntityManager, { id, maxAgeDays, keyOwner, mostPerHour }: RotationPolicy): Promise<Claimed[]> {
     return tx.query(
       `SELECT k.id AS "keyId", k.fingerprint, h.name AS host, f.account, f.path, f.modified_at AS "modifiedAt"

@@ -18,7 +18,7 @@ export class RotationPoliciesController {
 
   /**
    * Create a rotation policy
-   * @remarks Rotates keys automatically when they are older than the limit.
+   * @remarks Keys older than the limit are rotated automatically.
    */
   @Post()
   @Needs('keys:rotate')
@@ -55,7 +55,7 @@ export class RotationPoliciesController {
 
   /**
    * Replace a rotation policy
-   * @remarks Rotations in progress continue. Later rotations run in the name of the caller.
+   * @remarks Rotations in progress continue. Later rotations run on behalf of the caller.
    */
   @Put(':id')
   @Needs('keys:rotate')
@@ -73,7 +73,7 @@ export class RotationPoliciesController {
 
   /**
    * Delete a rotation policy
-   * @remarks Rotations in progress continue.
+   * @remarks Deletes a rotation policy. Rotations in progress continue.
    */
   @Delete(':id')
   @HttpCode(204)

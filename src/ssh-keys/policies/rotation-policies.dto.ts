@@ -10,11 +10,11 @@ const DAY = 24 * 3600;
 export class RotationPolicyBody extends RotationTermsBody {
   /** @example "Once a year" */
   @Name(1, 100) name: string;
-  /** Older keys are rotated. @example 365 */
+  /** Maximum age of keys in days. Older keys are rotated. @example 365 */
   @Int(1, 3650) maxAgeDays: number;
-  /** Only keys of this owner. @example payments-team */
+  /** Limits the policy to keys of this owner. @example payments-team */
   @Optional(Text(1, 200)) keyOwner?: string;
-  /** Rotations that it orders within an hour, at most; 5 by default. @example 5 */
+  /** Maximum number of rotations that the policy orders within an hour. Default: 5. @example 5 */
   @Optional(Int(1, 100)) mostPerHour?: number;
 
   static orderOf(body: RotationPolicyBody): NewRotationPolicy {
@@ -55,17 +55,17 @@ export class RotationPolicyView {
   /** @example false */
   ignoreManagers: boolean;
   window?: WindowBody;
-  /** The last user who changed the policy. Its rotations run in the name of this user. @example "Ann Example" */
+  /** User who last changed the policy. Its rotations run on behalf of this user. @example "Ann Example" */
   madeBy: string;
-  /** Reason for which the service paused the policy: its last author can no longer order rotations. A user who can saves it again. @example 'Paused: …' */
+  /** Why the service paused the policy: its last author can no longer order rotations. To resume it, a user who can must save it again. @example 'Paused: …' */
   pausedBecause?: string;
-  /** Counts its changes; also the ETag. @example 1 */
+  /** Number of the version, used as the ETag. @example 1 */
   version: number;
   /** @example 2026-11-20T14:00:00Z */
   createdAt: Date;
   /** Time of the next check. @example 2026-11-20T15:00:00Z */
   dueAt: Date;
-  /** Keys that it did not have rotated, and why: the latest twenty. */
+  /** Latest twenty keys that the policy did not rotate, and why. */
   heldBack: HeldBackKeyView[];
 
   static of(
@@ -102,7 +102,7 @@ export class RotationPolicyView {
 
 export class RotationPolicyPage {
   items: RotationPolicyView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Cursor of the next page. null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<RotationPolicy>, heldBack: ReadonlyMap<string, ShownHeldBackKey[]>): RotationPolicyPage {

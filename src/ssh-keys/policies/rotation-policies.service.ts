@@ -10,11 +10,12 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { factsOf } from './logged-policy.js';
 import { HeldBackKey, RotationPolicy } from './rotation-policy.entity.js';
 
 export type NewRotationPolicy = Pick<RotationPolicy, 'name' | 'maxAgeDays' | 'keyOwner' | 'mostPerHour' | 'settings'>;
 
-/** A key that a policy did not have rotated. */
+/** ShownHeldBackKey is a key that a policy did not rotate. */
 export interface ShownHeldBackKey {
   readonly keyId: string;
   readonly fingerprint: string;
@@ -25,7 +26,7 @@ export interface ShownHeldBackKey {
 
 const MAX_HELD_BACK_SHOWN = 20;
 
-/** Rotation policies: keys that are rotated by their age alone. */
+/** RotationPoliciesService manages the policies that rotate keys by age. */
 @Injectable()
 export class RotationPoliciesService {
   constructor(
@@ -40,20 +41,24 @@ export class RotationPoliciesService {
     return this.write(order, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.get(earlier, tx);
-      await tx.insert(RotationPolicy, { ...order, ...(await signature(tx, caller)), id });
-      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.created', id, { ...order }));
+      const signed = { ...order, ...(await signature(tx, caller)) };
+      await tx.insert(RotationPolicy, { ...signed, id });
+      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.created', id, factsOf(signed)));
       return this.get(id, tx);
     });
   }
 
-  /** Changes a policy. From now on it orders in the name of the caller, and a pause ends. Its rotations go on, and its next due time stays. */
+  /**
+   * Replaces a policy. From now on it orders rotations on behalf of the caller, and a pause ends. Rotations in progress continue, and the next due time stays.
+   */
   async change(caller: Caller, id: string, version: number, order: NewRotationPolicy): Promise<RotationPolicy> {
     return this.write(order, async (tx) => {
-      const changes = { ...order, ...(await signature(tx, caller)), pausedBecause: null, version: version + 1 };
+      const signed = { ...order, ...(await signature(tx, caller)) };
+      const changes = { ...signed, pausedBecause: null, version: version + 1 };
       const { affected } = await tx.update(RotationPolicy, { id, version }, changes);
       const policy = await this.get(id, tx);
       if (affected !== 1) throw staleProblem(`/v1/rotation-policies/${id}`);
-      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.changed', id, { ...order }));
+      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.changed', id, factsOf(signed)));
       return policy;
     });
   }
@@ -64,12 +69,12 @@ export class RotationPoliciesService {
     throw missing('rotation-policy');
   }
 
-  /** Newest first. */
+  /** Returns policies, newest first. */
   async list(page: PageQuery): Promise<Page<RotationPolicy>> {
     return this.cursors.newest('ssh-rotation-policies', this.db.createQueryBuilder(RotationPolicy, 'policy'), page);
   }
 
-  /** Keys that these policies did not have rotated, and why, by policy. */
+  /** Returns the keys that these policies did not rotate, and why, by policy. */
   async heldBack(policies: readonly RotationPolicy[]): Promise<Map<string, ShownHeldBackKey[]>> {
     const rows: (ShownHeldBackKey & { policyId: string })[] = await this.db.query(
       `SELECT b.policy_id AS "policyId", b.key_id AS "keyId", k.fingerprint, b.code, b.detail, b.since
@@ -81,13 +86,13 @@ export class RotationPoliciesService {
     return Map.groupBy(rows, ({ policyId }) => policyId);
   }
 
-  /** Removes a policy; its rotations go on. */
+  /** Removes a policy. Rotations in progress continue. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { name } = await this.get(id, tx);
       const { affected } = await tx.delete(RotationPolicy, { id });
       await tx.delete(HeldBackKey, { policyId: id });
-      // It was removed by another caller meanwhile, with an audit entry.
+      // Otherwise another caller has removed it, with an audit entry.
       if (affected === 1) await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.removed', id, { name }));
     });
   }
@@ -99,7 +104,7 @@ export class RotationPoliciesService {
   }
 }
 
-/** The author, in whose name a policy orders. */
+/** Returns the author on whose behalf a policy orders rotations. */
 async function signature(tx: EntityManager, caller: Caller): Promise<Pick<RotationPolicy, 'madeBy' | 'ownerId'>> {
   return { madeBy: orderedBy(caller, await peopleBehind(tx, caller)), ownerId: caller.ownerId };
 }

@@ -4,13 +4,17 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
 import { giversOf } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
+import { isAsLogged, POLICY_ACTIONS } from './logged-policy.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
+const CHANGED =
+  'Paused: this policy differs from the audit log, so it was changed in the database. A user with keys:rotate can review it and save it again, or delete it.';
 const PAUSED =
   "Paused: the last author of this policy may no longer order rotations. A user with keys:rotate can save it again; it then orders in that user's name.";
 
-/** A policy may order rotations for as long as its last author may order them by hand. */
+/** RotationPolicyRights lets a policy order rotations only as its last author wrote it, and only while the author has the right to order them. */
 @Injectable()
 export class RotationPolicyRights {
   constructor(
@@ -18,29 +22,37 @@ export class RotationPolicyRights {
     private readonly rights: CredentialRights,
     private readonly alertEvents: AlertEvents,
     private readonly audit: AuditService,
+    private readonly vouched: VouchedEntries,
   ) {}
 
-  /** Whether it may order now. If not, it is paused, and people are alerted. */
-  async mayOrder({ id, name, version, madeBy, ownerId }: RotationPolicy): Promise<boolean> {
-    if (await this.rights.allHold(giversOf(madeBy, ownerId), ['keys:rotate'])) return true;
+  /** Reports whether the policy may order rotations now. If not, pauses it and raises an alert. */
+  async mayOrder(policy: RotationPolicy): Promise<boolean> {
+    const written = await this.vouched.about(this.db.manager, [policy.id], POLICY_ACTIONS);
+    const isLogged = isAsLogged(policy, written.at(-1));
+    if (isLogged && (await this.rights.allHold(giversOf(policy.madeBy, policy.ownerId), ['keys:rotate']))) return true;
+    await this.pause(policy, isLogged ? { why: PAUSED, because: 'rights-lost' } : { why: CHANGED, because: 'changed' });
+    return false;
+  }
+
+  private async pause(
+    { id, name, version, madeBy }: RotationPolicy,
+    { why, because }: { readonly why: string; readonly because: string },
+  ): Promise<void> {
     await this.db.transaction(async (tx) => {
-      // Changed meanwhile: the next check is about the new author.
+      // If the policy was changed in the meantime, the next check applies to its new author.
       const { affected } = await tx.update(
         RotationPolicy,
         { id, version, pausedBecause: IsNull() },
-        { pausedBecause: PAUSED, version: version + 1 },
+        { pausedBecause: why, version: version + 1 },
       );
       if (affected !== 1) return;
       const actor = { kind: 'system', id: 'rotation-policies', name: 'rotation-policies' } as const;
-      const detail = { because: 'rights-lost', madeBy: madeBy.id, scope: 'keys:rotate' };
+      const detail = { because, madeBy: madeBy.id, scope: 'keys:rotate' };
       const target = { kind: 'ssh-rotation-policy', id };
       await this.audit.append(tx, [
         { action: 'ssh-rotation-policy.paused', actor, target, correlation: newId(), detail },
       ]);
-      await this.alertEvents.record(tx, [
-        { type: 'rotation.critical', subject: { ...target, name }, facts: { why: PAUSED } },
-      ]);
+      await this.alertEvents.record(tx, [{ type: 'rotation.critical', subject: { ...target, name }, facts: { why } }]);
     });
-    return false;
   }
 }

@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { OrderedBy } from '../../access/caller.js';
 import type { RotationSettings } from '../rotation/model/rotation.entity.js';
 
-/** A policy that rotates keys older than its limit automatically. */
+/** RotationPolicy rotates keys older than its limit automatically. */
 @Entity('ssh_rotation_policy')
 @Index('ssh_rotation_policy_name', ['name'], { unique: true })
 @Index('ssh_rotation_policy_due', ['dueAt'])
@@ -16,11 +16,11 @@ export class RotationPolicy {
   @Column('int')
   maxAgeDays: number;
 
-  /** Only keys of this owner; null: of everybody. */
+  /** Limits the policy to keys of this owner. Null: all owners. */
   @Column('text', { nullable: true })
   keyOwner: string | null;
 
-  /** Rotations that it orders within an hour, at most. */
+  /** Maximum number of rotations that the policy orders within an hour. */
   @Column('int')
   mostPerHour: number;
 
@@ -31,14 +31,14 @@ export class RotationPolicy {
   @Column('int', { default: 1 })
   version: number;
 
-  /** The last author, in whose name it orders. */
+  /** Last author, on whose behalf the policy orders rotations. */
   @Column('jsonb')
   madeBy: OrderedBy;
 
   @Column('text')
   ownerId: string;
 
-  /** Why the service paused it; null while it is active. A change of the policy resumes it. */
+  /** Why the service paused the policy. Null while it is active. A change of the policy resumes it. */
   @Column('text', { nullable: true })
   pausedBecause: string | null;
 
@@ -50,7 +50,7 @@ export class RotationPolicy {
   dueAt: Date;
 }
 
-/** A key that a policy is due to rotate and does not. Reported once, and kept for as long as that is so. */
+/** HeldBackKey is a key that a policy should rotate but does not. It is reported once and kept while the reason persists. */
 @Entity('ssh_rotation_held_back')
 export class HeldBackKey {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'ssh_rotation_held_back_key' })
@@ -59,14 +59,14 @@ export class HeldBackKey {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'ssh_rotation_held_back_key' })
   keyId: string;
 
-  /** Code of a Problem. */
+  /** Problem code. */
   @Column('text')
   code: string;
 
   @Column('text')
   detail: string;
 
-  /** When it was first found. */
+  /** When the reason was first found. */
   @Column('timestamptz', { default: () => 'now()' })
   since: Date;
 }

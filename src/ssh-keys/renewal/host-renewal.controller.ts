@@ -13,7 +13,8 @@ export class HostRenewalController {
 
   /**
    * Renew a host certificate
-   * @remarks Renews the certificate of a host that sends its current certificate and a signature of its key. Returns 202 with `status: PENDING_APPROVAL` if a
+   * @remarks Renews the certificate of a host that sends its current certificate and a signature made with its key. Returns 202 with `status: PENDING_APPROVAL`
+   * if a
    * policy requires approval.
    */
   @Post()

@@ -14,15 +14,16 @@ import { type SshCertificateOrder, SshCertificatesService } from '../certificate
 import { RenewalReasons } from './renewal-reasons.js';
 import { assertProven, assertRenewable, nextTimes, type RenewalProof } from './renewal-rules.js';
 
-/** A certificate that a host showed, as it stands in its row. */
+/** The certificate that a host presented, as stored in its row. */
 interface Shown {
   readonly authority: SshAuthority;
   readonly row: SshCertificate;
 }
 
 /**
- * Renews certificates of hosts: a host shows the present one, proves that it has the key in it, and gets the next with the same names.
- * Nobody is asked, unless a policy says so. Each certificate is renewed once; a host that asks again gets the same one.
+ * HostRenewalService renews host certificates: a host presents its current certificate, proves possession of the key, and gets the next certificate with the
+ * same names.
+ * No approval is needed unless a policy requires one. Each certificate is renewed once. A repeated request returns the same certificate.
  */
 @Injectable()
 export class HostRenewalService {
@@ -38,7 +39,7 @@ export class HostRenewalService {
     const now = this.clock.now();
     const content = readCertificateLine(proof.certificate);
     if (content === undefined || content.kind !== 'host') throw unreadable();
-    // Before anything is verified: the key in a certificate of somebody else's making costs what they like.
+    // Find the row before verifying anything: the key in a forged certificate can make verification arbitrarily expensive.
     const { authority, row } = await this.find(content);
     assertProven(content, proof, now);
     const terms = row.request?.renewal;
@@ -64,7 +65,7 @@ export class HostRenewalService {
       return await this.certificates.issue(hostOf(row, origin), authority.id, order);
     } catch (error) {
       const other = isUniqueViolation(error) ? await this.successorOf(row.id) : undefined;
-      if (other !== undefined) return other; // the host asked twice at once
+      if (other !== undefined) return other; // the host sent two concurrent requests
       throw error;
     }
   }
@@ -74,8 +75,9 @@ export class HostRenewalService {
     return next === null ? undefined : this.signer.sign(next.id);
   }
 
-  /** The row must hold the very certificate: one that another authority made in the name of ours is none of them. */
-  private async find({ authority: fingerprint, serial, blob }: SshCertificateContent): Promise<Shown> {
+  /** The row must contain exactly this certificate. Another authority can issue one under the name of ours. */
+  private async find(shown: SshCertificateContent): Promise<Shown> {
+    const { authority: fingerprint, serial, blob } = shown;
     const authorities = await authoritiesBy(this.db.manager, { kind: 'host' });
     const authority = authorities.find(
       ({ publicKey }) => sshFingerprintOf(sshPublicKeyOfSpki(publicKey).blob) === fingerprint,
@@ -83,13 +85,28 @@ export class HostRenewalService {
     if (authority !== undefined) {
       const where = { authorityId: authority.id, serial: String(serial) };
       const row = await this.db.manager.findOneBy(SshCertificate, where);
-      if (row?.certificate?.split(' ')[1] === blob.toString('base64')) return { authority, row };
+      if (row?.certificate?.split(' ')[1] === blob.toString('base64') && isOf(shown, row)) return { authority, row };
     }
     throw new Problem('forbidden', 'ssh-renewal.unknown', 'No authority of this service has issued the certificate.');
   }
 }
 
-/** Whoever asked for the first certificate stands behind its renewals, and never approves one. */
+/** Whether a certificate has the content of its row. The authority signed the certificate; the row may have been changed in the database. */
+function isOf(
+  { key, keyId, principals, validAfter, validBefore }: SshCertificateContent,
+  row: SshCertificate,
+): boolean {
+  const isKey = sshFingerprintOf(key.blob) === row.fingerprint && keyId === row.keyId;
+  const isNamed =
+    principals.length === row.principals.length && principals.every((name, i) => name === row.principals[i]);
+  return isKey && isNamed && isSameSecond(validAfter, row.validAfter) && isSameSecond(validBefore, row.validBefore);
+}
+
+function isSameSecond(a: Date, b: Date): boolean {
+  return Math.abs(a.getTime() - b.getTime()) < 1000;
+}
+
+/** Returns the requester of the first certificate as the caller of its renewals, who can never approve them. */
 function hostOf({ keyId, fingerprint, request }: SshCertificate, origin: Origin): Caller {
   const { ownerId = '', behind = [], requesters, credentials = [] } = request?.requestedBy ?? {};
   const credential = request?.renewal?.credential;

@@ -11,7 +11,10 @@ import type { SshCertificate } from '../certificate-authority/ssh-certificate.en
 const PAUSED =
   'The requester of the first certificate of this host can no longer issue certificates. A user with ssh-ca:issue can issue a new one, and is then responsible for its renewals.';
 
-/** Why a host may still have its next certificate: nobody revoked the present one, and whoever asked for the first may still issue one. */
+/**
+ * RenewalReasons verifies that a host may still renew its certificate: the current one is not revoked, and the requester of the first one may still issue
+ * certificates.
+ */
 @Injectable()
 export class RenewalReasons {
   constructor(
@@ -23,9 +26,9 @@ export class RenewalReasons {
   ) {}
 
   /**
-   * The next certificate repeats what the row says, so the row must be as the log describes it.
+   * Asserts that the certificate may be renewed. The next certificate repeats the row, so the row must match its description in the log.
    *
-   * @throws Problem `ssh-renewal.unknown`, `ssh-renewal.revoked`, or `ssh-renewal.paused`, of which people are alerted
+   * @throws Problem `ssh-renewal.unknown`, `ssh-renewal.revoked`, or `ssh-renewal.paused`, which also raises an alert
    */
   async assertHold(authority: SshAuthority, certificate: SshCertificate): Promise<void> {
     if (!(await this.approvals.isLogged(authority, certificate)))

@@ -26,7 +26,7 @@ const NOW = new Date('2027-01-11T00:00:00Z');
 const sign = (message: string, key = 'host', namespace = RENEWAL_NAMESPACE) =>
   keygen(['-Y', 'sign', '-n', namespace, '-f', key], message);
 
-/** The code of the problem; undefined when there is none. */
+/** Returns the problem code that the function throws. Undefined if it throws none. */
 function codeOf(work: () => void): string | undefined {
   try {
     work();
@@ -37,12 +37,12 @@ function codeOf(work: () => void): string | undefined {
   return undefined;
 }
 
-describe('a host proves that it has the key of its certificate', () => {
+describe('a host proves possession of its certificate key', () => {
   const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000);
   const signed = (signedAt = NOW, signature = sign(renewalMessage(shown.blob, signedAt))) =>
     codeOf(() => assertProven(shown, { signedAt, signature }, NOW));
 
-  it('by a signature of ssh-keygen that is as old as clocks differ', () => {
+  it('with an ssh-keygen signature within the clock tolerance', () => {
     expect(signed()).toBeUndefined();
     expect(signed(minutes(-4))).toBeUndefined();
     expect(signed(minutes(4))).toBeUndefined();
@@ -60,12 +60,12 @@ describe('a host proves that it has the key of its certificate', () => {
     ['that is old', 'ssh-renewal.clock', () => signed(minutes(-6))],
     ['from the future', 'ssh-renewal.clock', () => signed(minutes(6))],
     ['that is none', 'ssh-renewal.proof', () => signed(NOW, 'none')],
-  ])('and not by one %s', (_what, code, given) => {
+  ])('but not with one %s', (_what, code, given) => {
     expect(given()).toBe(code);
   });
 });
 
-describe('a certificate of a host', () => {
+describe('the renewal of a host certificate', () => {
   const certificate = { validAfter: new Date('2027-01-01T00:00:00Z'), validBefore: new Date('2027-01-13T00:00:00Z') };
   const terms = { until: '2027-02-01T00:00:00Z', sourceAddress: '192.0.2.0/28,2001:db8::7' };
   const renewal = (change: { terms?: typeof terms | undefined; address?: string; now?: Date }) => {
@@ -73,7 +73,7 @@ describe('a certificate of a host', () => {
     return codeOf(() => assertRenewable(certificate, 'terms' in change ? change.terms : terms, { address, now }));
   };
 
-  it('is renewed in the second half of its life, for its own addresses', () => {
+  it('is allowed in the second half of its lifetime, for its own addresses', () => {
     expect(renewal({})).toBeUndefined();
     expect(renewal({ address: '2001:db8:0::7' })).toBeUndefined();
     expect(renewal({ address: '::ffff:192.0.2.9' })).toBeUndefined();
@@ -86,11 +86,11 @@ describe('a certificate of a host', () => {
     ['in the first half of its life', 'ssh-renewal.early', { now: new Date('2027-01-06T23:59:59Z') }],
     ['for another address', 'ssh-renewal.address', { address: '192.0.2.16' }],
     ['for an address that cannot be read', 'ssh-renewal.address', { address: '192.0.2.09' }],
-  ])('is not renewed %s', (_when, code, change) => {
+  ])('is rejected %s', (_when, code, change) => {
     expect(renewal(change)).toBe(code);
   });
 
-  it('lasts as long as before, always has an end, and never lasts longer than its terms', () => {
+  it('keeps the lifetime, always sets an expiry, and never exceeds the limits', () => {
     const next = nextTimes(certificate, terms, NOW);
     const life = (one: typeof certificate) => one.validBefore.getTime() - one.validAfter.getTime();
     expect(life(next)).toBe(life(certificate));
@@ -104,7 +104,7 @@ describe('a certificate of a host', () => {
     ['192.0.2.7', '10.0.0.0/8,192.0.2.0/24', true],
     ['192.0.2.7', '2001:db8::/32', false],
     ['host', '0.0.0.0/0', false],
-  ])('address %s, networks %s: %s', (address, networks, expected) => {
+  ])('with address %s and networks %s is allowed: %s', (address, networks, expected) => {
     expect(isFrom(address, networks)).toBe(expected);
   });
 });

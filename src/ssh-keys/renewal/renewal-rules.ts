@@ -4,22 +4,22 @@ import { RENEWAL_NAMESPACE, renewalMessage, isSshsigBy } from '../../formats/ssh
 import { Problem } from '../../platform/errors/problem.js';
 import type { RenewalTerms, SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 
-/** The clocks of hosts may be wrong by so much. */
+/** Maximum clock skew between a host and the service. */
 const MAX_CLOCK_MS = 5 * 60_000;
-/** A certificate can be renewed when this part of its life is over, so that a host cannot collect certificates. */
+/** Fraction of a certificate's lifetime that must have passed before renewal, so that a host cannot stockpile certificates. */
 const FIRST_PART = 0.5;
 const EARLIER_MS = 60_000;
 
-/** What a host signs with its key: which certificate is to be renewed, and when it said so. */
+/** RenewalProof is what a host signs with its key: the certificate to renew, and the time of the request. */
 export interface RenewalProof {
-  /** The present certificate, as in a `-cert.pub` file. */
+  /** Current certificate, as in a `-cert.pub` file. */
   readonly certificate: string;
   readonly signedAt: Date;
-  /** Armored, as `ssh-keygen -Y sign` writes it. */
+  /** Armored signature, as written by `ssh-keygen -Y sign`. */
   readonly signature: string;
 }
 
-/** Whether the host that a certificate names has just asked to renew it. Problems `ssh-renewal.clock`, `ssh-renewal.proof`. */
+/** assertProven verifies that the certificate's key signed the renewal request within MAX_CLOCK_MS. Throws Problem `ssh-renewal.clock`, `ssh-renewal.proof`. */
 export function assertProven(
   { key, blob }: Pick<SshCertificateContent, 'key' | 'blob'>,
   { signedAt, signature }: Pick<RenewalProof, 'signedAt' | 'signature'>,
@@ -37,9 +37,9 @@ export function assertProven(
 type Renewed = Pick<SshCertificate, 'validAfter' | 'validBefore'>;
 
 /**
- * Whether a host at this address may renew its certificate now.
+ * Asserts that a host at this address may renew its certificate now.
  *
- * @param terms those of the certificate; undefined: it is not the host that renews it
+ * @param terms renewal terms of the certificate; undefined if the host may not renew it
  * @throws Problem `ssh-renewal.terms`, `ssh-renewal.expired`, `ssh-renewal.early`, `ssh-renewal.address`
  */
 export function assertRenewable(
@@ -61,7 +61,7 @@ export function assertRenewable(
     throw new Problem('forbidden', 'ssh-renewal.address', 'The certificate is not renewed for this address.');
 }
 
-/** The times of the next certificate: as long as the present one, and not beyond its terms. */
+/** Returns the validity of the next certificate: the same lifetime as the current one, limited by its terms. */
 export function nextTimes({ validAfter, validBefore }: Renewed, { until }: RenewalTerms, now: Date): Renewed {
   const life = validBefore.getTime() - validAfter.getTime();
   return {
@@ -70,7 +70,7 @@ export function nextTimes({ validAfter, validBefore }: Renewed, { until }: Renew
   };
 }
 
-/** Whether an address is in one of these networks; they are separated by commas. */
+/** Reports whether an address is in one of these networks, which are separated by commas. */
 export function isFrom(address: string, networks: string): boolean {
   const given = parseAddress(address.replace(/^::ffff:(?=\d+\.)/i, ''));
   if (given === undefined) return false;

@@ -20,7 +20,9 @@ import { StepExecutor } from './steps/step-executor.js';
 
 const RENEWALS_PER_LEASE = 3;
 
-/** The first half of a rotation, when it is ordered: plan, ask the policies, record. No host is contacted. */
+/**
+ * RotationOrders handles the first half of a rotation, when it is ordered: it plans the rotation, evaluates the policies, and records it. No host is contacted.
+ */
 @Injectable()
 export class RotationOrders {
   constructor(
@@ -31,7 +33,7 @@ export class RotationOrders {
     private readonly writer: NewRotationWriter,
   ) {}
 
-  /** Answers the id of the rotation, or of the one that was recorded under the same Idempotency-Key. */
+  /** Places an order. Returns the ID of the rotation, or of the one recorded earlier with the same Idempotency-Key. */
   async place(caller: Caller, order: SshKeyRotationOrder, use?: IdempotentUse): Promise<string> {
     const id = use?.resource ?? newId();
     const plan = await this.planner.plan(order);
@@ -51,8 +53,9 @@ export class RotationOrders {
 }
 
 /**
- * The second half, in the background: claim a target, do its next step, record the outcome, as far as the target goes by itself. After each target the
- * rollout decides how the rotation as a whole goes on: the next wave, the approval, the hand-over, the end.
+ * RotationRunner handles the second half in the background: it claims a target, performs its steps, and records the outcomes, until the target has to wait.
+ * After each target, the
+ * rollout decides how the whole rotation continues: with the next wave, the approval, the handover, or the end.
  */
 @Injectable()
 export class RotationRunner {
@@ -86,7 +89,7 @@ export class RotationRunner {
     return this.rollout.lookAtAll();
   }
 
-  /** Claims nothing more, and finishes the step that each target is at. */
+  /** Stops claiming targets, and finishes the current step of each target. */
   stop(): Promise<void> {
     return this.targets.stop();
   }

@@ -7,12 +7,12 @@ import { JOB_SIGNAL_OPTIONS, QueueConsumer } from '../../platform/queue/queue-co
 import { ROTATION_QUEUE } from './model/rotation.entity.js';
 import { RotationRunner } from './rotation-flow.js';
 
-/** Signal that targets became due. Which ones are due is read from the rows. */
+/** Signals that targets are due. Which targets are due is read from the rows. */
 interface RotationSignal {
   readonly targetIds: string[];
 }
 
-/** Passes committed signals from the outbox to the queue. */
+/** RotationRelay passes committed signals from the outbox to the queue. */
 @Injectable()
 export class RotationRelay {
   constructor(@InjectQueue(ROTATION_QUEUE) queue: Queue<RotationSignal>, outbox: Outbox) {
@@ -22,7 +22,7 @@ export class RotationRelay {
   }
 }
 
-/** Has the runner claim targets whenever a signal arrives. */
+/** RotationProcessor makes the runner claim targets whenever a signal arrives. */
 @Injectable()
 export class RotationProcessor extends QueueConsumer<RotationSignal> {
   constructor(

@@ -2,9 +2,9 @@ import { unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import { fromBase64, fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 
-/** A textual encoding of RFC 7468, or of OpenSSL's older form with headers (RFC 1421 section 4.6). */
+/** KeyBlock is a textual encoding of RFC 7468, or of OpenSSL's older form with headers (RFC 1421 section 4.6). */
 export interface KeyBlock {
-  /** The words between BEGIN and the dashes, for example `EC PRIVATE KEY`. */
+  /** Words between BEGIN and the dashes, for example `EC PRIVATE KEY`. */
   readonly label: string;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
@@ -14,16 +14,16 @@ const BEGIN = '-----BEGIN ';
 const DASHES = '-----';
 const PUTTY = 'PuTTY-User-Key-File-';
 
-/** Characters that no one sees and that copies of web pages and chats bring along. */
+/** Invisible characters that are copied along from web pages and chats. */
 const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/gu;
-/** Ends of lines that were escaped, once or more often. */
+/** Line ends that were escaped, once or more often. */
 const ESCAPED_END = /\\{1,4}(?:r\\{1,4})?n/g;
-/** The Base64 of a whole file, as variables of pipelines and secrets of Kubernetes hold it; no file of a key is shorter. */
+/** Base64 of a whole file, as in pipeline variables and Kubernetes secrets. No key file is shorter. */
 const WRAPPED = /^[A-Za-z0-9+/]{100,}={0,2}$/;
 
 /**
- * The text with one kind of line end, and without what cannot be seen. Text in one line with `\n` written out gets its lines back, and the Base64
- * of a whole file is opened.
+ * Returns the text with uniform line ends and without invisible characters. A single line with escaped `\n` is split into lines, and the base64
+ * of a whole file is decoded.
  */
 export function plainText(text: string): string {
   const plain = inLines(unwrapped(text).replaceAll(INVISIBLE, ''));
@@ -40,15 +40,15 @@ function unwrapped(text: string): string {
   return inner.includes(BEGIN) || inner.startsWith(PUTTY) ? inner : text;
 }
 
-/** Where a PuTTY private key begins; -1 when the text has none. */
+/** Returns the offset of a PuTTY private key. -1 if the text has none. */
 export function puttyStart(text: string): number {
   const at = text.indexOf(PUTTY);
   return at === 0 || text[at - 1] === '\n' ? at : -1;
 }
 
 /**
- * The first block of a private key. What stands before it, such as EC PARAMETERS, certificates or attributes, is skipped, as OpenSSL does.
- * Throws PrivateKeyFault when there is none, naming what there is instead.
+ * Returns the first block of a private key. Text before it, such as EC PARAMETERS, certificates or attributes, is skipped, as in OpenSSL.
+ * Throws PrivateKeyFault if there is none, and names what was found instead.
  */
 export function privateKeyBlock(text: string): KeyBlock {
   const labels: string[] = [];

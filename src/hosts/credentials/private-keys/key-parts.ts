@@ -14,18 +14,21 @@ export interface RsaParts {
   readonly d: Buffer;
   readonly p: Buffer;
   readonly q: Buffer;
-  /** The inverse of q modulo p. */
+  /** Inverse of q modulo p. */
   readonly qi: Buffer;
 }
 
-/** @param seed 32 bytes of RFC 8032. */
+/** @param seed 32 bytes (RFC 8032) */
 export function ed25519Key(seed: Buffer): KeyObject {
   if (seed.length !== ED25519_BYTES) throw unreadable('is damaged: an Ed25519 key has 32 bytes');
-  const prefix = Buffer.from('302e020100300506032b657004220420', 'hex'); // PKCS #8 of RFC 8410 up to the seed
+  const prefix = Buffer.from('302e020100300506032b657004220420', 'hex'); // PKCS #8 (RFC 8410) up to the seed
   return createPrivateKey({ key: Buffer.concat([prefix, seed]), format: 'der', type: 'pkcs8' });
 }
 
-/** @param curve name of RFC 5656 section 10.1. @param scalar big-endian, with or without leading zeros. */
+/**
+ * @param curve name in RFC 5656 section 10.1
+ * @param scalar big-endian, with or without leading zeros
+ */
 export function ecKey(curve: string, scalar: Buffer): KeyObject {
   const known = ownMember(CURVES, curve);
   if (known === undefined) throw unreadable('names no curve that SSH has');

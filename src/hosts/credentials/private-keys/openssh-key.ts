@@ -8,9 +8,9 @@ import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsuppo
 import { truncate } from '../../../platform/text/truncate.js';
 import { ownMember } from '../../../formats/encoding/own-member.js';
 
-/** `openssh-key-v1`: OpenSSH's PROTOCOL.key. */
+/** Start of a key in the format `openssh-key-v1` (OpenSSH's PROTOCOL.key). */
 const MAGIC = Buffer.from('openssh-key-v1\0');
-/** ssh-keygen writes 24; people take up to a few hundred. Each costs some milliseconds. */
+/** ssh-keygen uses 24, users up to a few hundred. Each round costs some milliseconds. */
 const MAX_ROUNDS = 1000;
 const SEED_BYTES = 32;
 const BLOCK = 8;
@@ -43,11 +43,11 @@ const CIPHERS: Readonly<Record<string, Cipher>> = {
 
 export interface ReadKey {
   readonly key: KeyObject;
-  /** The public key that the file contains beside the private half. */
+  /** Public key that the file contains in addition to the private half. */
   readonly publicBlob?: Buffer;
 }
 
-/** Throws PrivateKeyFault, or RangeError when the bytes end too early. */
+/** Throws PrivateKeyFault, or RangeError if the bytes end too early. */
 export function readOpenSshKey(body: Buffer, passphrase: string | undefined): ReadKey {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     throw unreadable('is damaged: it does not begin with openssh-key-v1');
@@ -68,7 +68,7 @@ export function readOpenSshKey(body: Buffer, passphrase: string | undefined): Re
   return { key: keyIn(opened(method, derived, sealed, tag), passphraseWrong()), publicBlob };
 }
 
-/** Refuses key types that this service cannot log in with; no passphrase is needed for that. */
+/** Throws for key types that this service cannot use for logins. Needs no passphrase. */
 export function assertUsable(type: string): void {
   if (type === 'ssh-dss') throw unsupported(DSA);
   if (type.startsWith('sk-'))
@@ -108,8 +108,8 @@ function opened(method: Cipher, derived: Buffer, sealed: Buffer, tag: Buffer): B
 }
 
 /**
- * PROTOCOL.chacha20poly1305 with packet number 0: block 0 makes the key of Poly1305, and the contents begin with block 1. Node has no
- * Poly1305 by itself; what is read is judged by its check numbers and by whether the halves of the key belong together.
+ * PROTOCOL.chacha20poly1305 with packet number 0: block 0 makes the key of Poly1305, and the contents begin with block 1. Node does not offer
+ * Poly1305 alone, so the check numbers and the match of the key halves verify the result instead.
  */
 function chacha(derived: Buffer, sealed: Buffer): Buffer {
   const counter = Buffer.alloc(16);
@@ -136,7 +136,7 @@ function keyIn(plain: Buffer, otherwise: Error): KeyObject {
   return ecKey(curve, reader.string());
 }
 
-/** The key as `openssh-key-v1` in PEM, not encrypted: to be sealed at once. */
+/** Encodes the key as unencrypted `openssh-key-v1` in PEM. The result must be sealed immediately. */
 export function writeOpenSshKey(key: KeyObject, { type, blob }: SshPublicKey): string {
   const check = Buffer.alloc(4, 1);
   const inner = Buffer.concat([check, check, wireString(type), ...privateFields(key, type), wireString('')]);

@@ -1,26 +1,27 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { oid } from '../../../formats/asn1/der-writer.js';
 import { type DerElement, elementsOfSequence, unsignedOf } from '../../../formats/asn1/der-reader.js';
+import { MAX_PRIVATE_KEY_OCTETS } from '../../../formats/asn1/key-cost.js';
 import { writePem } from '../../../formats/encoding/base64.js';
 import type { KeyBlock } from './key-blocks.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
-/** Rounds of a hash in PBKDF2 or an older derivation: about two seconds of one core. */
+/** Maximum hash rounds of PBKDF2 or an older derivation: about two seconds of one core. */
 const MAX_ITERATIONS = 5_000_000;
-/** N·r·p of scrypt (RFC 7914): four times what openssl writes at most. */
+/** Maximum N·r·p of scrypt (RFC 7914): four times the maximum that openssl writes. */
 const MAX_SCRYPT = 1 << 20;
 
 const isOid = (element: DerElement | undefined, dotted: string): boolean => element?.raw.equals(oid(dotted)) === true;
 const PBES2 = '1.2.840.113549.1.5.13';
 const PBKDF2 = '1.2.840.113549.1.5.12';
 const SCRYPT = '1.3.6.1.4.1.11591.4.11';
-/** Older schemes whose parameters are {salt, iterations}: 3DES of PKCS #12 (RFC 7292 appendix C). OpenSSL has no other without its legacy provider. */
+/** Older schemes with the parameters {salt, iterations}: 3DES of PKCS #12 (RFC 7292 appendix C). OpenSSL supports no others without its legacy provider. */
 const OLDER = ['1.2.840.113549.1.12.1.3', '1.2.840.113549.1.12.1.4'];
 
 /**
- * PKCS #1, SEC 1 and PKCS #8 (RFC 5958), encrypted or not. What it costs to open is known before it is opened. Throws PrivateKeyFault, or
- * RangeError on what is no DER.
+ * Reads PKCS #1, SEC 1 and PKCS #8 (RFC 5958), encrypted or not. The cost of decryption is checked first. Throws PrivateKeyFault, or
+ * RangeError if the block is not DER.
  */
 export function readPemKey(block: KeyBlock, passphrase: string | undefined): KeyObject {
   if (block.label === 'DSA PRIVATE KEY') throw unsupported(DSA);
@@ -35,6 +36,9 @@ export function readPemKey(block: KeyBlock, passphrase: string | undefined): Key
 }
 
 function opened(block: KeyBlock, passphrase: string | undefined): KeyObject {
+  const octets = block.body.length;
+  if (octets > MAX_PRIVATE_KEY_OCTETS)
+    throw tooCostly(`has ${octets} octets; the maximum is ${MAX_PRIVATE_KEY_OCTETS}`);
   try {
     return createPrivateKey({ key: writePem(block.label, block.body, block), format: 'pem', passphrase });
   } catch {
@@ -44,7 +48,7 @@ function opened(block: KeyBlock, passphrase: string | undefined): KeyObject {
   }
 }
 
-/** RFC 1421 as OpenSSL writes it: `AES-128-CBC,` and the hexadecimal IV. One round of MD5. */
+/** RFC 1421 in OpenSSL's form: `AES-128-CBC,` and the hexadecimal IV. The key takes one round of MD5. */
 function assertCipher(info: string): void {
   const [name = ''] = info.split(',');
   if (!/^(?:AES-(?:128|192|256)-CBC|DES-EDE3-CBC)$/.test(name))
@@ -53,7 +57,7 @@ function assertCipher(info: string): void {
     );
 }
 
-/** EncryptedPrivateKeyInfo (RFC 5958 section 3). */
+/** Checks the cost of an EncryptedPrivateKeyInfo (RFC 5958 section 3). */
 function assertAffordable(der: Buffer): void {
   const [algorithm] = elementsOfSequence(der);
   const [scheme, parameters] = membersOf(algorithm);

@@ -1,8 +1,8 @@
-/** Reasons why a private key cannot be used. Each has its own Problem code: see private-keys.service.ts. */
+/** PrivateKeyFaultReason is why a private key cannot be used. Each reason has a Problem code (see private-keys.service.ts). */
 export type PrivateKeyFaultReason =
   'unreadable' | 'unsupported' | 'passphrase-missing' | 'passphrase-wrong' | 'too-costly';
 
-/** A private key that cannot be used. The message describes the format only and contains nothing of the key. */
+/** PrivateKeyFault is thrown for a private key that cannot be used. The message describes only the format and contains no part of the key. */
 export class PrivateKeyFault extends Error {
   constructor(
     readonly reason: PrivateKeyFaultReason,

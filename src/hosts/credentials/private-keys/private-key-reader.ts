@@ -8,21 +8,21 @@ import { readPuttyLoginKey } from './putty-key.js';
 
 export interface UsableKey {
   readonly publicKey: SshPublicKey;
-  /** `openssh-key-v1` in PEM, not encrypted: to be sealed at once. */
+  /** Unencrypted `openssh-key-v1` in PEM. Must be sealed immediately. */
   readonly privateKey: string;
 }
 
-/** OpenSSH's own bounds (sshkey.h, SSH_RSA_MINIMUM_MODULUS_SIZE). */
+/** Limits of OpenSSH (sshkey.h, SSH_RSA_MINIMUM_MODULUS_SIZE). */
 const RSA_BITS = { min: 1024, max: 16_384 };
 const PROBE = Buffer.from('do the halves belong together?');
 
 /**
- * A private key in any form that people have it: OpenSSH, PKCS #1, SEC 1, PKCS #8 and PuTTY, encrypted or not, with any line ends, and with
- * other text before it. Opening may take seconds of CPU, so this runs in a thread (private-keys.service.ts). Throws PrivateKeyFault.
+ * readLoginKey reads a private key in any common format: OpenSSH, PKCS #1, SEC 1, PKCS #8 and PuTTY, encrypted or not, with any line ends and
+ * other text before it. Decryption can take seconds of CPU, so call it in a thread (private-keys.service.ts). Throws PrivateKeyFault.
  */
 export async function readLoginKey(text: string, passphrase?: string): Promise<UsableKey> {
   try {
-    // A form with nothing in it sends an empty text, and no key is encrypted with that.
+    // An empty form field sends an empty text, which is never a passphrase.
     const { key, publicBlob } = await readAny(plainText(text), passphrase || undefined);
     assertUsableKey(key);
     const publicKey = sshPublicKeyOf(createPublicKey(key));

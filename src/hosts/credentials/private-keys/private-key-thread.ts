@@ -7,7 +7,7 @@ export interface PrivateKeyOrder {
   readonly passphrase?: string;
 }
 
-/** Buffers arrive as Uint8Array on the other side. */
+/** Buffers arrive as Uint8Array in the other thread. */
 export type PrivateKeyReply =
   | { readonly key: UsableKey }
   | { readonly fault: { readonly reason: PrivateKeyFaultReason; readonly message: string } };

@@ -5,9 +5,9 @@ import type { PrivateKeyFaultReason } from './private-key-fault.js';
 import type { UsableKey } from './private-key-reader.js';
 import type { PrivateKeyOrder, PrivateKeyReply } from './private-key-thread.js';
 
-/** At once; each takes a core, and up to 256 MiB for Argon2. */
+/** Maximum parallel threads. Each uses one core, and up to 256 MiB for Argon2. */
 const MAX_THREADS = 2;
-/** The dearest key within the budgets takes some seconds on a slow machine. */
+/** The most expensive key within the limits takes some seconds on a slow machine. */
 const DEADLINE_MS = 30_000;
 const HEAP_MB = 128;
 
@@ -20,18 +20,18 @@ const CODES: Readonly<Record<PrivateKeyFaultReason, string>> = {
 };
 
 interface PrivateKeyText extends PrivateKeyOrder {
-  /** Of the body member with privateKey and passphrase. */
+  /** Pointer to the body member with privateKey and passphrase. */
   readonly pointer: string;
-  /** Id of the caller; callers are served in turn. */
+  /** ID of the caller. Callers are served in turn. */
   readonly caller: string;
 }
 
-/** Reads private keys off the event loop: the file sets the cost of its key derivation. */
+/** PrivateKeys reads private keys outside the event loop, because the file determines the cost of its key derivation. */
 @Injectable()
 export class PrivateKeys {
   private readonly threads = new BoundedThreads(MAX_THREADS);
 
-  /** Throws Problem with one of the codes above. */
+  /** Reads a private key. Throws Problem with one of the codes above. */
   async read({ text, passphrase, pointer, caller }: PrivateKeyText): Promise<UsableKey> {
     const reply = await this.replyTo({ text, passphrase }, caller);
     if ('fault' in reply) throw problemOf(reply.fault.reason, reply.fault.message, pointer);

@@ -8,9 +8,9 @@ import { truncate } from '../../../platform/text/truncate.js';
 import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 import { ownMember } from '../../../formats/encoding/own-member.js';
 
-/** KiB; the default of puttygen is 8192. */
+/** In KiB. The default of puttygen is 8192. */
 const MAX_MEMORY = 256 * 1024;
-/** KiB times passes: some seconds of one core. */
+/** KiB times passes. The maximum takes some seconds of one core. */
 const MAX_WORK = 4 * 1024 * 1024;
 const MAX_PARALLELISM = 16;
 const MAX_LINES = 1000;
@@ -35,7 +35,7 @@ interface Secrets {
   readonly macKey: Buffer;
 }
 
-/** A PuTTY private key of version 2 or 3 (PuTTY's manual, appendix C). Throws PrivateKeyFault, or RangeError when bytes end too early. */
+/** Reads a PuTTY private key of version 2 or 3 (PuTTY's manual, appendix C). Throws PrivateKeyFault, or RangeError if bytes end too early. */
 export async function readPuttyLoginKey(text: string, passphrase: string | undefined): Promise<ReadKey> {
   const file = fileOf(text);
   assertUsable(file.type);
@@ -63,7 +63,7 @@ function fileOf(text: string): PuttyFile {
   return { version, type: type.trim(), headers, publicBlob, privateBytes };
 }
 
-/** `NAME: VALUE` in the order of the file; below a name that ends in `-Lines`, so many lines of base64. */
+/** Parses `NAME: VALUE` lines in file order. A name that ends in `-Lines` is followed by that many lines of base64. */
 function partsOf(text: string): { headers: Map<string, string>; blocks: Map<string, Buffer> } {
   const [headers, blocks] = [new Map<string, string>(), new Map<string, Buffer>()];
   const lines = text.split('\n');
@@ -151,7 +151,7 @@ function keyOf({ type, publicBlob }: PuttyFile, bytes: Buffer): KeyObject {
   const [open, secret] = [new WireReader(publicBlob), new WireReader(bytes)];
   open.string();
   if (type === 'ssh-ed25519') {
-    // A little-endian number without the zeros at its end.
+    // Little-endian number without trailing zeros.
     const seed = secret.string().subarray(0, SEED_BYTES);
     return ed25519Key(Buffer.concat([seed, Buffer.alloc(SEED_BYTES - seed.length)]));
   }

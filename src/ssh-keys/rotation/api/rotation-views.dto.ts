@@ -23,9 +23,9 @@ export class RotationFailureView {
 export class RotationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** The old key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the old key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   keyId: string;
-  /** The new key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the new key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   nextKeyId?: string;
   @ApiProperty({ enum: NEW_CUSTODIES, example: 'service' }) custody: NewCustody;
   /** @example false */
@@ -36,13 +36,13 @@ export class RotationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   failure?: RotationFailureView;
-  /** Hosts that the last scan could not read completely: they may accept the key as well. */
+  /** Hosts that the last scan could not read completely. They may accept the key too. */
   @ApiProperty({
     type: [String],
     example: ['Host web-3: the last scan could not read /home/app/.ssh/authorized_keys.'],
   })
   warnings: string[];
-  /** From then on the new key is in force: its holder has it. @example 2026-11-20T14:00:00Z */
+  /** When the new key was handed over to its holder. @example 2026-11-20T14:00:00Z */
   promotedAt?: Date;
   /** @example 2026-11-20T14:00:00Z */
   createdAt: Date;
@@ -74,16 +74,16 @@ export class RotationPage extends PageOf(RotationView) {}
 export class FileDiffView {
   /** @example /home/deploy/.ssh/authorized_keys */
   path: string;
-  /** The change that adding the new key makes, as `diff -u` shows it. @example "--- /home/deploy/.ssh/authorized_keys" */
+  /** Change made by adding the new key, in the format of `diff -u`. @example "--- /home/deploy/.ssh/authorized_keys" */
   adds: string;
-  /** The change that the whole rotation makes. @example "--- /home/deploy/.ssh/authorized_keys" */
+  /** Change made by the whole rotation. @example "--- /home/deploy/.ssh/authorized_keys" */
   result: string;
 }
 
 export class RotationStepView {
   /** @example verify */
   step: string;
-  /** STARTED without a result: the worker was lost, and another one repeated the step. */
+  /** Outcome of the step. STARTED without a result: the worker was lost, and another worker repeated the step. */
   @ApiProperty({ enum: STEP_OUTCOMES, example: 'DONE' }) outcome: StepOutcome;
   /** Hashes of the files before and after the step, and the response of the host to each key. */
   @ApiProperty({ type: Object, example: { new: 'accepted' } }) detail: Record<string, unknown>;
@@ -100,18 +100,18 @@ export class RotationTargetView {
   hostId: string;
   /** @example deploy */
   account: string;
-  /** Wave of the rollout; 0 is first. @example 0 */
+  /** Wave of the rollout. 0 is the first. @example 0 */
   wave: number;
   /** Last completed step. */
   @ApiProperty({ enum: TARGET_STATES, example: 'OVERLAP' }) state: TargetState;
-  /** OPEN until the target has ended. */
+  /** Outcome of the target. OPEN until it is final. */
   @ApiProperty({ enum: TARGET_OUTCOMES, example: 'OPEN' }) outcome: TargetOutcome;
   failure?: RotationFailureView;
   /** Time at which sshd stops accepting the old key. @example 2026-11-21T14:00:00Z */
   oldEndsAt?: Date;
-  /** When the old key was found back after it had been removed. @example 2026-12-01T02:00:00Z */
+  /** When the old key was found again after its removal. @example 2026-12-01T02:00:00Z */
   driftedAt?: Date;
-  /** `high`: sshd itself reported which files it reads. */
+  /** `high`: sshd itself reported the files that it reads. */
   @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' }) confidence?: 'high' | 'low';
   /** @example AuthorizedKeysCommand tells sshd keys too */
   @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand provides keys to sshd as well'] }) warnings: string[];
@@ -147,11 +147,11 @@ export class RotationTargetView {
 export class RotationTargetPage extends PageOf(RotationTargetView) {}
 
 export class ReleasedKeyView {
-  /** ID of the current key, which differs from the requested key if that was replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the current key. Differs from the requested key if that was replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;
-  /** OpenSSH format, without a passphrase. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
+  /** Private key in OpenSSH format, without a passphrase. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
   privateKey: string;
 
   static of({ key: { id, fingerprint }, privateKey }: ReleasedKey): ReleasedKeyView {

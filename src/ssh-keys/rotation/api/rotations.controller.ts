@@ -29,7 +29,7 @@ export class RotationsController {
 
   /**
    * Rotate an SSH key
-   * @remarks Replaces the key with a new one on all hosts that accept it. `Location` names the rotation.
+   * @remarks Replaces the key with a new one on all hosts that accept it. `Location` contains the URL of the rotation.
    */
   @Post('keys/:id/rotate')
   @HttpCode(202)
@@ -51,7 +51,7 @@ export class RotationsController {
 
   /**
    * Release a private SSH key
-   * @remarks Returns the private key of an SSH key that the service holds: that of its current successor.
+   * @remarks Returns the private key of an SSH key that the service holds. For a replaced key, returns that of its current successor.
    */
   @Post('keys/:id/private-key')
   @HttpCode(200)
@@ -83,7 +83,7 @@ export class RotationsController {
 
   /**
    * List rotation targets
-   * @remarks Returns the accounts of a rotation: the changes in each file, and every step with the response of the host.
+   * @remarks Returns the accounts of a rotation, with the changes in each file and every step with the response of the host.
    */
   @Get('rotations/:id/targets')
   @Needs('keys:read')
@@ -93,7 +93,7 @@ export class RotationsController {
 
   /**
    * Skip a rotation target
-   * @remarks Skips an account on which nothing was changed.
+   * @remarks Skips an account on which nothing has been changed.
    */
   @Post('rotations/:id/targets/:targetId/skip')
   @HttpCode(200)
@@ -121,7 +121,7 @@ export class RotationsController {
 
   /**
    * Roll back a rotation
-   * @remarks Removes the new key from all hosts. Possible until the new key is handed over.
+   * @remarks Removes the new key from all hosts. Possible until the new key has been handed over.
    */
   @Post('rotations/:id/rollback')
   @HttpCode(202)
@@ -133,7 +133,7 @@ export class RotationsController {
 
   /**
    * Confirm a rotation
-   * @remarks Confirms that the holder has used the new key. A login in the log of a host confirms it as well.
+   * @remarks Confirms that the holder has used the new key. A login in the log of a host also confirms it.
    */
   @Post('rotations/:id/confirm')
   @HttpCode(202)

@@ -12,9 +12,9 @@ import { Rotation } from '../model/rotation.entity.js';
 
 export interface ShownRotation {
   readonly rotation: Rotation;
-  /** Number of targets by state, or by outcome where they have ended. */
+  /** Number of targets by state, or by outcome if they are finished. */
   readonly progress: Record<string, number>;
-  /** Hosts that the last scan could not read, a sentence each. */
+  /** Hosts that the last scan could not read, one sentence each. */
   readonly warnings: readonly string[];
 }
 
@@ -23,10 +23,10 @@ export interface ShownTarget {
   readonly steps: RotationStep[];
 }
 
-/** Reads rotations: one, pages of them, their targets, and their progress as it changes. */
+/** RotationsReader reads single rotations, lists of them, their targets, and their progress. */
 @Injectable()
 export class RotationsReader implements BeforeApplicationShutdown {
-  /** Watches the rotations that callers follow. */
+  /** Watches the rotations that clients follow. */
   readonly watch = new RowWatch(async (ids) =>
     (await this.all(ids)).map((shown) => ({ id: shown.rotation.id, mark: markOf(shown) })),
   );
@@ -48,7 +48,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
     return shown as ShownRotation;
   }
 
-  /** Reads a rotation that a caller follows, for `answerEvents`. */
+  /** Reads a rotation that a client follows, for `answerEvents`. */
   async follow<View>(id: string, viewOf: (shown: ShownRotation) => View): Promise<Followed<View>> {
     const shown = await this.get(id);
     return { id, view: viewOf(shown), mark: markOf(shown), final: isOver(shown.rotation.status) };
@@ -58,7 +58,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
     return this.shown(await this.db.manager.findBy(Rotation, { id: In([...ids]) }));
   }
 
-  /** Newest first. */
+  /** Returns rotations, newest first. */
   async list(filter: PageQuery & { keyId?: string; status?: RotationStatus }): Promise<Page<ShownRotation>> {
     const { limit, cursor, keyId, status } = filter;
     const list = `ssh-rotations ${keyId ?? ''} ${status ?? ''}`;
@@ -69,7 +69,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
     return { ...page, items: await this.shown(page.items) };
   }
 
-  /** Targets with the log of their steps, in the order of their waves. */
+  /** Returns targets with the log of their steps, in wave order. */
   async targets(id: string, { limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<ShownTarget>> {
     await this.get(id);
     const list = `ssh-rotation-targets ${id}`;
@@ -110,7 +110,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
   }
 }
 
-/** Changes with everything that an event shows: the rotation, and the number of targets by state and outcome. */
+/** Returns a text that changes with everything an event shows: the rotation, and the number of targets by state and outcome. */
 function markOf({ rotation, progress }: ShownRotation): string {
   const counts = Object.entries(progress).map(([state, count]) => `${state}=${count}`);
   return [rotation.status, rotation.wave, rotation.nextKeyId ?? '-', ...counts].join(' ');

@@ -1,16 +1,18 @@
 /**
- * Scripts for keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each may run twice, as the account that holds
- * the key. POSIX shell, with ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3: the account has not proven that it holds the key; the reason is the last
- * line of the output.
+ * Scripts for keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each script is repeatable and runs as
+ * the account that
+ * holds the key. Requires a POSIX shell, and ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3: the account has not proven that it holds the key; the
+ * last
+ * line of the output is the reason.
  */
 
-/** Namespace of the signatures that prove a key (PROTOCOL.sshsig). */
+/** HOLDER_NAMESPACE is the namespace of signatures that prove possession of a key (PROTOCOL.sshsig). */
 export const HOLDER_NAMESPACE = 'holder@sealwright';
 export const UNPROVEN = 3;
 
 /**
- * Ends the script when another account could replace the key file: by a symbolic link on the path, or in a directory that others may write to. sshd demands
- * the same of authorized_keys (StrictModes). An agent could sign with a key that is not in the file, so none is used.
+ * Exits if another account could replace the key file: through a symbolic link on the path, or in a directory that others may write to. sshd applies the same
+ * check to authorized_keys (StrictModes). No agent is used, because it could sign with a key that is not in the file.
  */
 const OWN_PLACE = `
 set -u; umask 077; LC_ALL=C; export LC_ALL; unset SSH_AUTH_SOCK SSH_ASKPASS DISPLAY
@@ -26,12 +28,13 @@ while [ "$at" != / ]; do
 done
 sign() { ssh-keygen -q -Y sign -n ${HOLDER_NAMESPACE} -f "$1" 2>/dev/null; }
 `;
-/** More than any OpenSSH or PEM key file. */
+/** Larger than any OpenSSH or PEM key file, in bytes. */
 const MAX_KEY_BYTES = 65_536;
 
 /**
- * A message on standard input. Signs it with the private key in the file, which must belong to this account alone. Prints the signature, which is verified
- * with the public key: nothing else that an account reports about its files is a proof.
+ * PROVE takes a message on standard input. It signs the message with the private key in the file, which must belong to this account alone, and prints the
+ * signature. The
+ * signature is verified with the public key: nothing else that an account reports about its files is proof.
  */
 export const PROVE = `${OWN_PLACE}
 case $(stat -c '%F|%u|%h' -- "$1" 2>/dev/null) in
@@ -44,7 +47,10 @@ ssh-keygen -y -P '' -f "$1" </dev/null >/dev/null 2>&1 ||
 sign "$1" || unproven 'ssh-keygen could not sign with it: another key lies beside it as .pub, or OpenSSH is older than 8.0.'
 `;
 
-/** $3 comment; a message on standard input. Makes the new key beside the old one. Prints its public half, and the message signed with it. */
+/**
+ * MAKE_KEY takes $3 comment, and a message on standard input. It creates the new key next to the old one and prints its public half, and the message signed
+ * with it.
+ */
 export const MAKE_KEY = `${OWN_PLACE}
 set -e
 next="$1.$2.next"
@@ -59,8 +65,9 @@ sign "$next"
 `;
 
 /**
- * $3 user, $4 address, $5 port, $6 old or new; known_hosts lines on standard input. Logs in with that key (the new one from whichever file it is in by now)
- * and runs no command there. Prints accepted, denied, or unclear and the reason. PIPE is trapped because SIGPIPE would end the shell without its EXIT trap.
+ * TRY_KEY takes $3 user, $4 address, $5 port, $6 old or new, and known_hosts lines on standard input. It logs in with that key (the new key from whichever file
+ * contains it)
+ * without running a command. It prints accepted, denied, or unclear with the reason. PIPE is trapped because SIGPIPE would end the shell without its EXIT trap.
  */
 export const TRY_KEY = `${OWN_PLACE}
 key=$1
@@ -88,7 +95,7 @@ exit 0
 `;
 
 /**
- * Replaces the old private key by the new one in one rename, with mode 600 whatever mode the old one had. The .pub file is removed meanwhile: ssh
+ * TAKE_OVER replaces the old private key with the new one in one rename, with mode 600 whatever the old mode was. The .pub file is removed first: ssh
  * would trust it and refuse a private key that does not match.
  */
 export const TAKE_OVER = `${OWN_PLACE}
@@ -107,12 +114,12 @@ fi
 sync "$(dirname -- "$1")" 2>/dev/null || sync
 `;
 
-/** Removes the old private key, and the files of an interrupted trial. */
+/** FORGET_OLD removes the old private key, and the files of an interrupted trial. */
 export const FORGET_OLD = `${OWN_PLACE}
 rm -f -- "$1.$2.prev" "$(dirname -- "$1")/.sealwright.$2."*
 `;
 
-/** Removes the new key, and the files of an interrupted trial. */
+/** FORGET_NEW removes the new key, and the files of an interrupted trial. */
 export const FORGET_NEW = `${OWN_PLACE}
 rm -f -- "$1.$2.next" "$1.$2.next.pub" "$(dirname -- "$1")/.sealwright.$2."*
 `;

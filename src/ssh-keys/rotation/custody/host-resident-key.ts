@@ -30,7 +30,7 @@ const TIMEOUT_MS = 60_000;
 const NOT_THE_KEY =
   'Its signature was not made with that key: the public key in the file is another one, or was only claimed.';
 
-/** A key in the custody of a host: made there, tried from there, and its private half is never sent. */
+/** HostResidentKey is a key in the custody of a host: it is generated and tried there, and its private half is never sent. */
 @Injectable()
 export class HostResidentKey {
   constructor(
@@ -40,11 +40,12 @@ export class HostResidentKey {
   ) {}
 
   /**
-   * Has the holder sign a fresh challenge with the private key in its file, and log in with it from there. The signature is verified here, with the public
-   * key that is to be replaced; anything else that the account reports proves nothing. Throws Problem `rotation.holder-unproven`.
+   * Makes the holder sign a fresh challenge with the private key in its file, and log in with the key from there. The signature is verified here with the
+   * public
+   * key to be replaced, because nothing else that the account reports is proof. Throws Problem `rotation.holder-unproven`.
    */
   async prove({ rotation, target, old, next }: Work): Promise<void> {
-    // From the hand-over on the file contains the new key, which was made for the holder who had proven the old one.
+    // After the handover the file contains the new key, which was generated for the holder that had proven the old one.
     const key = rotation.promotedAt !== null && next !== undefined ? next : old;
     const message = challengeOf(rotation);
     const signature = await this.run(rotation, PROVE, [], message);
@@ -55,7 +56,7 @@ export class HostResidentKey {
     await this.keepProof(rotation, key.id);
   }
 
-  /** Has the holder make the new key and sign with it. Throws StepFailure `rotation.no-key`. */
+  /** Makes the holder generate the new key and sign with it. Throws StepFailure `rotation.no-key`. */
   async make(rotation: Rotation, comment: string): Promise<SshPublicKey & { comment: string }> {
     const message = challengeOf(rotation);
     const output = await this.run(rotation, MAKE_KEY, [comment], message);
@@ -70,7 +71,7 @@ export class HostResidentKey {
     );
   }
 
-  /** Tries a login from the holder's host, with the old key or with the new one, whichever file the new one is in by now. */
+  /** Tries a login from the holder's host with the old or the new key, whichever file contains the new key. */
   async try(rotation: Rotation, { hostId, account }: Account, which: 'old' | 'new'): Promise<Verdict> {
     const host = await this.db.manager.findOneByOrFail(Host, { id: hostId });
     const pins = (await this.hostKeys.known(hostId)).filter(
@@ -96,7 +97,7 @@ export class HostResidentKey {
     await this.run(rotation, FORGET_NEW);
   }
 
-  /** Records that the location of the key is proven, not only reported by the host. */
+  /** Records that the location of the key is proven, and not only reported by the host. */
   private async keepProof(rotation: Rotation, keyId: string): Promise<void> {
     const { hostId, account, path } = holderOf(rotation);
     await this.db.query(
@@ -127,7 +128,7 @@ function holderOf({ settings }: Rotation): Holder {
   return settings.holder;
 }
 
-/** A message that is signed once, and for this rotation alone. */
+/** Returns a message that is signed only once and only for this rotation. */
 function challengeOf({ id }: Rotation): Buffer {
   return Buffer.from(`sealwright rotation ${id} ${randomBytes(32).toString('hex')}\n`);
 }
@@ -141,7 +142,7 @@ function unproven(rotation: Rotation, why: string): Problem {
   );
 }
 
-/** Output of the host without control characters. */
+/** Returns the host's output without control characters. */
 function shown(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
 }

@@ -11,16 +11,16 @@ import { keyBitsOf, sshFingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } fr
 import { SshKeySecret, SshKey } from '../../keys/ssh-key.entity.js';
 import { type NewCustody, type Rotation, ROTATION_ACTOR } from '../model/rotation.entity.js';
 
-/** Purpose of the seal of private keys, which is bound to the id of the key. */
+/** Purpose of the seal of private keys, which is bound to the key ID. */
 const PURPOSE = 'ssh private key';
 
-/** A new key before it is recorded: its private half is sealed, or in the token, before any host sees its public half. */
+/** MadeKey is a new key before it is recorded. Its private half is sealed or in the token before any host sees its public half. */
 export interface MadeKey {
   readonly key: Pick<SshKey, 'id' | 'fingerprint' | 'type' | 'bits' | 'blob' | 'comment' | 'owner' | 'custody'>;
   readonly secret?: Pick<SshKeySecret, 'keyId' | 'sealed' | 'ckaId'>;
 }
 
-/** Makes SSH keys, and keeps the private halves of those in the custody of the service or the HSM. */
+/** KeyCustody generates SSH keys, and stores the private halves of those in the custody of the service or the HSM. */
 @Injectable()
 export class KeyCustody {
   constructor(
@@ -30,7 +30,7 @@ export class KeyCustody {
     private readonly audit: AuditService,
   ) {}
 
-  /** An Ed25519 pair whose private half is sealed by a key of the HSM. */
+  /** Generates an Ed25519 key pair and seals its private half with a key of the HSM. */
   async makeSealed(comment: string, owner: string | null): Promise<MadeKey> {
     const id = newId();
     const { publicKey, privateKey } = newEd25519Pair(comment);
@@ -42,7 +42,7 @@ export class KeyCustody {
     };
   }
 
-  /** An EC P-256 pair that the HSM makes and keeps: CKA_EXTRACTABLE is false. */
+  /** Generates an EC P-256 key pair in the HSM, which it cannot leave (CKA_EXTRACTABLE is false). */
   async makeInHsm(comment: string, owner: string | null): Promise<MadeKey> {
     const id = newId();
     const ckaId = randomBytes(16);
@@ -51,14 +51,14 @@ export class KeyCustody {
     return { key, secret: { keyId: id, sealed: null, ckaId } };
   }
 
-  /** A key that was made outside of the service. */
+  /** Returns a key that was generated outside the service. */
   known(publicKey: SshPublicKey & { comment: string }, owner: string | null, custody: NewCustody): MadeKey {
     return { key: rowOf(newId(), publicKey, { comment: publicKey.comment || null, owner, custody }) };
   }
 
   /**
-   * Records the new key of a rotation, also in the audit log: the rotation then installs no other key. Returns its id, which is the present one for a key
-   * that was known already.
+   * Records the new key of a rotation, also in the audit log, so that the rotation installs no other key. Returns its ID: the existing one for a key
+   * that was already known.
    */
   async keep(
     tx: EntityManager,
@@ -89,7 +89,7 @@ export class KeyCustody {
     throw new Problem('conflict', 'ssh-key.not-held', 'The service does not hold the private half of this key.');
   }
 
-  /** Identifies a key in the HSM. Throws Problem `ssh-key.not-held`. */
+  /** Returns how the HSM identifies a key. Throws Problem `ssh-key.not-held`. */
   async inHsm(keyId: string): Promise<Pick<VaultKey, 'ckaId' | 'identity'>> {
     const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
     if (secret?.ckaId) return { ckaId: secret.ckaId, identity: identityOf(keyId) };

@@ -12,10 +12,10 @@ export interface ReleasedKey {
   readonly privateKey: string;
 }
 
-/** Maximum number of replacements that are followed from one key. */
+/** Maximum number of replacements followed from one key. */
 const MAX_GENERATIONS = 10_000;
 
-/** Hands the private half of a key in the service's custody to its user. Each release is in the audit log before. */
+/** KeyRelease hands the private half of a key in the service's custody to its user. Each release is audited first. */
 @Injectable()
 export class KeyRelease {
   constructor(
@@ -24,7 +24,7 @@ export class KeyRelease {
     private readonly custody: KeyCustody,
   ) {}
 
-  /** Releases the key that is in force now: a caller who knows only a replaced key gets its latest successor. */
+  /** Releases the current key: a caller who knows only a replaced key gets its latest successor. */
   async release(caller: Caller, id: string): Promise<ReleasedKey> {
     const key = await this.inForce(id);
     const privateKey = await this.custody.open(key.id);

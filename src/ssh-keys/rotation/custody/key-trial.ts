@@ -6,17 +6,17 @@ import { SshConnections } from '../../../hosts/connections/ssh-connections.servi
 import { Problem } from '../../../platform/errors/problem.js';
 import { wireMpint } from '../../../formats/ssh/wire.js';
 
-/** Answer of a host to a key. Everything else, such as a network fault or a changed host key, is thrown. */
+/** Verdict is a host's response to a key. Any other result, such as a network failure or a changed host key, is thrown. */
 export type Verdict = 'accepted' | 'denied';
 
-/** The login that a key is tried for. */
+/** TrialLogin is the login for which a key is tried. */
 export interface TrialLogin {
   readonly hostId: string;
   readonly account: string;
   readonly correlation: string;
 }
 
-/** Tries logins with one key, each over a connection of its own and without running a command. */
+/** KeyTrial tries logins with one key, each over a separate connection and without running a command. */
 @Injectable()
 export class KeyTrial {
   constructor(
@@ -25,8 +25,8 @@ export class KeyTrial {
   ) {}
 
   /**
-   * Whether the host would accept a login with this key, asked without the private half: by RFC 4252 section 7 a client may
-   * ask before it signs, and sshd applies the same rules to the question as to the login.
+   * Tests whether the host would accept a login with this key, without the private half. By RFC 4252 section 7 a client may
+   * query before it signs, and sshd applies the same rules to the query as to the login.
    */
   async wouldAccept({ hostId, account, correlation }: TrialLogin, blob: Buffer): Promise<Verdict> {
     let asked = false;
@@ -47,13 +47,13 @@ export class KeyTrial {
     }
   }
 
-  /** A whole login with the private key. */
+  /** Performs a complete login with the private key. */
   withPrivateKey({ hostId, account, correlation }: TrialLogin, privateKey: Buffer): Promise<Verdict> {
     const login: Login = { kind: 'private-key', user: account, privateKey: privateKey.toString() };
     return this.connections.tryLogin(hostId, login, { correlation });
   }
 
-  /** A whole login with an EC P-256 key that the HSM holds (RFC 5656 section 3.1.2). */
+  /** Performs a complete login with an EC P-256 key in the HSM (RFC 5656 section 3.1.2). */
   withHsmKey({ hostId, account, correlation }: TrialLogin, blob: Buffer, key: VaultKey): Promise<Verdict> {
     const sign = async (data: Buffer): Promise<Buffer> => {
       const digest = createHash('sha256').update(data).digest();

@@ -10,10 +10,10 @@ import { KeyCustody } from './key-custody.js';
 import { KeyTrial, type Verdict } from './key-trial.js';
 import { commentAfter, type ReadyWork, requesterOf, type Work } from '../model/rotation-work.js';
 
-/** Codes of Problems that say that the holder, or its host, must not be changed any more. */
+/** Problem codes that mean that the holder, or its host, must no longer be changed. */
 const UNCHANGEABLE_CODES = ['rotation.holder-unproven', 'host.not-managed', 'host.missing'];
 
-/** The new key of a rotation, by its custody: making, trying, handing over, abandoning it. */
+/** NewKey generates, tries, hands over and abandons the new key of a rotation, according to its custody. */
 @Injectable()
 export class NewKey {
   constructor(
@@ -24,7 +24,7 @@ export class NewKey {
     private readonly hosts: HostsService,
   ) {}
 
-  /** Has a host make the key, and records it. Answers its id. */
+  /** Makes a host generate the key, and records it. Returns its ID. */
   async make({ rotation, old }: Work): Promise<string> {
     const key = this.custody.known(
       await this.resident.make(rotation, commentAfter(old, rotation.id)),
@@ -41,7 +41,7 @@ export class NewKey {
     });
   }
 
-  /** Tries the new key: a whole login, from where its holder is. A person's key is tried as far as possible without its private half. */
+  /** Tries the new key with a complete login from the location of its holder. A user's key is tried as far as possible without its private half. */
   async try({ rotation, target, next }: ReadyWork): Promise<Verdict> {
     const { hostId, account } = target;
     const login = { hostId, account, correlation: rotation.correlation };
@@ -59,18 +59,18 @@ export class NewKey {
     }
   }
 
-  /** Asserts that the host that is to hold the new key has the old private key. Throws Problem `rotation.holder-unproven`. */
+  /** Asserts that the host that will hold the new key has the old private key. Throws Problem `rotation.holder-unproven`. */
   async assertHeld(work: Work): Promise<void> {
     await this.resident.prove(work);
   }
 
-  /** Whether the service itself logs in to the host with the old key. */
+  /** Reports whether the service itself logs in to the host with the old key. */
   async isOwnLogin({ target, old }: Work): Promise<boolean> {
     const host = await this.host(target.hostId);
     return host.credentialFingerprint === old.fingerprint;
   }
 
-  /** A login with the old key, where the service holds it; undefined otherwise. For a host whose credential is refused. */
+  /** Returns a login with the old key if the service holds it, for a host whose credential is refused. Undefined otherwise. */
   async oldLogin({ old, target }: Work): Promise<Login | undefined> {
     const privateKey = await this.custody.open(old.id).catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'ssh-key.not-held') return undefined;
@@ -89,16 +89,16 @@ export class NewKey {
       user: host.loginUser ?? target.account,
       privateKey: (await this.custody.open(next.id)).toString(),
     };
-    // Recorded as a change by the requester: the rotation is theirs.
+    // Recorded as a change by the requester, who owns the rotation.
     await this.hosts.update(requesterOf(rotation), host.id, host.version, { credential });
   }
 
-  /** Removes what was kept for a roll-back. */
+  /** Removes what was kept for a rollback. */
   async discardOld({ rotation }: ReadyWork): Promise<void> {
     if (rotation.custody === 'host') await this.resident.forgetOld(rotation);
   }
 
-  /** Removes the new key from its holder. One that can no longer be changed keeps a key that opens nothing; answers the reason then. */
+  /** Removes the new key from its holder. If the holder can no longer be changed, the key stays there without opening anything, and the reason is returned. */
   async abandon({ rotation }: Work): Promise<string | undefined> {
     if (rotation.custody !== 'host' || rotation.nextKeyId === null) return undefined;
     try {

@@ -18,7 +18,7 @@ export const DUE_TARGET = {
   order: 't.due_at',
 };
 
-/** Claims, leases and releases of targets by workers. All times are the database's. */
+/** RotationClaims lets workers claim, renew and release targets. All times are those of the database. */
 @Injectable()
 export class RotationClaims {
   constructor(
@@ -27,12 +27,12 @@ export class RotationClaims {
   ) {}
 
   /**
-   * Claims a target that is due. One worker works on a host at a time. A target whose worker did not
-   * come back within its lease is claimed like any other: the next step finds out from the host how far it came.
+   * Claims a due target. Only one worker works on a host at a time. A target whose worker did not
+   * return within its lease is claimed like any other: the next step determines its progress from the host.
    */
   async claim(): Promise<Work | undefined> {
     const id = await whenDue(this.db, DUE_TARGET, async (tx) => {
-      // Claims go one by one, or two could take two targets of one host at once.
+      // Claims are serialized. Otherwise two workers could claim two targets of one host.
       await advisoryLock(tx, 'ssh rotation claims');
       const [claimed] = await claimDue<Pick<RotationTarget, 'id'>>(
         tx,
@@ -49,7 +49,7 @@ export class RotationClaims {
     return id === undefined ? undefined : this.read(id);
   }
 
-  /** False when the target was given to somebody else meanwhile. */
+  /** Returns false if another worker has claimed the target. */
   async renew({ target }: Work): Promise<boolean> {
     const [, renewed]: [unknown, number] = await this.db.query(
       `UPDATE ssh_rotation_target SET lease_until = now() + $3 * interval '1 second'
@@ -59,7 +59,7 @@ export class RotationClaims {
     return renewed === 1;
   }
 
-  /** Gives a target back until then. */
+  /** Releases a target and makes it due again in `seconds`. */
   async postpone({ target }: Work, seconds: number): Promise<void> {
     await this.db.query(
       `UPDATE ssh_rotation_target SET worker = NULL, lease_until = NULL, due_at = now() + $3 * interval '1 second'
@@ -68,7 +68,7 @@ export class RotationClaims {
     );
   }
 
-  /** Gives a target back. */
+  /** Releases a target. */
   async release({ target }: Work): Promise<void> {
     await this.db.query(
       `UPDATE ssh_rotation_target SET worker = NULL, lease_until = NULL WHERE id = $1 AND fence = $2`,

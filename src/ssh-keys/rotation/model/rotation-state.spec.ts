@@ -17,21 +17,21 @@ it.each([
   ['within one over midnight', { from: 22, to: 4 }, '03:59:59', 0],
   ['after one over midnight', { from: 22, to: 4 }, '04:00:00', 18 * 3600],
   ['without a window', undefined, '12:00:00', 0],
-])('a step that changes a host %s', (_when, window, time, seconds) => {
+])('a step that changes a host is scheduled %s', (_when, window, time, seconds) => {
   expect(secondsUntilAllowed('add', window, at(time))).toBe(seconds);
 });
 
-it('a step that makes a change safe does not wait for the window', () => {
+it('a verification step does not wait for the window', () => {
   expect(secondsUntilAllowed('verify', { from: 8, to: 17 }, at('03:00:00'))).toBe(0);
 });
 
-it('a rotation that is rolled back does so with every target that still has the old key', () => {
+it('a rotation being rolled back rolls back every target that still has the old key', () => {
   expect(nextStep('OVERLAP', true)).toBe('roll-back');
   expect(nextStep('REMOVED', true)).toBeUndefined();
   expect(nextStep('PERMANENT', false)).toBeUndefined();
 });
 
-it('a target waits for the others where the new key is permanent, and has no step after it is proven', () => {
+it('a target waits for the others once the new key is permanent, and has no step after PROVEN', () => {
   const steps = (['PLANNED', 'PRECHECKED', 'ADDED', 'VERIFIED', 'PERMANENT', 'RELEASED'] as const).map((state) =>
     nextStep(state, false),
   );
@@ -39,7 +39,7 @@ it('a target waits for the others where the new key is permanent, and has no ste
   expect(nextStep('PROVEN', false)).toBeUndefined();
 });
 
-it('a rotation that is over moves nowhere, except that one which locked a host out can be retried', () => {
+it('a finished rotation is final, except that a CRITICAL one can be retried', () => {
   const over = ROTATION_STATUSES.filter(isOver);
   expect(over).toEqual(['PLANNED', 'DONE', 'PARTIAL', 'ROLLED_BACK', 'CANCELLED', 'CRITICAL']);
   expect(ROTATION_STATUSES.flatMap(rotationStatusesBefore).filter(isOver)).toEqual(['CRITICAL']);
@@ -47,7 +47,7 @@ it('a rotation that is over moves nowhere, except that one which locked a host o
 });
 
 describe('while both keys are valid', () => {
-  it('the new key is checked, and the old one is removed when the overlap has ended', () => {
+  it('checks the new key, and removes the old one when the overlap ends', () => {
     expect(nextStep('OVERLAP', false, true)).toBe('check-new');
     expect(nextStep('OVERLAP', false, false)).toBe('remove-old');
     expect(nextStep('OVERLAP', true, true)).toBe('roll-back');
@@ -60,7 +60,7 @@ describe('while both keys are valid', () => {
     [2, 2, 2],
     [90 * 86_400, 90 * 86_400, 21_600],
     [60, 0, 0],
-  ])('of %i seconds, %i of which are left, it is checked in %i seconds', (overlap, left, expected) => {
+  ])('with %i seconds in total and %i left, schedules the check in %i seconds', (overlap, left, expected) => {
     expect(secondsUntilCheck(overlap, left)).toBe(expected);
   });
 });

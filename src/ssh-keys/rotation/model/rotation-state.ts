@@ -1,4 +1,4 @@
-/** Status of a rotation as a whole. */
+/** ROTATION_STATUSES are the statuses of a whole rotation. */
 export const ROTATION_STATUSES = [
   'SURVEYING',
   'PENDING_APPROVAL',
@@ -16,9 +16,10 @@ export const ROTATION_STATUSES = [
 export type RotationStatus = (typeof ROTATION_STATUSES)[number];
 
 /**
- * Every legal move. SURVEYING: every account is read, so that approvers can be shown the changes. PLANNED is the end of a dry run. RUNNING goes back to PENDING_APPROVAL when the policies
- * demand further votes before the first host is changed. HALTED: too many targets
- * failed, and a person decides. AWAITING_HOLDER: the holder of the new key has to use or confirm it.
+ * Allowed transitions. SURVEYING: every account is read, so that approvers can see the changes. PLANNED ends a dry run. RUNNING returns to PENDING_APPROVAL if
+ * the policies
+ * require further votes before the first host is changed. HALTED: too many targets
+ * failed, and a user decides. AWAITING_HOLDER: the holder of the new key must use or confirm it.
  */
 const MOVES: Record<RotationStatus, readonly RotationStatus[]> = {
   SURVEYING: ['PENDING_APPROVAL', 'HALTED', 'ROLLING_BACK', 'ROLLED_BACK', 'PARTIAL'],
@@ -42,11 +43,11 @@ const MOVES: Record<RotationStatus, readonly RotationStatus[]> = {
   PARTIAL: [],
   ROLLED_BACK: [],
   CANCELLED: [],
-  // A host that accepts neither key may get the new one again.
+  // A host that accepts neither key can receive the new key again.
   CRITICAL: ['RUNNING'],
 };
 
-/** Statuses in which a rotation has ended; only a person can resume one that is CRITICAL. */
+/** Final statuses of a rotation. Only a user can resume a rotation that is CRITICAL. */
 const ENDS: readonly RotationStatus[] = ['PLANNED', 'DONE', 'PARTIAL', 'ROLLED_BACK', 'CANCELLED', 'CRITICAL'];
 
 export function rotationStatusesBefore(next: RotationStatus): RotationStatus[] {
@@ -57,7 +58,7 @@ export function isOver(status: RotationStatus): boolean {
   return ENDS.includes(status);
 }
 
-/** The last step that was completed on a target, in the order in which they happen. */
+/** TARGET_STATES are the last completed steps of a target, in order. */
 export const TARGET_STATES = [
   'PLANNED',
   'PRECHECKED',
@@ -76,7 +77,7 @@ export function hasReached(state: TargetState, other: TargetState): boolean {
   return TARGET_STATES.indexOf(state) >= TARGET_STATES.indexOf(other);
 }
 
-/** Outcome of a target; OPEN until it ends. BLOCKED and FAILED_PRECHECK can be retried. */
+/** TARGET_OUTCOMES are the outcomes of a target. OPEN until it is final. BLOCKED and FAILED_PRECHECK can be retried. */
 export const TARGET_OUTCOMES = [
   'OPEN',
   'READY',
@@ -89,7 +90,7 @@ export const TARGET_OUTCOMES = [
 ] as const;
 export type TargetOutcome = (typeof TARGET_OUTCOMES)[number];
 
-/** The next step by state; none while the target waits for the other targets. */
+/** STEPS maps a state to its next step. States without a step wait for the other targets. */
 export const STEPS = {
   PLANNED: 'precheck',
   PRECHECKED: 'add',
@@ -105,14 +106,16 @@ export type StepName = (typeof STEPS)[keyof typeof STEPS] | 'check-new' | 'roll-
 /** TARGET_STEPS lists all steps. The audit log has one entry for each step performed on a target. */
 export const TARGET_STEPS: readonly StepName[] = [...Object.values(STEPS), 'check-new', 'roll-back'];
 
-/** The next step of a target; the roll-back for each that can still be rolled back. While both keys are valid, the new key is checked. */
+/**
+ * Returns the next step of a target. During a rollback, this is the rollback itself if it is still possible. While both keys are valid, the new key is checked.
+ */
 export function nextStep(state: TargetState, isRollingBack: boolean, isInOverlap = false): StepName | undefined {
   if (isRollingBack) return hasReached(state, 'REMOVED') ? undefined : 'roll-back';
   if (state === 'OVERLAP' && isInOverlap) return 'check-new';
   return (STEPS as Partial<Record<TargetState, StepName>>)[state];
 }
 
-/** Seconds for which the old key is still to be accepted; 0 after the overlap, and for a target of an earlier version, which was due at its end. */
+/** Returns the seconds for which the old key must still be accepted. 0 after the overlap, and for a target of an earlier version, which was due at its end. */
 export function secondsOfOverlap({ overlapEndsAt }: { readonly overlapEndsAt: Date | null }): number {
   return Math.max(0, ((overlapEndsAt?.getTime() ?? 0) - Date.now()) / 1000);
 }
@@ -121,18 +124,18 @@ const MIN_CHECK_SECONDS = 5;
 const MAX_CHECK_SECONDS = 6 * 3600;
 const CHECKS_PER_OVERLAP = 12;
 
-/** Seconds until the next check of the new key, or until the end of the overlap if that is sooner. */
+/** Returns the seconds until the next check of the new key, or until the end of the overlap if that is sooner. */
 export function secondsUntilCheck(overlapSeconds: number, secondsLeft: number): number {
   const interval = Math.max(MIN_CHECK_SECONDS, Math.min(overlapSeconds / CHECKS_PER_OVERLAP, MAX_CHECK_SECONDS));
   return Math.max(0, Math.min(interval, secondsLeft));
 }
 
-/** Steps that wait for the maintenance window. What was begun is brought to a safe state at any hour. */
+/** Steps that wait for the maintenance window. Work in progress is brought to a safe state at any hour. */
 const WINDOWED_STEPS: readonly StepName[] = ['add', 'promote', 'remove-old'];
 const HOUR_MS = 3600 * 1000;
 const HOURS_PER_DAY = 24;
 
-/** Seconds until the step may be done; 0 within the window (`from` ≤ hour < `to`, UTC), or without one. */
+/** Returns the seconds until the step is allowed. 0 inside the window (`from` ≤ hour < `to`, UTC), or without a window. */
 export function secondsUntilAllowed(
   step: StepName,
   window: { from: number; to: number } | undefined,

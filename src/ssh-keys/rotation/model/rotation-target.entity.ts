@@ -1,33 +1,33 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
 
-/** A login name on a host. */
+/** Account is a login name on a host. */
 export type Account = Pick<RotationTarget, 'hostId' | 'account'>;
 
-/** A file of a target as it was before the rotation. */
+/** TargetFile is a file of a target as it was before the rotation. */
 export interface TargetFile {
   readonly path: string;
-  /** Account that it is changed as. */
+  /** Account that changes the file. */
   readonly as: string;
-  /** Hexadecimal, before anything was changed. */
+  /** Hexadecimal hash before the first change. */
   readonly sha256: string;
-  /** The options of each line of the old key. */
+  /** Options of each line of the old key. */
   readonly originals: readonly string[];
-  /** The old key as it stood there: from its type to the end of the line. */
+  /** Old key as written in the file: from its type to the end of the line. */
   readonly oldText: string;
 }
 
-/** The changes that a rotation makes to the files of a target, as found before the first change. */
+/** TargetPlan contains the changes that a rotation makes to the files of a target, as determined before the first change. */
 export interface TargetPlan {
   readonly files: readonly TargetFile[];
-  /** Unified diffs: `adds` of adding the new key alone, `result` of the whole rotation. */
+  /** Unified diffs. `adds`: only adding the new key. `result`: the whole rotation. */
   readonly diffs: readonly { readonly path: string; readonly adds: string; readonly result: string }[];
-  /** `low` when sshd could not be asked which files it reads. */
+  /** `low` if sshd could not be queried for the files that it reads. */
   readonly confidence: 'high' | 'low';
   readonly warnings: readonly string[];
 }
 
-/** One account on one host. The lease gives it to one worker at a time; every write of that worker must show the fence of its claim. */
+/** RotationTarget is one account on one host. Its lease belongs to one worker at a time, and every write of that worker must present the fence of its claim. */
 @Entity('ssh_rotation_target')
 @Index('ssh_rotation_target_account', ['rotationId', 'hostId', 'account'], { unique: true })
 @Index('ssh_rotation_target_due', ['dueAt'], { where: `outcome = 'OPEN'` })
@@ -55,7 +55,7 @@ export class RotationTarget {
   @Column('text', { default: 'OPEN' })
   outcome: TargetOutcome;
 
-  /** Grows with every claim. */
+  /** Incremented with every claim. */
   @Column('int', { default: 0 })
   fence: number;
 
@@ -65,11 +65,11 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 
-  /** When the next step is due; null while the target waits for the others. */
+  /** When the next step is due. Null while the target waits for the others. */
   @Column('timestamptz', { nullable: true })
   dueAt: Date | null;
 
-  /** When the new key is checked again; null outside of the overlap. Earlier versions read `dueAt` alone. */
+  /** When the new key is checked again. Null outside the overlap. Earlier versions read only `dueAt`. */
   @Column('timestamptz', { nullable: true })
   checkAt: Date | null;
 
@@ -80,7 +80,7 @@ export class RotationTarget {
   @Column('jsonb', { nullable: true })
   plan: TargetPlan | null;
 
-  /** The files byte for byte as they were, sealed: JSON of path to base64. */
+  /** Original files, byte for byte, sealed: JSON of path to base64. */
   @Column('bytea', { nullable: true, select: false })
   snapshot: Buffer | null;
 
@@ -88,11 +88,11 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   oldEndsAt: Date | null;
 
-  /** When the overlap ends: the old key is removed from then on. */
+  /** When the overlap ends and the old key is removed. */
   @Column('timestamptz', { nullable: true })
   overlapEndsAt: Date | null;
 
-  /** A person asked to write the line of the new key again (`retry` after the hand-over). */
+  /** Whether a user requested that the line of the new key be restored (`retry` after the handover). */
   @Column('boolean', { nullable: true })
   restoreNext: boolean | null;
 
@@ -116,7 +116,7 @@ export class RotationTarget {
 export const STEP_OUTCOMES = ['STARTED', 'DONE', 'RETRY', 'FAILED'] as const;
 export type StepOutcome = (typeof STEP_OUTCOMES)[number];
 
-/** One attempt at one step: written before the host is touched, completed afterwards. STARTED for good: the worker died. */
+/** RotationStep is one attempt at one step. It is written before the host is contacted, and completed afterwards. If it stays STARTED, the worker died. */
 @Entity('ssh_rotation_step')
 @Index('ssh_rotation_step_target', ['targetId', 'id'])
 export class RotationStep {
@@ -135,7 +135,7 @@ export class RotationStep {
   @Column('text', { default: 'STARTED' })
   outcome: StepOutcome;
 
-  /** Hashes of the files before and after, and which key the host accepted or denied. Holds no secret. */
+  /** Hashes of the files before and after, and which key the host accepted or denied. Contains no secrets. */
   @Column('jsonb', { default: {} })
   detail: Record<string, unknown>;
 

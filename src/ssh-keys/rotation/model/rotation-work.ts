@@ -6,12 +6,12 @@ import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
 import type { Rotation } from './rotation.entity.js';
 import { type KeyReplacement, withoutTag } from '../../authorized-keys/key-replacement.js';
 
-/** A claimed target with what a step needs to know of it. */
+/** Work is a claimed target with the data that a step needs. */
 export interface Work {
   readonly rotation: Rotation;
   readonly target: RotationTarget;
   readonly old: SshKey & { readonly blob: Buffer };
-  /** Absent until the new key was made. */
+  /** Absent until the new key has been generated. */
   readonly next?: SshKey & { readonly blob: Buffer };
 }
 
@@ -22,15 +22,15 @@ type Change = Partial<
 >;
 type Facts = Record<string, unknown>;
 
-/** A step that succeeded. */
+/** DoneStep is the result of a step that succeeded. */
 export interface DoneStep {
   readonly kind: 'done';
   readonly state: TargetState;
-  /** OPEN when absent. */
+  /** Default: OPEN. */
   readonly outcome?: TargetOutcome;
-  /** Seconds until the next step; 0 when absent, null while the target waits for the others. */
+  /** Seconds until the next step. Default: 0. Null while the target waits for the others. */
   readonly dueIn?: number | null;
-  /** Seconds until the next check of the new key; none when absent. */
+  /** Seconds until the next check of the new key. Absent: no check. */
   readonly checkIn?: number;
   readonly change?: Change;
   readonly detail?: Facts;
@@ -38,7 +38,7 @@ export interface DoneStep {
   readonly reason?: string;
 }
 
-/** Outcome of one attempt at a step. */
+/** StepResult is the outcome of one attempt at a step. */
 export type StepResult =
   | DoneStep
   | { readonly kind: 'retry'; readonly code: string; readonly reason: string; readonly detail?: Facts }
@@ -55,14 +55,14 @@ export interface StartedStep {
   readonly step: StepName;
 }
 
-/** Another worker has claimed the target since: whatever this one still does for it is dropped. */
+/** FencedOff is thrown when another worker has claimed the target. Further results of this worker are dropped. */
 export class FencedOff extends Error {
   constructor() {
     super('the target belongs to another worker now');
   }
 }
 
-/** A failure that another attempt cannot mend. */
+/** StepFailure is a failure that a retry cannot fix. */
 export class StepFailure extends Error {
   constructor(
     readonly outcome: Exclude<TargetOutcome, 'OPEN'>,
@@ -79,24 +79,24 @@ export function replacementOf({ rotation, old, next }: ReadyWork, file: TargetFi
     old: old.blob,
     next: next.blob,
     nextKey: `${next.type} ${next.blob.toString('base64')}`,
-    // A person's key has the comment that its owner gave it; all others keep the comments of the lines that they replace.
+    // A user's key has the comment that its owner chose. Other keys keep the comments of the lines that they replace.
     ...(rotation.custody === 'human' && next.comment !== null ? { nextComment: next.comment } : {}),
     tag: rotationTag(rotation.id),
     originals: new Set(file.originals),
   };
 }
 
-/** The comment of the key that replaces another one: it often names the owner. */
+/** Returns the comment of the replacement key. It keeps the old comment, which often names the owner. */
 export function commentAfter({ comment }: Pick<SshKey, 'comment'>, rotationId: string): string {
   return withoutTag(comment ?? '') || rotationTag(rotationId);
 }
 
-/** Marks the lines of a rotation, behind their comments. */
+/** Returns the tag that marks the lines of a rotation at the end of their comments. */
 export function rotationTag(rotationId: string): string {
   return `sealwright:${rotationId}`;
 }
 
-/** The requester of the rotation, as the caller of what is done in their name. */
+/** Returns the requester of the rotation as the caller of actions on their behalf. */
 export function requesterOf({ requestedBy, ownerId, correlation }: Rotation): Caller {
   return callerOfOrder(requestedBy, {
     ownerId,

@@ -3,34 +3,34 @@ import type { ApprovalRequirement } from '../../../approvals/approvals.service.j
 import type { Actor, OrderedBy } from '../../../access/caller.js';
 import type { RotationStatus } from './rotation-state.js';
 
-/** The actor of everything that a rotation does by itself. */
+/** ROTATION_ACTOR is the actor of everything that a rotation does automatically. */
 export const ROTATION_ACTOR: Actor = { kind: 'system', id: 'ssh-rotation', name: 'ssh-rotation' };
 
-/** Outbox topic and queue of the signals that targets are due. */
+/** ROTATION_QUEUE is the outbox topic and queue for signals that targets are due. */
 export const ROTATION_QUEUE = 'ssh-rotation';
 
-/** Holders of the private half of the new key. */
+/** NEW_CUSTODIES are the kinds of holders of the new private half. */
 export const NEW_CUSTODIES = ['service', 'hsm', 'human', 'host'] as const;
 export type NewCustody = (typeof NEW_CUSTODIES)[number];
 
 export interface RotationSettings {
-  /** Time for which sshd accepts the new key before it is verified. */
+  /** Seconds for which sshd accepts the new key before it is verified. */
   readonly verifySeconds: number;
-  /** Time for which both keys are accepted once the holders have the new one. */
+  /** Seconds for which both keys are accepted after the holders have received the new key. */
   readonly overlapSeconds: number;
-  /** `halt`: a host that cannot be rotated stops everything; `skip`: the old key stays there, and the rotation ends as PARTIAL. */
+  /** `halt`: a host that cannot be rotated stops the whole rotation. `skip`: the host keeps the old key, and the rotation ends as PARTIAL. */
   readonly onFailure: 'halt' | 'skip';
-  /** Known places of the key that are not part of it stay as they are. */
+  /** Whether known locations of the key outside the rotation stay unchanged. */
   readonly leaveOthers: boolean;
-  /** Files that a configuration management system claims are changed all the same. */
+  /** Whether files are changed even if a configuration management system manages them. */
   readonly ignoreManagers: boolean;
-  /** Hours of the day (UTC) in which hosts may be changed, `from` ≤ hour < `to`; over midnight when `from` is larger. */
+  /** Hours of the day (UTC) in which hosts may be changed, `from` ≤ hour < `to`. Spans midnight if `from` is larger. */
   readonly window?: { readonly from: number; readonly to: number };
-  /** Where the private key lies, for custody `host`. */
+  /** Location of the private key, for the custody `host`. */
   readonly holder?: { readonly hostId: string; readonly account: string; readonly path: string };
 }
 
-/** The replacement of one SSH key by another, on every account that the old one opens. */
+/** Rotation is the replacement of one SSH key by another on every account that the old key can log in to. */
 @Entity('ssh_rotation')
 @Index('ssh_rotation_key', ['keyId'])
 @Index('ssh_rotation_one_per_key', ['keyId'], { unique: true, where: 'finished_at IS NULL AND NOT dry_run' })
@@ -39,11 +39,11 @@ export class Rotation {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** The old key. */
+  /** ID of the old key. */
   @Column('uuid')
   keyId: string;
 
-  /** The new key; null until it is made. */
+  /** ID of the new key. Null until it has been generated. */
   @Column('uuid', { nullable: true })
   nextKeyId: string | null;
 
@@ -59,7 +59,7 @@ export class Rotation {
   @Column('jsonb')
   settings: RotationSettings;
 
-  /** The wave that may run. */
+  /** Current wave. */
   @Column('int', { default: 0 })
   wave: number;
 
@@ -72,18 +72,18 @@ export class Rotation {
   @Column('text')
   correlation: string;
 
-  /** The approvals that the policies required when the rotation was ordered; null when none. */
+  /** Approvals that the policies required when the rotation was ordered. Null if none. */
   @Column('jsonb', { nullable: true })
   approvalDemand: ApprovalRequirement | null;
 
   @Column('uuid', { nullable: true })
   approvalId: string | null;
 
-  /** Time from which the holders have the new key. */
+  /** Time at which the holders received the new key. */
   @Column('timestamptz', { nullable: true })
   promotedAt: Date | null;
 
-  /** When the holder of the new key confirmed that it works. */
+  /** When the holder of the new key confirmed that the key works. */
   @Column('timestamptz', { nullable: true })
   confirmedAt: Date | null;
 

@@ -8,18 +8,18 @@ import { hasReached, secondsOfOverlap, type StepName, type TargetOutcome, type T
 import { FencedOff, type StartedStep, type StepResult, type Work } from './rotation-work.js';
 import { ROTATION_ACTOR } from './rotation.entity.js';
 
-/** Consecutive failed attempts after which a target is given up while nothing was changed on it. */
+/** Consecutive failed attempts after which an unchanged target is abandoned. */
 const MAX_STRIKES_UNTOUCHED = 3;
-/** The same for a target that has the new key already: about half an hour of attempts. */
+/** Consecutive failed attempts for a target that already has the new key: about half an hour. */
 const MAX_STRIKES = 40;
 const MAX_BACKOFF_SECONDS = 60;
 
 interface Settlement {
   readonly state: TargetState;
   readonly outcome: TargetOutcome;
-  /** Seconds until the next step; null when the target waits. */
+  /** Seconds until the next step. Null if the target waits. */
   readonly dueIn: number | null;
-  /** Seconds until the new key is checked; null when it is not. */
+  /** Seconds until the new key is checked. Null if it is not. */
   readonly checkIn: number | null;
   readonly strikes: number;
   readonly code: string | null;
@@ -27,7 +27,7 @@ interface Settlement {
   readonly recorded: StepOutcome;
 }
 
-/** The log of steps: an attempt is committed before the host is touched, and its outcome before anything follows from it. */
+/** RotationRepository keeps the log of steps. An attempt is committed before the host is contacted, and its outcome before the next action. */
 @Injectable()
 export class RotationRepository {
   constructor(
@@ -35,7 +35,7 @@ export class RotationRepository {
     private readonly audit: AuditService,
   ) {}
 
-  /** Commits that an attempt begins. Throws FencedOff. */
+  /** Commits the start of an attempt. Throws FencedOff. */
   async begin({ target }: Work, step: StepName): Promise<StartedStep> {
     return this.db.transaction(async (tx) => {
       await this.assertMine(tx, target);
@@ -45,12 +45,12 @@ export class RotationRepository {
     });
   }
 
-  /** Called right before a file of a host is replaced. Throws FencedOff. */
+  /** Call right before a file on a host is replaced. Throws FencedOff. */
   async assertStillMine({ target }: Work): Promise<void> {
     await this.assertMine(this.db.manager, target);
   }
 
-  /** Commits the outcome of an attempt with its audit entry. Answers whether the next step may follow at once. Throws FencedOff. */
+  /** Commits the outcome of an attempt with its audit entry. Returns whether the next step can follow immediately. Throws FencedOff. */
   async record(work: Work, started: StartedStep, result: StepResult): Promise<boolean> {
     const { target } = work;
     const settlement = settlementOf(target, started.step, result);
@@ -147,7 +147,7 @@ function settlementOf(target: RotationTarget, step: StepName, result: StepResult
       const failed = { state, code, reason, checkIn: null };
       if (spent) return { ...failed, outcome, dueIn: null, strikes, recorded: 'FAILED' };
       const again = backoffSeconds(strikes);
-      // The end of the overlap stays where it is while the new key cannot be checked.
+      // The end of the overlap does not move while the new key cannot be checked.
       const due =
         step === 'check-new' ? { dueIn: secondsOfOverlap(target), checkIn: again } : { dueIn: again, checkIn: null };
       return { ...failed, ...due, outcome: 'OPEN', strikes: strikes + 1, recorded: 'RETRY' };
@@ -155,7 +155,7 @@ function settlementOf(target: RotationTarget, step: StepName, result: StepResult
   }
 }
 
-/** Exponential back-off with jitter. */
+/** Returns an exponential backoff with jitter. */
 function backoffSeconds(strikes: number): number {
   return jittered(backOff(strikes + 1, 1, MAX_BACKOFF_SECONDS));
 }

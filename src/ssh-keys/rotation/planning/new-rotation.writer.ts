@@ -17,13 +17,16 @@ import type { RotationPlan } from './rotation-planner.js';
 export interface NewRotation {
   readonly id: string;
   readonly plan: RotationPlan;
-  /** Absent until it is made. */
+  /** Absent until the key has been generated. */
   readonly newKey: MadeKey | undefined;
-  /** Absent when no approval is needed. */
+  /** Absent if no approval is required. */
   readonly demand: ApprovalRequirement | undefined;
 }
 
-/** Records rotations with their new key, their targets, and the signals for the targets that begin; keeps their hosts from being removed. */
+/**
+ * NewRotationWriter records rotations with their new key, their targets, and the signals for the first targets. It also prevents their hosts from being
+ * removed.
+ */
 @Injectable()
 export class NewRotationWriter {
   constructor(
@@ -38,7 +41,7 @@ export class NewRotationWriter {
   async insert(tx: EntityManager, caller: Caller, { id, plan, newKey, demand }: NewRotation): Promise<void> {
     const { ownerId, origin } = caller;
     const requestedBy = orderedBy(caller, await peopleBehind(tx, caller));
-    const { order, custody, accounts } = plan;
+    const { order, custody, accounts, old } = plan;
     const { keyId, dryRun, settings } = order;
     const nextKeyId =
       newKey === undefined ? null : await this.custody.keep(tx, newKey, { id, correlation: origin.requestId });
@@ -74,6 +77,7 @@ export class NewRotationWriter {
         source: origin.address,
         detail: {
           keyId,
+          fingerprint: old.fingerprint,
           nextKeyId,
           custody,
           dryRun,
@@ -91,13 +95,16 @@ export class NewRotationWriter {
   }
 }
 
-/** Wave of a target by its index: one canary (0), then one in twenty (1), then the rest (2). */
+/** Returns the wave of a target by its index: one canary (0), then one in twenty (1), then the rest (2). */
 function waveOf(index: number, targets: number): number {
   if (index === 0) return 0;
   return index <= Math.max(1, Math.ceil(targets / 20)) ? 1 : 2;
 }
 
-/** A rotation could neither be ended nor rolled back on a host that is removed. One that was left out, or whose rotation has ended, is free. */
+/**
+ * Throws if the host takes part in an open rotation, which could neither finish nor be rolled back on a removed host. Skipped and finished targets do not
+ * count.
+ */
 async function assertNotRotating(tx: EntityManager, hostId: string): Promise<void> {
   const [rotation]: { id: string }[] = await tx.query(
     `SELECT r.id FROM ssh_rotation r

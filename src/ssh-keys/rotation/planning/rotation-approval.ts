@@ -18,7 +18,7 @@ import { requesterOf } from '../model/rotation-work.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
 import { Rotation, ROTATION_ACTOR, ROTATION_QUEUE } from '../model/rotation.entity.js';
 
-/** The approval of a rotation: shows its changes line by line. RotationClearance lets it begin while they are still the same. */
+/** RotationApproval is the approval of a rotation. It shows the changes line by line. RotationClearance starts the rotation only if they are unchanged. */
 @Injectable()
 export class RotationApproval implements ApprovalSubject, OnModuleInit {
   constructor(
@@ -33,7 +33,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     this.subjects.register('ssh-rotation', this);
   }
 
-  /** Asks for approval, once every account was surveyed. The rotation waits from then on. Answers the id of the approval. */
+  /** Requests approval after every account was surveyed. The rotation then waits for it. Returns the ID of the approval. */
   async ask(tx: EntityManager, rotation: Rotation): Promise<string> {
     if (rotation.approvalDemand === null) throw new Error('this rotation needs no approval');
     const id = newId();
@@ -48,12 +48,12 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     return usesOfTargets(tx, rotation, await tx.findBy(RotationTarget, { rotationId: id }));
   }
 
-  /** A policy covers the successors of the keys that it names. */
+  /** A policy also covers the successors of the keys that it names. */
   keysCovered(names: readonly string[]): Promise<readonly string[]> {
     return successorFingerprints(this.db.manager, names);
   }
 
-  /** Policies name the keys by their fingerprints. */
+  /** Policies name keys by their fingerprints. */
   async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
     const known = await tx.find(SshKey, { select: { fingerprint: true }, where: { fingerprint: In([...names]) } });
     const found = new Set(known.map(({ fingerprint }) => fingerprint));
@@ -67,7 +67,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     );
     if (moved !== 1)
       throw new Problem('conflict', 'approval.subject-gone', 'The rotation does not wait for this approval.');
-    // Each account is surveyed again: it must then still show what was approved.
+    // Each account is surveyed again and must still match what was approved.
     await tx.query(`UPDATE ssh_rotation_target SET state = 'PLANNED' WHERE rotation_id = $1 AND outcome = 'OPEN'`, [
       subjectId,
     ]);

@@ -4,7 +4,9 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { approvalHash, ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
 import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
 import { giversOf } from '../../../access/caller.js';
-import type { EntryRow } from '../../../audit/log/log-leaf.js';
+import { rollBackOf } from '../../../audit/history/rights-history.js';
+import { RightsLedger } from '../../../audit/history/rights-ledger.js';
+import type { EntryRow } from '../../../audit/entries/entry-row.js';
 import { VouchedEntries } from '../../../audit/log/vouched-entries.js';
 import { holdsNow } from '../../../auth/rights/credential-rights.js';
 import { sshFingerprintOf } from '../../../formats/ssh/public-key.js';
@@ -14,37 +16,41 @@ import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import { nameInTitle } from '../../../platform/text/truncate.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { Rotation } from '../model/rotation.entity.js';
-import { hasReached, rotationStatusesBefore, TARGET_STEPS } from '../model/rotation-state.js';
+import { hasReached, rotationStatusesBefore, TARGET_STEPS, type TargetOutcome } from '../model/rotation-state.js';
 import { RotationTarget, type TargetPlan } from '../model/rotation-target.entity.js';
 import { FencedOff, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
 
-/** Outcome of a refused target: FAILED_PRECHECK before its host was changed, BLOCKED after. */
+/** Outcome of a refused target: FAILED_PRECHECK before its host was changed, BLOCKED afterwards. */
 type Refusal = 'FAILED_PRECHECK' | 'BLOCKED';
 
 /** An account whose keys are changed. */
 type Account = Pick<RotationTarget, 'hostId' | 'account'>;
 
-/** Decides before a host is changed whether the rotation is what was ordered, and what was approved. */
+/** Outcomes after which a target is not changed again. */
+const ENDED: ReadonlySet<unknown> = new Set(['ROLLED_BACK', 'SKIPPED', 'PROVEN'] satisfies TargetOutcome[]);
+
+/** RotationClearance verifies, before a host is changed, that the rotation matches its order and its approval. */
 @Injectable()
 export class RotationClearance {
   constructor(
     private readonly db: DataSource,
     private readonly approvals: ApprovalsService,
     private readonly vouched: VouchedEntries,
+    private readonly ledger: RightsLedger,
   ) {}
 
   /**
-   * Asserts before a host is changed that the rows are what the audit log has of the order, that the approval is granted, and that it covers what the rows
-   * say now. Until the first host is changed, the policies of now must be met as well: where they demand further votes, the rotation is
-   * PENDING_APPROVAL again. A rotation that has begun ends under the approval with which it began. Throws StepFailure, or FencedOff when the
+   * Asserts before a host is changed that the rows match the order in the audit log, that the approval is granted, and that it covers the current
+   * rows. Until the first host is changed, the current policies must be met too: if they require further votes, the rotation becomes
+   * PENDING_APPROVAL again. A rotation that has started finishes under its original approval. Throws StepFailure, or FencedOff if the
    * rotation waits again.
    */
   async assertCovers(rotation: Rotation): Promise<void> {
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
     const needsApproval = await this.wasDemanded(rotation);
-    // All sides are checked: a row whose approvalDemand was removed is not free of its approval.
+    // All sources are checked, so that removing approvalDemand from a row does not remove the need for approval.
     if (needsApproval || rotation.approvalDemand !== null || granted !== undefined) {
       const { shown } = await readDocument(this.db.manager, rotation);
       const isGiven = granted?.granted === true && granted.id === rotation.approvalId;
@@ -58,7 +64,7 @@ export class RotationClearance {
   }
 
   /**
-   * Asserts that everyone behind the order may still rotate keys: no host is changed for a disabled user or a revoked key. The right is required before
+   * Asserts that everyone behind the order may still rotate keys, so that no host is changed for a disabled user or a revoked key. Called before
    * the new key is added to a host, and again before the key becomes permanent.
    *
    * @param outcome BLOCKED if the new key is already on the host
@@ -72,7 +78,7 @@ export class RotationClearance {
     }
   }
 
-  /** Asserts, before a host is changed further or rolled back, that the rotation was ordered, and approved if it needed approval. Throws StepFailure. */
+  /** Asserts, before a host is changed further or rolled back, that the rotation was ordered, and approved if approval was required. Throws StepFailure. */
   async assertApproved(rotation: Rotation): Promise<void> {
     if (!(await this.wasDemanded(rotation, 'BLOCKED'))) return;
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
@@ -81,8 +87,8 @@ export class RotationClearance {
   }
 
   /**
-   * Asserts, before a host is changed or rolled back, that the target reached the state in its row with the plan of its precheck. The row alone proves
-   * nothing, since it can be inserted in any state. Throws StepFailure.
+   * Asserts, before a host is changed or rolled back, that the target reached the state in its row with the plan of its precheck. The row alone is no
+   * proof, because it can be inserted in any state. Throws StepFailure.
    */
   async assertReached({ id }: Rotation, { hostId, account, state, plan }: RotationTarget): Promise<void> {
     if (state === 'PLANNED') return;
@@ -90,18 +96,21 @@ export class RotationClearance {
     const own = await this.vouched.about(this.db.manager, [id], actions, { hostId, account });
     const planned = own.findLast(({ action, outcome }) => action === 'ssh-rotation.precheck' && outcome === 'done');
     const logged = planned?.detail['planSha256'];
-    // The previous version logged no hash of the plan.
+    // The previous version did not log a hash of the plan.
     const isPlanned = planned !== undefined && (logged === undefined || logged === planSha256(plan));
-    // The release of a wave is logged for the rotation and not for its targets.
+    // The release of a wave is logged for the rotation, not for its targets.
     const reached = state === 'RELEASED' ? 'PERMANENT' : state;
-    if (isPlanned && own.some(({ detail }) => detail['to'] === reached)) return;
+    const last = own.findLast(({ outcome }) => outcome === 'done')?.detail;
+    const isReached = own.some(({ detail }) => detail['to'] === reached);
+    if (isPlanned && isReached && !ENDED.has(last?.['outcome'])) return;
     const detail = `The audit log does not confirm that ${account} reached ${state}: it was changed in the database.`;
     throw notApproved(detail, 'BLOCKED');
   }
 
-  /** Whether the audit log says that the order needed approval. Throws StepFailure if a row differs from the order in the log. */
+  /** Reports whether the order required approval, according to the audit log. Throws StepFailure if a row differs from the logged order. */
   private async wasDemanded(rotation: Rotation, outcome: Refusal = 'FAILED_PRECHECK'): Promise<boolean> {
     const { manager } = this.db;
+    await this.assertUnderWay(rotation, outcome);
     const actions = ['ssh-rotation.requested', 'ssh-rotation.key-made'];
     const entries = await this.vouched.about(manager, [rotation.id], actions);
     const [order, ...more] = entries.filter(({ action }) => action === 'ssh-rotation.requested');
@@ -109,12 +118,14 @@ export class RotationClearance {
       `SELECT host_id AS "hostId", account FROM ssh_rotation_target WHERE rotation_id = $1`,
       [rotation.id],
     );
+    const old = await manager.findOneBy(SshKey, { id: rotation.keyId });
     const next = rotation.nextKeyId === null ? null : await manager.findOneBy(SshKey, { id: rotation.nextKeyId });
     const made = entries.findLast(({ action }) => action === 'ssh-rotation.key-made');
     if (
       order === undefined ||
       more.length > 0 ||
       !isAsOrdered(order, rotation, accounts) ||
+      !isOldKey(order, old) ||
       !isAsMade(order, made, next)
     )
       throw notApproved(
@@ -124,7 +135,19 @@ export class RotationClearance {
     return order.detail['approval'] === true;
   }
 
-  /** Whether the policies of now demand further votes before the first host is changed: then every target is taken from its worker. */
+  /**
+   * Asserts that, according to the audit log, the rotation has not ended, and is only rolled back after somebody asked for it. Throws StepFailure, and the
+   * Problems of RightsLedger.
+   */
+  private async assertUnderWay({ id, status }: Rotation, outcome: Refusal): Promise<void> {
+    const { withdrawn } = await this.ledger.latest();
+    const isRolledBack = withdrawn.has(rollBackOf(id)) && status !== 'ROLLING_BACK';
+    if (!withdrawn.has(id) && !isRolledBack) return;
+    const detail = `The rotation is ${status}, but the audit log has it as ${withdrawn.has(id) ? 'ended' : 'rolled back'}: it was changed in the database.`;
+    throw notApproved(detail, outcome);
+  }
+
+  /** Reports whether the current policies require further votes before the first host is changed. If so, all targets are withdrawn from their workers. */
   private async waitsAgain(
     tx: EntityManager,
     { id }: Rotation,
@@ -154,7 +177,7 @@ export class RotationClearance {
   }
 }
 
-/** What the log has of an order beyond its settings: the accounts that it changes, and whether it needs approval. */
+/** Returns what the log contains about an order in addition to its settings: the accounts that it changes, and whether it requires approval. */
 export function loggedOrder(
   accounts: readonly Account[],
   needsApproval: boolean,
@@ -168,26 +191,34 @@ function isAsOrdered({ actorId, detail }: EntryRow, rotation: Rotation, accounts
   const { keyId, custody, dryRun, settings, requestedBy } = rotation;
   if (actorId !== requestedBy.id) return false;
   const { accountsSha256 } = loggedOrder(accounts, false);
-  // Orders of earlier versions have no hash of their accounts, and name their requester only as the actor.
+  // Orders of earlier versions contain no hash of their accounts, and name their requester only as the actor.
   const hashed = 'accountsSha256' in detail ? { accountsSha256 } : {};
   const by = 'requestedBy' in detail ? { requestedBy } : {};
   const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...hashed, ...by };
   return Object.entries(wanted).every(([name, value]) => canonicalJson(detail[name] ?? null) === canonicalJson(value));
 }
 
-/** Whether the new key is the one that was made for this rotation. */
+/** Reports whether the old key is the one that was to be replaced. Orders of earlier versions do not contain its fingerprint. */
+function isOldKey({ detail }: EntryRow, old: SshKey | null): boolean {
+  const { fingerprint } = detail;
+  if (old?.blob == null) return false;
+  const found = sshFingerprintOf(old.blob);
+  return old.fingerprint === found && (fingerprint === undefined || fingerprint === found);
+}
+
+/** Reports whether the new key is the one that was generated for this rotation. */
 function isAsMade({ detail }: EntryRow, made: EntryRow | undefined, next: SshKey | null): boolean {
   if (next === null || !('accountsSha256' in detail)) return true;
   return next.blob !== null && made?.detail['fingerprint'] === sshFingerprintOf(next.blob);
 }
 
-/** The document that approvers see, with its title. */
+/** Returns the document that approvers see, and its title. */
 export async function readDocument(
   tx: EntityManager,
   rotation: Rotation,
 ): Promise<{ title: string; shown: Record<string, unknown> }> {
   const old = await tx.findOneByOrFail(SshKey, { id: rotation.keyId });
-  // A key that its host makes is made after the approval, and is no part of what was shown.
+  // A key that its host generates is created after the approval, and is not part of the document.
   const nextId = rotation.custody === 'host' ? null : rotation.nextKeyId;
   const next = nextId === null ? undefined : await tx.findOneByOrFail(SshKey, { id: nextId });
   const targets = await tx.findBy(RotationTarget, { rotationId: rotation.id });
@@ -206,7 +237,7 @@ export async function usesOfTargets(
   return usesOfRotation(tx, { key, custody, accounts: targets, callers: [requestedBy.id, ownerId] });
 }
 
-/** planSha256 returns the hash by which the audit log records the plan of a target, base64. */
+/** planSha256 returns the base64 hash with which the audit log records the plan of a target. */
 export function planSha256(plan: TargetPlan | null): string {
   return createHash('sha256').update(canonicalJson(plan)).digest('base64');
 }

@@ -11,7 +11,7 @@ interface Parts {
   readonly hosts: readonly Host[];
 }
 
-/** The part of a plan that an approval covers: the files with the hashes of their bytes, and the changes. No times are in it. */
+/** Returns the part of a plan that an approval covers: the files with their hashes, and the changes. It contains no times. */
 export function coveredPlan({ files, diffs, confidence, warnings }: TargetPlan) {
   return {
     files: files.map(({ path, as, sha256, originals, oldText }) => ({
@@ -27,7 +27,7 @@ export function coveredPlan({ files, diffs, confidence, warnings }: TargetPlan) 
   };
 }
 
-/** The document that approvers see, built from the rows alone: as long as nothing was changed, it is the same each time. */
+/** Returns the document that approvers see, built only from the rows. It stays the same while nothing is changed. */
 export function documentOf({ rotation, old, next, targets, hosts }: Parts): Record<string, unknown> {
   const { id, custody, settings, requestedBy, ownerId } = rotation;
   const byId = new Map(hosts.map((host) => [host.id, host]));

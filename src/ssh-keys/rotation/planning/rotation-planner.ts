@@ -11,15 +11,15 @@ import type { NewCustody, RotationSettings } from '../model/rotation.entity.js';
 export interface SshKeyRotationOrder {
   readonly keyId: string;
   readonly custody?: NewCustody;
-  /** `TYPE BASE64 [COMMENT]`, for custody `human`. */
+  /** `TYPE BASE64 [COMMENT]`, for the custody `human`. */
   readonly publicKey?: string;
-  /** Absent: every account where the key is known to be. */
+  /** Absent: every account that is known to accept the key. */
   readonly targets?: readonly Account[];
   readonly dryRun: boolean;
   readonly settings: RotationSettings;
 }
 
-/** An order that can be carried out: the key that is replaced, the custody of the new one, and the accounts. */
+/** RotationPlan is an order that can be executed: the key to replace, the custody of the new key, and the accounts. */
 export interface RotationPlan {
   readonly order: SshKeyRotationOrder;
   readonly old: SshKey;
@@ -27,7 +27,7 @@ export interface RotationPlan {
   readonly accounts: readonly Account[];
 }
 
-/** Plans rotations: which accounts of which key, and the new key. */
+/** RotationPlanner plans rotations: the accounts of a key, and the new key. */
 @Injectable()
 export class RotationPlanner {
   constructor(
@@ -35,7 +35,7 @@ export class RotationPlanner {
     private readonly custody: KeyCustody,
   ) {}
 
-  /** Throws Problem `ssh-key.missing`, `ssh-key.retired`, `rotation.custody`, `rotation.nowhere` or `rotation.incomplete`. */
+  /** Plans a rotation. Throws Problem `ssh-key.missing`, `ssh-key.retired`, `rotation.custody`, `rotation.nowhere` or `rotation.incomplete`. */
   async plan(order: SshKeyRotationOrder): Promise<RotationPlan> {
     const old = await this.oldKey(order.keyId);
     const custody = order.custody ?? custodyOf(order);
@@ -44,7 +44,7 @@ export class RotationPlanner {
   }
 
   /**
-   * Makes the new key, or reads the public key of the order. Undefined for a key that a host makes while the rotation runs, and for a dry run. Throws
+   * Generates the new key, or reads the public key in the order. Undefined for a key that a host generates during the rotation, and for a dry run. Throws
    * Problem `ssh-key.unreadable`.
    */
   async makeKey({ order, old, custody }: RotationPlan, rotationId: string): Promise<MadeKey | undefined> {
@@ -70,7 +70,7 @@ export class RotationPlanner {
     }
   }
 
-  /** The accounts of the order. A known account that is not among them must be left out on purpose. */
+  /** Returns the accounts of the order. Known accounts can be left out only deliberately. */
   private async accounts({ keyId, targets, settings }: SshKeyRotationOrder): Promise<Account[]> {
     const known: Account[] = await this.db.query(
       `SELECT host_id AS "hostId", account FROM ssh_key_location

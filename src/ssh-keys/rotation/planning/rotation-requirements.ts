@@ -7,7 +7,7 @@ import { Host } from '../../../hosts/model/host.entity.js';
 import type { SshKey } from '../../keys/ssh-key.entity.js';
 import type { RotationPlan } from './rotation-planner.js';
 
-/** Asks the policies who must approve a rotation: each host is judged on its own, and all requirements must be met. */
+/** RotationRequirements determines from the policies who must approve a rotation. Each host is judged separately, and all requirements must be met. */
 @Injectable()
 export class RotationRequirements {
   constructor(
@@ -22,8 +22,8 @@ export class RotationRequirements {
   }
 
   /**
-   * Verifies, in the transaction that acts on a judgement, that the policies are unchanged and that the caller may open the approval they
-   * require. Problem `approval.policies-changed`, `approval.too-many-open`.
+   * Verifies, inside the transaction that acts on a judgement, that the policies are unchanged and that the caller may open the approval they
+   * require. Throws Problem `approval.policies-changed`, `approval.too-many-open`.
    */
   async assertCurrent(tx: EntityManager, caller: Caller, { revision, demand }: PolicyJudgement): Promise<void> {
     await this.approvals.assertCurrent(tx, revision);
@@ -31,15 +31,15 @@ export class RotationRequirements {
   }
 }
 
-/** What is known of a rotation before it is judged. */
+/** Facts about a rotation before the policies judge it. */
 interface JudgedRotation extends Pick<RotationPlan, 'custody' | 'accounts'> {
-  /** The key that is replaced. */
+  /** The key to replace. */
   readonly key: SshKey;
-  /** Ids of the caller and of the person behind it. */
+  /** IDs of the caller and of the user behind the caller. */
   readonly callers: readonly string[];
 }
 
-/** usesOfRotation returns what policies judge of a rotation, by the hosts as they are on record now: one use for each distinct account. */
+/** usesOfRotation returns the facts of a rotation that policies evaluate, based on the current host records: one use per distinct account. */
 export async function usesOfRotation(
   tx: EntityManager,
   { key, custody, accounts, callers }: JudgedRotation,
@@ -55,7 +55,7 @@ export async function usesOfRotation(
   return distinct.map((one) => ({ key: key.fingerprint, formerKeys, facts: one }));
 }
 
-/** SQL: a rotation under way counts as a replacement, since its new key may be rotated before the old one is given up. */
+/** SQL predicate: a rotation in progress. It counts as a replacement, because its new key may be rotated before the old key is retired. */
 const IS_UNDER_WAY = 'finished_at IS NULL AND NOT dry_run';
 
 async function formerFingerprints(tx: EntityManager, id: string): Promise<string[]> {
@@ -71,7 +71,7 @@ async function formerFingerprints(tx: EntityManager, id: string): Promise<string
   return rows.map(({ fingerprint }) => fingerprint);
 }
 
-/** successorFingerprints returns those of these keys and of their successors that can still be rotated. */
+/** successorFingerprints returns the fingerprints of these keys and their successors that can still be rotated. */
 export async function successorFingerprints(tx: EntityManager, fingerprints: readonly string[]): Promise<string[]> {
   const rows: { fingerprint: string }[] = await tx.query(
     `WITH RECURSIVE covered AS (
@@ -87,7 +87,7 @@ export async function successorFingerprints(tx: EntityManager, fingerprints: rea
   return rows.map(({ fingerprint }) => fingerprint);
 }
 
-/** A fact that a host does not have is left out: a condition about it is then met. */
+/** Omits facts that a host does not have. A condition on a missing fact evaluates to true. */
 function factsOf(host: Host | undefined): PolicyFacts {
   const labels = Object.entries(host?.labels ?? {}).map(([name, value]) => [`metadata.label.${name}`, [value]]);
   return {

@@ -4,7 +4,7 @@ import { newId } from '../../../platform/database/new-id.js';
 import type { TargetFile } from '../model/rotation-target.entity.js';
 import type { Rotation } from '../model/rotation.entity.js';
 
-/** Moves the locations of the old key to the new one, as the rotation has proven them; the next scan adds line numbers. */
+/** Moves the locations of the old key to the new one, as proven by the rotation. The next scan adds line numbers. */
 export async function moveLocations(tx: EntityManager, rotation: Rotation): Promise<void> {
   const { id, keyId, nextKeyId } = rotation;
   await moveHolder(tx, rotation);
@@ -39,7 +39,7 @@ export async function moveLocations(tx: EntityManager, rotation: Rotation): Prom
   );
 }
 
-/** The file of the holder contains the new key by now, which was proven when it was made. */
+/** The holder's file now contains the new key, which was proven when it was generated. */
 async function moveHolder(tx: EntityManager, { keyId, nextKeyId, settings }: Rotation): Promise<void> {
   const { holder } = settings;
   if (holder === undefined) return;

@@ -10,11 +10,13 @@ import { moveLocations } from './moved-locations.js';
 import { endingOf, haltOf, progressOf, type RotationMove, type RotationProgress } from './rollout-rules.js';
 import { RotationNotices } from './rotation-notices.js';
 
-/** STALLED_ROTATION selects rotations without a due target: all of their targets are waiting or finished. */
+/** STALLED_ROTATION selects rotations without a due target: all their targets are waiting or finished. */
 export const STALLED_ROTATION = `SELECT r.id FROM ssh_rotation r WHERE r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
   AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target t WHERE t.rotation_id = r.id AND t.outcome = 'OPEN' AND t.due_at IS NOT NULL)`;
 
-/** Controls the targets of a rotation as a whole: begins wave after wave, asks for approval, and hands the new key over when every host has it. */
+/**
+ * RolloutController controls the targets of a rotation as a whole: it starts the waves, requests approval, and hands over the new key once every host has it.
+ */
 @Injectable()
 export class RolloutController {
   constructor(
@@ -25,7 +27,7 @@ export class RolloutController {
     private readonly approval: RotationApproval,
   ) {}
 
-  /** Moves the rotation on as far as its targets allow. May be called at any time: what is not due is not done. */
+  /** Advances the rotation as far as its targets allow. Safe to call at any time: actions that are not due are not performed. */
   async look(rotationId: string): Promise<void> {
     const released = await this.db.transaction(async (tx) => {
       const rotation = await tx.findOne(Rotation, { where: { id: rotationId }, lock: { mode: 'pessimistic_write' } });
@@ -36,7 +38,7 @@ export class RolloutController {
     if (released > 0) this.outbox.committed(ROTATION_QUEUE);
   }
 
-  /** Looks at every rotation without a due target: they all wait, or have ended. */
+  /** Advances every rotation without a due target. */
   async lookAtAll(): Promise<void> {
     const rows: { id: string }[] = await this.db.query(STALLED_ROTATION);
     for (const { id } of rows) await this.look(id);
@@ -60,7 +62,7 @@ export class RolloutController {
     return this.promote(tx, rotation, waiting);
   }
 
-  /** Asks for approval once every account has been surveyed: approvers are shown the changes. */
+  /** Requests approval once every account has been surveyed, so that approvers see the changes. */
   private async askApproval(tx: EntityManager, rotation: Rotation, progress: RotationProgress): Promise<number> {
     const { open, lastWave } = progress;
     if (open.some(({ state }) => state === 'PLANNED')) return 0;
@@ -76,7 +78,7 @@ export class RolloutController {
     return 0;
   }
 
-  /** Makes targets due that waited for the hand-over: they have to be rolled back as well. */
+  /** Makes targets due that were waiting for the handover, because they must be rolled back too. */
   private async wakeAll(tx: EntityManager, { id }: Rotation): Promise<number> {
     const [rows]: [{ id: string }[], number] = await tx.query(
       `UPDATE ssh_rotation_target SET due_at = now()
@@ -95,7 +97,7 @@ export class RolloutController {
     return this.signal(tx, rows);
   }
 
-  /** Hands the new key over: every host accepts both keys permanently, so the holder may change over. */
+  /** Hands over the new key. Every host accepts both keys permanently, so the holder can switch. */
   private async promote(tx: EntityManager, rotation: Rotation, waiting: RotationTarget[]): Promise<number> {
     if (rotation.custody === 'human' && !(await this.isConfirmed(tx, rotation))) {
       if (rotation.status !== 'AWAITING_HOLDER') await this.move(tx, rotation, { status: 'AWAITING_HOLDER' });
@@ -112,7 +114,7 @@ export class RolloutController {
     return this.signal(tx, rows);
   }
 
-  /** Whether the holder has confirmed the new key, or a host's log shows a login with it. */
+  /** Reports whether the holder has confirmed the new key, or a host's log contains a login with it. */
   private async isConfirmed(tx: EntityManager, rotation: Rotation): Promise<boolean> {
     if (rotation.confirmedAt !== null) return true;
     const logins: unknown[] = await tx.query(`SELECT 1 FROM ssh_key_login WHERE key_id = $1 AND at > $2 LIMIT 1`, [

@@ -28,7 +28,7 @@ describe('a rotation halts', () => {
     expect(haltCode(rotationOf({ onFailure: 'skip' }), targetsOf(failed, { wave: 1 }))).toBe('rotation.halted');
   });
 
-  it('when more than two hosts of a wave fail, or more than one in twenty', () => {
+  it('when more than two hosts of a wave, or more than one in twenty, fail', () => {
     const wave = (size: number, failures: number) =>
       targetsOf(...Array.from({ length: size }, (_, i) => ({ wave: 2, ...(i < failures ? failed : {}) })));
     const rotation = rotationOf({ wave: 2, onFailure: 'skip' });
@@ -36,12 +36,12 @@ describe('a rotation halts', () => {
     expect([5, 6].map((failures) => haltCode(rotation, wave(100, failures)))).toEqual([undefined, 'rotation.halted']);
   });
 
-  it('when the holder has not proven its key, whatever else may fail', () => {
+  it('when the holder has not proven possession of its key, whatever else may fail', () => {
     const targets = targetsOf({ ...failed, wave: 1, failureCode: 'rotation.holder-unproven' }, { wave: 1 });
     expect(haltCode(rotationOf({ wave: 1, onFailure: 'skip' }), targets)).toBe('rotation.holder-unproven');
   });
 
-  it('not after the hand-over, and not in a dry run', () => {
+  it('but not after the handover, and not in a dry run', () => {
     const targets = targetsOf(failed, {});
     expect(haltCode(rotationOf({ promotedAt: new Date() }), targets)).toBeUndefined();
     expect(haltCode(rotationOf({ dryRun: true }), targets)).toBeUndefined();
@@ -54,12 +54,12 @@ it.each([
   ['ROLLED_BACK', ['ROLLED_BACK', 'FAILED_PRECHECK']],
   ['HALTED', ['PROVEN', 'BLOCKED']],
   ['CRITICAL', ['PROVEN', 'CRITICAL']],
-] as const)('ends as %s with targets that are %s', (status, outcomes) => {
+] as const)('a rotation ends as %s with targets in %s', (status, outcomes) => {
   const progress = progressOf(targetsOf(...outcomes.map((outcome) => ({ outcome }))));
   expect(endingOf(rotationOf(), progress).status).toBe(status);
 });
 
-it('a wave is through when each of its targets has ended or waits for the hand-over', () => {
+it('a wave is complete when each of its targets has ended or waits for the handover', () => {
   const progress = progressOf(targetsOf({ outcome: 'PROVEN' }, { state: 'PERMANENT' }, { wave: 1, state: 'VERIFIED' }));
   expect([progress.isThrough(0), progress.isThrough(1), progress.lastWave]).toEqual([true, false, 1]);
 });

@@ -2,22 +2,22 @@ import { hasReached, type RotationStatus, type TargetOutcome } from '../model/ro
 import type { RotationTarget } from '../model/rotation-target.entity.js';
 import type { Rotation } from '../model/rotation.entity.js';
 
-/** Progress of the targets of a rotation. */
+/** RotationProgress is the progress of the targets of a rotation. */
 export interface RotationProgress {
   readonly all: readonly RotationTarget[];
   readonly open: readonly RotationTarget[];
-  /** Open ones that accept both keys permanently and wait for the hand-over. */
+  /** Open targets that accept both keys permanently and wait for the handover. */
   readonly waiting: RotationTarget[];
   readonly lastWave: number;
   has(outcome: TargetOutcome): boolean;
   sizeOf(wave: number): number;
-  /** Failures of all waves up to this one. */
+  /** Number of failures in all waves up to this one. */
   failedIn(wave: number): number;
-  /** Whether every target of the waves up to this one has ended or waits. */
+  /** Whether every target of the waves up to this one is finished or waiting. */
   isThrough(wave: number): boolean;
 }
 
-/** A status that a rotation moves to, and why. */
+/** RotationMove is the new status of a rotation, and the reason. */
 export interface RotationMove {
   readonly status: RotationStatus;
   readonly code?: string;
@@ -25,7 +25,7 @@ export interface RotationMove {
 }
 
 const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
-/** Failures of one account that concern every account. */
+/** Failures of one account that concern all accounts. */
 const HALTING_CODES = ['rotation.holder-unproven', 'rotation.rights-lost'];
 
 export function progressOf(all: readonly RotationTarget[]): RotationProgress {
@@ -42,7 +42,10 @@ export function progressOf(all: readonly RotationTarget[]): RotationProgress {
   };
 }
 
-/** The halt that a rotation needs before it goes on. A holder that did not prove its key, and a requester who lost the right, concern every host, however many may fail otherwise. */
+/**
+ * Returns the halt required before the rotation can continue. A holder that did not prove its key, or a requester who lost the right, concerns every host,
+ * however many hosts may fail otherwise.
+ */
 export function haltOf(rotation: Rotation, progress: RotationProgress, wave = rotation.wave): RotationMove | undefined {
   const failed = progress.all.find(
     ({ outcome, failureCode }) =>
@@ -52,12 +55,12 @@ export function haltOf(rotation: Rotation, progress: RotationProgress, wave = ro
     const code = failed.failureCode ?? '';
     return { status: 'HALTED', code, reason: failed.failureDetail ?? code };
   }
-  // After the hand-over a person is asked at once: the other accounts go on, and their overlap may be long.
+  // After the handover a user is involved immediately: the other accounts continue, and their overlap may be long.
   if (rotation.promotedAt !== null) return progress.has('CRITICAL') ? undefined : blockedMove(progress.all);
   return hasTooManyFailures(rotation, progress, wave) ? tooManyFailures(progress, wave) : undefined;
 }
 
-/** The halt for an account that needs a person; undefined when there is none. */
+/** Returns the halt for an account that needs human action. Undefined if there is none. */
 function blockedMove(all: readonly RotationTarget[]): RotationMove | undefined {
   const blocked = all.find(({ outcome }) => outcome === 'BLOCKED');
   return (
@@ -69,7 +72,7 @@ function blockedMove(all: readonly RotationTarget[]): RotationMove | undefined {
   );
 }
 
-/** States how many accounts failed, and why the first of them did. */
+/** Describes how many accounts failed, and why the first one did. */
 function tooManyFailures({ all }: RotationProgress, wave: number): RotationMove {
   const failed = all.filter((target) => target.wave <= wave && FAILURES.includes(target.outcome));
   const count = all.length === 1 ? 'The account' : `${failed.length} of ${all.length} accounts`;
@@ -79,7 +82,7 @@ function tooManyFailures({ all }: RotationProgress, wave: number): RotationMove 
   return { status: 'HALTED', code: 'rotation.halted', reason };
 }
 
-/** Before the hand-over a person decides how it goes on without the failed hosts. Targets that are all rolled back need no decision. */
+/** Before the handover, a user decides how to continue without the failed hosts. If all targets are rolled back, no decision is needed. */
 function hasTooManyFailures(rotation: Rotation, progress: RotationProgress, wave: number): boolean {
   const { settings, promotedAt, dryRun } = rotation;
   if (
@@ -92,12 +95,12 @@ function hasTooManyFailures(rotation: Rotation, progress: RotationProgress, wave
   return progress.failedIn(wave) > max;
 }
 
-/** Hosts of one wave that may fail: two, or one in twenty if that is more. The first wave is the canary: none. */
+/** Returns how many hosts of a wave may fail: two, or one in twenty if that is more. None in the first wave, which is the canary. */
 function maxFailures(wave: number, size: number): number {
   return wave === 0 ? 0 : Math.max(2, Math.floor(size / 20));
 }
 
-/** The status in which a rotation ends whose targets have all ended. */
+/** Returns the final status of a rotation whose targets are all finished. */
 export function endingOf({ dryRun, status }: Rotation, { all, has }: RotationProgress): RotationMove {
   if (has('CRITICAL'))
     return { status: 'CRITICAL', code: 'rotation.locked-out', reason: 'A host accepts neither key.' };

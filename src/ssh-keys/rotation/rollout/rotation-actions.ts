@@ -10,7 +10,7 @@ import { type RotationStatus, rotationStatusesBefore } from '../model/rotation-s
 import { rotationUnderWay } from '../model/rotation-work.js';
 import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';
 
-/** Actions of people on a rotation that is under way. */
+/** RotationActions contains the actions of users on a rotation in progress. */
 @Injectable()
 export class RotationActions {
   constructor(
@@ -21,8 +21,8 @@ export class RotationActions {
   ) {}
 
   /**
-   * Rolls everything back. Throws Problem `rotation.too-late` once the new key was handed over: from then on its holders use it; `rotation.pending-approval`
-   * while nothing was changed yet.
+   * Rolls the rotation back on all hosts. Throws Problem `rotation.too-late` after the handover, when holders use the new key, and `rotation.pending-approval`
+   * while nothing has been changed yet.
    */
   async rollBack(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'roll-back-requested', async (tx) => {
@@ -34,12 +34,12 @@ export class RotationActions {
   }
 
   /**
-   * Resumes a halted rotation, or one that locked a host out: the targets that failed are retried. After the hand-over, a missing line of the new key is
-   * written again. Throws Problem `rotation.under-way` when another rotation of the key was begun since.
+   * Resumes a halted rotation, or one that locked a host out, and retries the failed targets. After the handover, a missing line of the new key is
+   * restored. Throws Problem `rotation.under-way` if another rotation of the key has been started since.
    */
   async retry(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'retried', async (tx) => {
-      // A rotation that was not shown to its approvers yet goes back to the survey, after which they are asked.
+      // A rotation without an approval request returns to the survey, after which approval is requested.
       const [row]: { unasked: boolean }[] = await tx.query(
         `SELECT approval_demand IS NOT NULL AND approval_id IS NULL AS unasked FROM ssh_rotation WHERE id = $1`,
         [id],
@@ -58,7 +58,7 @@ export class RotationActions {
     });
   }
 
-  /** Leaves a host out: the old key stays there. Only while nothing was changed on it. */
+  /** Skips a host, which keeps the old key. Allowed only while nothing has been changed on it. */
   async skip(caller: Caller, id: string, targetId: string): Promise<void> {
     await this.act(caller, id, 'skipped', async (tx) => {
       const [, skipped]: [unknown, number] = await tx.query(
@@ -72,7 +72,7 @@ export class RotationActions {
     });
   }
 
-  /** The holder of the new key confirms that it works. */
+  /** Records that the holder of the new key confirmed that the key works. */
   async confirm(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'confirmed', async (tx) => {
       const [, confirmed]: [unknown, number] = await tx.query(
@@ -123,7 +123,7 @@ export class RotationActions {
   }
 }
 
-/** The refusal of an action that the state of a rotation does not allow. */
+/** Returns the problem for an action that the state of a rotation does not allow. */
 async function refusalIn(tx: EntityManager, id: string): Promise<Problem> {
   const { status, promotedAt } = await tx.findOneByOrFail(Rotation, { id });
   const handedOver =

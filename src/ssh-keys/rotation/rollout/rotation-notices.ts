@@ -6,10 +6,10 @@ import type { RotationStatus } from '../model/rotation-state.js';
 import { type Rotation, ROTATION_ACTOR } from '../model/rotation.entity.js';
 import type { RotationMove } from './rollout-rules.js';
 
-/** Statuses in which a rotation does not go on by itself, or a host is locked out. */
+/** Statuses in which a rotation does not continue automatically, or a host is locked out. */
 const NEEDS_PERSON: ReadonlySet<RotationStatus> = new Set(['HALTED', 'CRITICAL']);
 
-/** Records the moves of a rotation in their transaction: each in the audit log, those that need a person as an alert. */
+/** RotationNotices records the status changes of a rotation in their transaction: each in the audit log, and those that need human action as an alert. */
 @Injectable()
 export class RotationNotices {
   constructor(
@@ -32,7 +32,7 @@ export class RotationNotices {
     else await this.resolveAlert(tx, rotation);
   }
 
-  /** Resolves the alert about a halt: the rotation has gone on, or has ended. */
+  /** Resolves the alert about a halt after the rotation has continued or finished. */
   private async resolveAlert(tx: EntityManager, { id, keyId }: Rotation): Promise<void> {
     const subject = { kind: 'ssh-rotation', id, name: `rotation of key ${keyId}` };
     await this.alertEvents.record(tx, [{ type: 'rotation.critical', subject, over: true }]);

@@ -14,7 +14,7 @@ import { RotationRepository } from '../model/rotation.repository.js';
 import type { TargetFile } from '../model/rotation-target.entity.js';
 import { type ReadyWork, replacementOf } from '../model/rotation-work.js';
 
-/** A file that was written, by the SHA-256 of its bytes before and after. */
+/** WrittenFile is a file that was written, with the SHA-256 of its bytes before and after. */
 export interface WrittenFile {
   readonly path: string;
   readonly before: string;
@@ -23,10 +23,10 @@ export interface WrittenFile {
 
 type Edit = (file: Buffer, replacement: KeyReplacement, as: TargetFile) => EditedFile;
 
-/** Attempts to replace a file that another program writes to at the same time. */
+/** Maximum attempts to replace a file that another program is writing to. */
 const MAX_TRIES = 8;
 
-/** The authorized_keys files of one target: reads the state of both keys, and changes their lines. */
+/** AccountFiles reads the state of both keys in the authorized_keys files of one target, and changes their lines. */
 @Injectable()
 export class AccountFiles {
   constructor(
@@ -34,7 +34,7 @@ export class AccountFiles {
     private readonly repository: RotationRepository,
   ) {}
 
-  /** The state of both keys over all files. */
+  /** Returns the state of both keys across all files. */
   async standings(session: SshSession, work: ReadyWork): Promise<LineStandings> {
     const all = await Promise.all(
       filesOf(work).map(async (file) => {
@@ -46,8 +46,8 @@ export class AccountFiles {
   }
 
   /**
-   * Applies `edit` to every file. A file that `edit` leaves as it is is not written, so it may be repeated. Lines that others add
-   * meanwhile stay: a file that was changed since it was read is read again.
+   * Applies `edit` to every file. Files that `edit` leaves unchanged are not written, so the call can be repeated. Lines added by others
+   * are preserved: a file that was changed since it was read is read again.
    */
   async change(session: ChangeSession, work: ReadyWork, edit: Edit): Promise<WrittenFile[]> {
     const written: WrittenFile[] = [];

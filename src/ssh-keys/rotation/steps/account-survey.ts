@@ -7,16 +7,16 @@ import type { Limit } from '../../authorized-keys/key-replacement.js';
 import { askSshd } from './sshd-settings.js';
 import { StepFailure } from '../model/rotation-work.js';
 
-/** An authorized_keys file that exists. */
+/** KeyFile is an existing authorized_keys file. */
 export interface KeyFile {
   readonly path: string;
-  /** Account that it is read and changed as. */
+  /** Account that reads and changes the file. */
   readonly as: string;
   readonly content: Buffer;
   readonly sha256: string;
-  /** Reasons not to change it, each a clause that follows the path. */
+  /** Reasons not to change the file, each as a clause that follows the path. */
   readonly obstacles: readonly string[];
-  /** What sshd takes offence at if it checks modes: the file and directories that others may change, each as `/home/a has the mode 777`. */
+  /** What sshd would reject if it checks modes: the file and the directories that others can change, each as `/home/a has the mode 777`. */
   readonly loose: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export interface Survey {
 }
 
 /**
- * $1 path, $2 home of its account. A line with the free KiB of its file system, whether the directory takes new files, and chattr flags; then lines
+ * $1 path, $2 home of its account. Prints a line with the free KiB of the file system, whether the directory accepts new files, and chattr flags, then lines
  * with mode and path of the file, its directory and the home.
  */
 const SSHD_CONDITIONS = `
@@ -42,23 +42,23 @@ echo "\${free:-0} $takes \${flags:--}"
 for one in "$real" "$dir" "$2"; do stat -c '%a %n' -- "$one" 2>/dev/null || :; done
 `;
 
-/** $1 seconds, $2 utc or local. The time in so many seconds by the host's own clock, which sshd compares expiry-time with. */
+/** $1 seconds, $2 utc or local. Prints the time that many seconds ahead by the host's own clock, which sshd uses for expiry-time. */
 const TIME_AHEAD = `
 at=$(($(date -u +%s) + $1))
 if [ "$2" = utc ]; then date -u -d "@$at" +%Y%m%d%H%M%SZ; else date -d "@$at" +%Y%m%d%H%M%S; fi
 `;
 
-/** Free space that is required besides the copies of the file. */
+/** Free space required in addition to the copies of the file, in KiB. */
 const MIN_FREE_KIB = 64;
-/** Copies of the file that may exist at once: the present one, the new one, and what other programs write. */
+/** Copies of the file that can exist at once: the current one, the new one, and those written by other programs. */
 const COPIES = 4;
 const KIB = 1024;
-/** Maximum size of an authorized_keys file: some ten thousand lines. */
+/** Maximum size of an authorized_keys file in bytes: some ten thousand lines. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
   /(managed|generated|maintained|controlled)\s+(by|with)\s+(puppet|ansible|chef|salt|cfengine|cloud-init|terraform|rudder)|added by google|google-guest-agent/i;
 
-/** Surveys an account without changing anything: which files authorize keys, and whether they could be changed. */
+/** AccountSurvey determines, without changing anything, which files of an account authorize keys and whether they can be changed. */
 @Injectable()
 export class AccountSurvey {
   constructor(private readonly files: HostFiles) {}
@@ -75,7 +75,7 @@ export class AccountSurvey {
     return { settings, account, files, expiry: expirySupport(session.software) };
   }
 
-  /** The `expiry-time` in so many seconds, as sshd of the host reads it; undefined when that sshd has no such option. */
+  /** Returns the `expiry-time` that many seconds ahead, in the format of the host's sshd. Undefined if that sshd does not support the option. */
   async limit(session: SshSession, secondsAhead: number): Promise<Limit> {
     const support = expirySupport(session.software);
     if (support === 'none') return undefined;
@@ -86,11 +86,11 @@ export class AccountSurvey {
   }
 
   private async file(session: SshSession, account: UnixAccount, path: string): Promise<KeyFile | undefined> {
-    // A file under the home belongs to the account, and root must not follow its links; any other one belongs to root.
+    // A file in the home directory belongs to the account, and root must not follow its links. Any other file belongs to root.
     const as = path.startsWith(`${account.home}/`) ? account.name : 'root';
     const state = await this.files.state(session, path, as);
     if (state === undefined) return undefined;
-    // Checked before it is opened: reading a FIFO would wait for its writer.
+    // Checked before the file is opened, because reading a FIFO would wait for its writer.
     if (state.kind !== 'file')
       throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is not a regular file.`);
     if (state.size > MAX_FILE_BYTES)
@@ -115,17 +115,17 @@ export class AccountSurvey {
   }
 }
 
-/** Obstacles in the file itself. */
+/** Returns obstacles in the file itself. */
 function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): string[] {
   return [
     ...(links > 1 ? ['has another name (hard link)'] : []),
-    // sshd reads such a line up to the NUL, and people would be shown more than that.
+    // sshd reads a line with a NUL only up to the NUL, but approvers would see more.
     ...(content.includes(0) ? ['holds a NUL byte'] : []),
     ...(owner === as ? [] : [`belongs to ${owner}`]),
   ];
 }
 
-/** Obstacles in the directory and file system of a file of `size` bytes; `line` is one that SSHD_CONDITIONS prints. */
+/** Returns obstacles in the directory and file system of a file of `size` bytes. `line` is printed by SSHD_CONDITIONS. */
 function conditionsIn(line: string, size: number): string[] {
   const [free = '0', takes, flags = ''] = line.trim().split(' ');
   const wanted = MIN_FREE_KIB + Math.ceil((COPIES * size) / KIB);
@@ -138,7 +138,7 @@ function conditionsIn(line: string, size: number): string[] {
   ];
 }
 
-/** What the group or others may change, of lines with a mode and a path. */
+/** Returns the paths that the group or others can change, from lines with a mode and a path. */
 function looseIn(lines: readonly string[]): string[] {
   return lines.flatMap((line) => {
     const [, mode = '', path] = /^([0-7]{1,4}) (.+)$/.exec(line) ?? [];
@@ -146,7 +146,7 @@ function looseIn(lines: readonly string[]): string[] {
   });
 }
 
-/** The text that names a configuration management system, which would undo the change. */
+/** Returns the text that names a configuration management system, which would undo the change. Undefined if there is none. */
 export function managerOf(content: Buffer): string | undefined {
   return MANAGERS.exec(content.toString('latin1'))?.[0];
 }

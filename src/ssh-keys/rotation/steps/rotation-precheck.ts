@@ -15,16 +15,16 @@ import { NewKey } from '../custody/new-key.js';
 import type { TargetFile, TargetPlan } from '../model/rotation-target.entity.js';
 import { replacementOf, StepFailure, type Work } from '../model/rotation-work.js';
 
-/** Placeholder for the time of a limit, which is not known before it is set. */
+/** Placeholder for the time of a limit, which is unknown until the limit is set. */
 const TIME_PLACEHOLDER = '20000101000000Z';
 
 export interface Checked {
   readonly plan: TargetPlan;
-  /** The files as they are: JSON of path to base64. */
+  /** Current files: JSON of path to base64. */
   readonly snapshot: Buffer;
 }
 
-/** Checks a target before anything is changed: plans the changes, refuses what stands in the way, and reads the files for the snapshot. */
+/** RotationPrecheck checks a target before anything is changed: it plans the changes, refuses targets with obstacles, and reads the files for the snapshot. */
 @Injectable()
 export class RotationPrecheck {
   constructor(
@@ -64,7 +64,7 @@ export class RotationPrecheck {
       throw refusal('rotation.own-login', 'The service logs in with this key, so it must hold the new key as well.');
   }
 
-  /** An old key that the host does not accept from here could not be tried later either. A key that a host holds is tried from that host. */
+  /** An old key that the host does not accept from here could not be tested later either. A key held by a host is tested from that host. */
   private async assertOldAccepted(work: Work, files: readonly KeyFile[]): Promise<void> {
     const { target, rotation, old } = work;
     if (rotation.custody === 'host') return this.newKey.assertHeld(work);
@@ -106,14 +106,14 @@ export class RotationPrecheck {
   }
 }
 
-/** The diff that approvers are shown. Throws StepFailure unless it is the whole change: applied to the file, it must give the file as it will be. */
+/** Returns the diff that approvers see. Throws StepFailure unless the diff is complete, so that applying it to the old file yields the new file. */
 function wholeChange(path: string, before: Buffer, after: Buffer): string {
   const diff = unifiedDiff(path, before, after);
   if (showsWhole(before, diff, after)) return diff;
   throw refusal('rotation.not-shown', `The change of ${path} cannot be shown completely.`);
 }
 
-/** Placeholder of the right type for a key that is not made yet. */
+/** Returns a placeholder of the right type for a key that has not been generated. */
 function placeholderOf({ custody }: Work['rotation']): SshPublicKey {
   if (custody !== 'hsm') return newEd25519Pair('').publicKey;
   return sshPublicKeyOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey);

@@ -26,9 +26,10 @@ import { type DoneStep, type ReadyWork, StepFailure, type StepResult, type Work 
 const SECOND_MS = 1000;
 
 /**
- * The steps of a rotation on one account, from the first change on. Each one brings the files to a certain state, so it may be repeated after a
- * crash wherever it stopped. Whenever a key is limited or removed, the session that did it stays open until a login with the new key was
- * tried: that session can undo the change without any key.
+ * RotationSteps performs the steps of a rotation on one account, from the first change. Each step brings the files to a defined state, so it can be repeated
+ * after a
+ * crash at any point. When a step limits or removes a key, its session stays open until a login with the new key has been
+ * tried, because that session can undo the change without any key.
  */
 @Injectable()
 export class RotationSteps {
@@ -61,7 +62,7 @@ export class RotationSteps {
     }
   }
 
-  /** Restores the files. The host must accept the old key again before the target counts as rolled back. */
+  /** Restores the files. The target counts as rolled back only after the host accepts the old key again. */
   async rollBack(work: Work): Promise<DoneStep> {
     const { target, rotation, old, next } = work;
     const result = { kind: 'done', state: target.state, outcome: 'ROLLED_BACK' } as const;
@@ -85,7 +86,7 @@ export class RotationSteps {
     throw lineRemoved(work);
   }
 
-  /** Adds the new key behind the old one, with a time limit: sshd ends it if it is not verified. */
+  /** Adds the new key after the old one with a time limit, so that sshd disables the new key if it is not verified. */
   private async putNext(session: ChangeSession, work: ReadyWork): Promise<{ written: WrittenFile[]; until: Limit }> {
     const until = await this.survey.limit(session, work.rotation.settings.verifySeconds);
     const written = await this.files.change(session, work, (file, replacement) => {
@@ -98,7 +99,7 @@ export class RotationSteps {
 
   private async verify(work: ReadyWork): Promise<StepResult> {
     if ((await this.newKey.try(work)) === 'accepted') return verified({ new: 'accepted' });
-    // The time limit may have passed while no worker was running: once more with a new limit. If that fails, it is the key's fault.
+    // The time limit may have passed while no worker was running, so try once more with a new limit. If that fails, the key is at fault.
     const renewed = await this.inSession(work, (session) => this.putNext(session, work));
     if ((await this.newKey.try(work)) === 'accepted') return verified({ ...renewed, new: 'accepted' });
     const { code } = await this.causeOfRefusal(work);
@@ -111,7 +112,7 @@ export class RotationSteps {
   }
 
   private async makePermanent(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
-    // The time limit has passed since the key was verified: the verify step sets a new one.
+    // The time limit has passed since the key was verified. The verify step sets a new one.
     if ((await this.newKey.try(work)) !== 'accepted')
       return { kind: 'done', state: 'ADDED', detail: { new: 'denied' } };
     const written = await this.files.change(session, work, withNextPermanent);
@@ -130,7 +131,7 @@ export class RotationSteps {
     const undo = () => this.files.change(session, work, withOldPermanent);
     await this.assertNewAccepted(work, undo);
     const wanted = await this.survey.limit(session, overlapSeconds);
-    // An attempt that died may have set a limit. It stays: a key that sshd has refused must not be accepted again.
+    // An attempt that died may have set a limit. It stays, because a key that sshd has refused must not be accepted again.
     let until = wanted;
     const written = await this.files.change(session, work, (file, replacement) => {
       const edited = withOldLimited(file, replacement, wanted);
@@ -151,14 +152,14 @@ export class RotationSteps {
   }
 
   /**
-   * Logs in with the new key while the old one is still valid. When the host refuses the new key, the old one loses its limit, so that nobody is
-   * locked out when it would expire.
+   * Logs in with the new key while the old one is still valid. If the host refuses the new key, the old key loses its limit, so that nobody is
+   * locked out when the limit expires.
    */
   private async checkNew(work: ReadyWork): Promise<StepResult> {
     const { target, rotation } = work;
     const undo = () => this.inSession(work, (session) => this.files.change(session, work, withOldPermanent));
     await this.assertNewAccepted(work, undo);
-    // The old key may have lost its limit before a person asked to go on.
+    // The old key may have lost its limit before a user resumed the rotation.
     if (target.restoreNext === true)
       return { kind: 'done', state: 'PROMOTED', change: { restoreNext: null }, detail: { new: 'accepted' } };
     const dueIn = secondsOfOverlap(target);
@@ -178,7 +179,7 @@ export class RotationSteps {
 
   private async prove(work: ReadyWork): Promise<StepResult> {
     const { target, rotation, old } = work;
-    // The step that removed the old key is the one that can put it back.
+    // The step that removed the old key is the one that can restore it.
     if ((await this.newKey.try(work)) !== 'accepted')
       return { kind: 'done', state: 'OVERLAP', detail: { new: 'denied' } };
     const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
@@ -193,8 +194,8 @@ export class RotationSteps {
   }
 
   /**
-   * Runs `undo` when the host denies the new key; before a change too, since an earlier attempt may have made it and died. Where a person asked for it,
-   * the line of the new key is written again first. A fault of the network proves nothing, and is thrown as it is.
+   * Runs `undo` if the host denies the new key, even before a change, because an earlier attempt may have made the change and died. If a user requested it,
+   * first restores the line of the new key. A network failure proves nothing and is rethrown.
    */
   private async assertNewAccepted(work: ReadyWork, undo?: () => Promise<unknown>): Promise<void> {
     if ((await this.newKey.try(work)) === 'accepted') return;
@@ -214,7 +215,7 @@ export class RotationSteps {
     throw cause;
   }
 
-  /** The reason why the host refuses the new key, by what its files say. */
+  /** Returns the reason why the host refuses the new key, according to its files. */
   private async causeOfRefusal(work: ReadyWork): Promise<StepFailure> {
     const { next } = await this.inSession(work, (session) => this.files.standings(session, work));
     if (next === 'absent') return lineRemoved(work);
@@ -236,7 +237,7 @@ export class RotationSteps {
     }
   }
 
-  /** Logs in with the credential of the host; where that is refused, with the old key, if the service holds it. */
+  /** Logs in with the credential of the host. If it is refused, logs in with the old key if the service holds it. */
   private async open(work: Work): Promise<ChangeSession> {
     const { hostId } = work.target;
     const { correlation } = work.rotation;
@@ -262,7 +263,7 @@ function lineRemoved({ target }: ReadyWork): StepFailure {
   );
 }
 
-/** Seconds from one limit to another; 0 when they cannot be compared. Both are by the clock of the host, in the same notation. */
+/** Returns the seconds from one limit to another. 0 if they cannot be compared. Both are times of the host's clock in the same notation. */
 function secondsBetween(from: Limit, to: Limit): number {
   if (from === undefined || to === undefined) return 0;
   const [start, end] = [from, to].map((limit) =>

@@ -10,9 +10,9 @@ import {
 import { StepFailure } from '../model/rotation-work.js';
 
 /**
- * $1 account. Prints the host's clock, the passwd entry of the account, and the settings of sshd for its keys: the effective settings
- * for a login from this service's address, asked of the sshd that accepted this session (found among the ancestors of the shell, with its
- * command line); else the text of the configuration. POSIX shell.
+ * $1 account. Prints the host's clock, the passwd entry of the account, and sshd's settings for its keys: the effective settings
+ * for a login from this service's address, queried from the sshd that accepted this session (found among the ancestors of the shell, with its
+ * command line), otherwise the text of the configuration. POSIX shell.
  */
 const ACCOUNT_SURVEY = `
 ${FIND_SSHD}
@@ -33,7 +33,7 @@ export interface SshdSettings {
   readonly account: UnixAccount;
 }
 
-/** Reads the settings that sshd of the host has for keys of an account. Changes nothing. Throws StepFailure `rotation.no-account`. */
+/** Reads the settings of the host's sshd for the keys of an account. Changes nothing. Throws StepFailure `rotation.no-account`. */
 export async function askSshd(session: SshSession, name: string): Promise<SshdSettings> {
   const { stdout } = await asRoot(session, name, (as) => session.run(ACCOUNT_SURVEY, { args: [name], as }));
   const [, passwd = '', kind, ...rest] = stdout.toString().split('\n');
@@ -45,7 +45,7 @@ export async function askSshd(session: SshSession, name: string): Promise<SshdSe
   return { settings, account: { name, uid: Number(uid), home } };
 }
 
-/** Runs as root where the login may, else as the account, else as the login itself. */
+/** Runs as root if the login may, otherwise as the account, otherwise as the login itself. */
 async function asRoot<T>(session: SshSession, account: string, run: (as?: string) => Promise<T>): Promise<T> {
   for (const as of ['root', account]) {
     try {

@@ -13,7 +13,7 @@ import { FencedOff, StepFailure, type StepResult, type Work } from '../model/rot
 
 /** Purpose of the seal of file snapshots, which is bound to the target. */
 const SNAPSHOT = 'ssh rotation snapshot';
-/** Faults that are never retried by themselves: the host shows another key than it should, or must not be changed. */
+/** Faults that are never retried automatically: the host presents an unexpected key, or must not be changed. */
 const FINAL_CODES = [
   'host.key-changed',
   'host.key-unknown',
@@ -22,7 +22,7 @@ const FINAL_CODES = [
   'host.not-managed',
   'rotation.holder-unproven',
 ];
-/** Faults that may pass: the host has not refused anything. */
+/** Faults that may be temporary: the host has not refused anything. */
 const PASSING_CODES = [
   'host.unreachable',
   'host.timeout',
@@ -33,7 +33,7 @@ const PASSING_CODES = [
   'host.file-changed',
 ];
 
-/** Executes one step of a target. */
+/** StepExecutor executes one step of a target. */
 @Injectable()
 export class StepExecutor {
   constructor(
@@ -44,7 +44,7 @@ export class StepExecutor {
     private readonly seals: Seal,
   ) {}
 
-  /** Answers the outcome, failures included. Throws FencedOff, and nothing else. */
+  /** Returns the outcome, including failures. Throws only FencedOff. */
   async perform(step: StepName, work: Work): Promise<StepResult> {
     try {
       if (step === 'precheck') return await this.check(work);
@@ -84,7 +84,7 @@ export class StepExecutor {
   }
 }
 
-/** The files and changes must still be those that the approvers were shown. */
+/** The files and changes must still match what the approvers saw. */
 function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
   if (rotation.approvalDemand === null) return;
   const shown = target.plan;
@@ -113,7 +113,7 @@ function resultOf(error: unknown, { target }: Work): StepResult {
         });
   const { code, message: reason, kind } = problem;
   const isTouched = hasReached(target.state, 'ADDED');
-  // A target on which nothing was changed is given up at once. On any other one, going on and rolling back both need another attempt.
+  // An unchanged target is abandoned immediately. For any other target, both continuing and rolling back need another attempt.
   const isPassing =
     PASSING_CODES.includes(code) || kind === 'unavailable' || (isTouched && !FINAL_CODES.includes(code));
   if (isPassing) return { kind: 'retry', code, reason };
