@@ -18,8 +18,8 @@ const rollback = (before: string, after: string, signed = 100, accepted = 60) =>
 };
 const older = (size: number, byte = 1, origin = 'a/log') => ({ origin, size, root: root(byte) });
 
-describe('a leaf', () => {
-  it('that records an accepted rollback is read; any other, or a part of one, is not', () => {
+describe('a log leaf', () => {
+  it('is read if it records an accepted rollback completely, and ignored otherwise', () => {
     expect(rollback('a/log', 'a/log/2')).toMatchObject({ before: 'a/log', after: 'a/log/2', accepted: { size: 60 } });
     const { action, detail, ...rest } = leaf('a/log', 'a/log/2', 100, 60);
     for (const other of [
@@ -36,7 +36,7 @@ describe('a leaf', () => {
 describe('an older checkpoint', () => {
   const one = [rollback('a/log', 'a/log/2')];
 
-  it('that is ahead of an accepted restore is explained, with how many leaves are lost', () => {
+  it('is explained if it is ahead of an accepted restore, with the number of lost leaves', () => {
     expect(coveringRollback(one, older(100), 'a/log/2', false)).toContain(
       '40 of the leaves under your checkpoint are lost',
     );
@@ -44,22 +44,22 @@ describe('an older checkpoint', () => {
     expect(coveringRollback(one, older(60, 2), 'a/log/2', false)).toContain('0 of the leaves');
   });
 
-  it('is not explained when it is over more than the HSM had signed, or over something else', () => {
+  it('is not explained if it exceeds what the HSM had signed, or has a different root', () => {
     expect(coveringRollback(one, older(101), 'a/log/2', false)).toBeUndefined();
     expect(coveringRollback(one, older(100, 7), 'a/log/2', false)).toBeUndefined();
   });
 
-  it('is not explained when what both have differs', () => {
+  it('is not explained if the common part differs', () => {
     expect(coveringRollback(one, older(50), 'a/log/2', true)).toBeUndefined();
   });
 
-  it('is not explained by a rollback of another log, or without one', () => {
+  it('is not explained without a rollback, or by one of another log', () => {
     expect(coveringRollback(one, older(100, 1, 'b/log'), 'a/log/2', false)).toBeUndefined();
     expect(coveringRollback(one, older(100), 'a/log/3', false)).toBeUndefined();
     expect(coveringRollback([], older(100), 'a/log/2', false)).toBeUndefined();
   });
 
-  it('may be several restores behind', () => {
+  it('may predate several restores', () => {
     const two = [...one, rollback('a/log/2', 'a/log/3', 90, 70)];
     expect(coveringRollback(two, older(100), 'a/log/3', false)).toContain('continues as a/log/3');
     const apart = [...one, rollback('a/log/9', 'a/log/3', 90, 70)];

@@ -6,14 +6,14 @@ const CONTENT = Buffer.from('what is released');
 const digestOf = (algorithm: string) => createHash(algorithm).update(CONTENT).digest();
 const pem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString();
 
-describe('a signature is verified with the digest alone', () => {
+describe('a signature is verified from the digest alone', () => {
   it.each([
     ['P-256', 'sha256', 'ecdsa-der'],
     ['P-256', 'sha512', 'ecdsa-raw'],
     ['P-384', 'sha384', 'ecdsa-der'],
     ['P-521', 'sha512', 'ecdsa-raw'],
     ['P-521', 'sha256', 'ecdsa-der'],
-  ])('by ECDSA on %s with %s as %s', (namedCurve, algorithm, scheme) => {
+  ])('with ECDSA on %s with %s as %s', (namedCurve, algorithm, scheme) => {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve });
     const dsaEncoding = scheme === 'ecdsa-raw' ? 'ieee-p1363' : 'der';
     for (let round = 0; round < 2; round += 1) {
@@ -29,7 +29,7 @@ describe('a signature is verified with the digest alone', () => {
     }
   });
 
-  it('by RSA with PKCS #1 v1.5 and by ML-DSA, and not by RSASSA-PSS', () => {
+  it('with RSA PKCS #1 v1.5 and ML-DSA, but not with RSASSA-PSS', () => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const digest = digestOf('sha256');
     const signed = {

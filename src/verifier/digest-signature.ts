@@ -69,6 +69,8 @@ export function verifiesDigest(publicKey: string, signed: DigestSignature): bool
 }
 
 function verifiesRsa(key: KeyObject, { algorithm, digest, signature }: DigestSignature): boolean {
+  // RFC 8017 section 8.2.2 step 1. publicDecrypt accepts a signature without its leading zeros.
+  if (signature.length !== Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8)) return false;
   try {
     const info = publicDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, signature);
     return info.equals(digestInfo(algorithm as Parameters<typeof digestInfo>[0], digest));

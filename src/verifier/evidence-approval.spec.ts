@@ -61,12 +61,12 @@ describe('an approval by two people', () => {
     expect(faultsOfApproval(evidenceWith({ voters: ['ben', 'cleo'], inStages: true }))).toEqual([]);
   });
 
-  it('is invalid when one person passed both stages', () => {
+  it('is invalid when one person approved both stages', () => {
     const faults = faultsOfApproval(evidenceWith({ voters: ['ben', 'ben'], inStages: true }));
     expect(faults).toEqual(['0 of 1 of release approved']);
   });
 
-  it('is invalid when the log has it as rejected before', () => {
+  it('is invalid when the log records an earlier rejection', () => {
     const faults = faultsOfApproval(evidenceWith({ voters: ['ben', 'cleo'], ended: 'REJECTED' }));
     expect(faults).toEqual(['according to the log, the approval ended as REJECTED']);
   });
@@ -81,7 +81,7 @@ describe('an approval by two people', () => {
   });
 });
 
-describe('a vote that names the sign-in of its session', () => {
+describe('a vote that references the sign-in of its session', () => {
   const fact = (action: string, id: string, target: string, actor: string, detail: object) => ({
     index: 0,
     kind: 'entry' as const,
@@ -102,7 +102,7 @@ describe('a vote that names the sign-in of its session', () => {
     expect(faultsOfApproval(evidence([signIn]))).toEqual([]);
   });
 
-  it('is invalid without it, and with the sign-in of another person or session', () => {
+  it('is invalid without that entry, and with a sign-in of another person or session', () => {
     expect(faultsOfApproval(evidence([]))).toEqual(['the sign-in of the approver cleo is missing']);
     const others = [
       fact('auth.signed-in', 'entry', 'ben', 'ben', { session: 'session' }),

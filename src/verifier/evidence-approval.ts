@@ -25,7 +25,12 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
     return ['the log has no approval of this request'];
   const ended = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED');
   if (ended !== undefined) return [`according to the log, the approval ended as ${String(ended.detail['to'])}`];
-  return [...faultsOfShown(evidence), ...faultsOfVotes(evidence, asked, facts), ...faultsOfSignIns(evidence, facts)];
+  return [
+    ...faultsOfShown(evidence),
+    ...faultsOfVotes(evidence, asked, facts),
+    ...faultsOfRejections(asked, facts),
+    ...faultsOfSignIns(evidence, facts),
+  ];
 }
 
 /** The document that the file shows as approved must have the hash in the log: alone, or in the manifest of a batch. */
@@ -64,7 +69,8 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
   const never = new Set([requester.person, ...((asked.detail['requesters'] as string[] | undefined) ?? [])]);
   // Policies that became stricter add stages to the original ones.
   const extended = facts.findLast(({ action }) => action === 'approval.extended');
-  const stages = (extended ?? asked).detail['stages'] as { readonly group: string; readonly threshold: number }[];
+  const rules = (extended ?? asked).detail;
+  const stages = rules['stages'] as { readonly group: string; readonly threshold: number }[];
   // A person counts in one stage only.
   const counted = new Set<string>();
   return stages.flatMap(({ group, threshold }, stage) => {
@@ -76,6 +82,16 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
     for (const id of people) counted.add(id);
     return people.size >= threshold ? [] : [`${people.size} of ${threshold} of ${group} approved`];
   });
+}
+
+/** As many people as the rules require must not have rejected it. Entries of earlier versions do not have the number. */
+function faultsOfRejections(asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
+  const extended = facts.findLast(({ action }) => action === 'approval.extended');
+  const { rejectThreshold } = (extended ?? asked).detail;
+  if (typeof rejectThreshold !== 'number') return [];
+  const rejecting = facts.filter(({ action }) => action === 'approval.rejected').map(({ actor }) => actor.id);
+  const { size } = new Set(rejecting);
+  return size < rejectThreshold ? [] : [`${size} people rejected it, and ${rejectThreshold} are enough`];
 }
 
 /**

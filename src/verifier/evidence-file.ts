@@ -57,6 +57,8 @@ export interface EvidenceFile {
     readonly tokenFrom?: string;
     readonly key: PublicJwk;
   };
+  /** The signature as a Sigstore bundle, with its entry in the log. */
+  readonly bundle?: { readonly verificationMaterial?: { readonly tlogEntries?: readonly BundleEntry[] } };
   readonly log: {
     /** Name of the log, as in its checkpoints. */
     readonly origin?: string;
@@ -75,6 +77,13 @@ export interface EvidenceVerdict {
   readonly faults: string[];
   /** Facts that only the file states, because an earlier version of the service did not log them. */
   readonly unsaid: string[];
+}
+
+/** The members of a TransparencyLogEntry (sigstore_rekor.proto) that are compared with the log. */
+export interface BundleEntry {
+  readonly logIndex?: unknown;
+  /** Base64. */
+  readonly canonicalizedBody?: unknown;
 }
 
 export interface EvidenceLeaf {

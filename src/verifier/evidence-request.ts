@@ -22,9 +22,13 @@ interface Member {
   readonly inLog: unknown;
 }
 
+/** Members that every entry with a key ID has, unless the request has none. */
+const ALWAYS_LOGGED = ['metadata', 'identity', 'reference'];
+
 /**
  * examineRequest compares every member that the file has of the request and its key with the log. A member that the log does not have is listed as
- * unsaid: earlier versions of the service did not log all of them.
+ * unsaid: earlier versions of the service did not log all of them. Which version wrote an entry follows from its details: if it has the key ID, the log would
+ * have the members of ALWAYS_LOGGED too, so a file that states them differs from the log.
  */
 export function examineRequest({ request, key }: EvidenceFile, entries: LoggedRequest): EvidenceVerdict {
   const { logged, accepted, signed } = entries;
@@ -36,17 +40,25 @@ export function examineRequest({ request, key }: EvidenceFile, entries: LoggedRe
     { name: 'key ID', inFile: key.id, inLog: logged['keyId'] },
     { name: 'key type', inFile: key.type, inLog: keyTypeOf(key.publicKey) },
   ];
-  const isStated = ({ inFile, inLog }: Member) => inFile !== undefined && inLog !== undefined;
+  const isComplete = 'keyId' in logged;
+  const stated = members.filter(({ inFile }) => inFile !== undefined);
+  const isUnsaid = ({ name, inLog }: Member) => inLog === undefined && !(isComplete && ALWAYS_LOGGED.includes(name));
   const faults = [
-    ...members.flatMap((one) => (isStated(one) && one.inFile !== one.inLog ? [`the log has another ${one.name}`] : [])),
+    ...stated.flatMap((one) => {
+      if (isUnsaid(one) || one.inFile === one.inLog) return [];
+      return [one.inLog === undefined ? `the log has no ${one.name}` : `the log has another ${one.name}`];
+    }),
     ...(request.status === undefined || request.status === 'SIGNED' ? [] : ['the request is shown as not signed']),
     ...(request.key === undefined || isSameKey(request.key, key) ? [] : ['the request is shown with another key']),
     ...faultsOfTime('createdAt', request.createdAt, accepted),
     ...faultsOfTime('finishedAt', request.finishedAt, signed),
     ...faultsOfChain(request.certificateChain ?? [], key.publicKey),
   ];
-  const unsaid = members.filter(({ inFile, inLog }) => inFile !== undefined && inLog === undefined);
-  return { faults, unsaid: unsaid.map(({ name }) => `the log does not have the ${name}`) };
+  const unsaid = [
+    ...stated.filter(isUnsaid).map(({ name }) => name),
+    ...(request.certificateChain === undefined ? [] : ['certificate chain']),
+  ];
+  return { faults, unsaid: unsaid.map((name) => `the log does not have the ${name}`) };
 }
 
 function isSameKey(used: NonNullable<EvidenceFile['request']['key']>, { id, name, version }: EvidenceFile['key']) {

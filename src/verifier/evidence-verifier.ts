@@ -2,6 +2,7 @@ import { createHash, createPublicKey } from 'node:crypto';
 import { base64Bytes } from '../formats/encoding/base64.js';
 import { verifiesDigest } from './digest-signature.js';
 import { faultsOfApproval } from './evidence-approval.js';
+import { faultsOfBundle } from './evidence-bundle.js';
 import { EvidenceContent } from './evidence-content.js';
 import {
   type EvidenceFile,
@@ -55,6 +56,7 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
       ...faultsOfSteps(evidence, facts),
       ...faultsOfApproval(evidence),
       ...faultsOfWorkload(evidence, facts),
+      ...faultsOfBundle(evidence),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
     // The log has the hash of the signature: its statements on key and digest are compared with the signature itself.

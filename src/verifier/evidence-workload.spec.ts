@@ -48,13 +48,13 @@ function file(changed: Workload | undefined, shown?: unknown): [EvidenceFile, Lo
   return [{ request: { requestId: 'request' }, workload: changed, ...approval } as unknown as EvidenceFile, [fact]];
 }
 
-describe('the identity of a workload in an evidence file', () => {
-  it('holds with the token that the issuer signed, and where people approved exactly this identity', () => {
+describe('the workload identity in an evidence file', () => {
+  it('is valid with the token that the issuer signed, and when people approved exactly this identity', () => {
     expect(faultsOfWorkload(...file(workload))).toEqual([]);
     expect(faultsOfWorkload(...file(workload, workload.identity))).toEqual([]);
   });
 
-  it('without the token holds by the log alone, and that is told', () => {
+  it('is valid without the token based on the log alone, which is reported', () => {
     const { token: _token, ...early } = workload;
     const evidence = file({ ...early, tokenFrom: '2027-03-01T12:05:00.000Z' });
     expect(faultsOfWorkload(...evidence)).toEqual([]);
@@ -62,25 +62,25 @@ describe('the identity of a workload in an evidence file', () => {
     expect(unsaidOfWorkload(file(workload)[0])).toEqual([]);
   });
 
-  it('cannot be left out, nor be added to the request of another caller', () => {
+  it('cannot be omitted, nor added to a request of another caller', () => {
     expect(faultsOfWorkload(...file(undefined))).toEqual(['the identity of the workload is left out']);
     const [evidence] = file(workload);
     expect(faultsOfWorkload(evidence, [])).toEqual(['the log has another identity of the workload, or none']);
   });
 
-  it('cannot be another than the log has', () => {
+  it('cannot differ from the log', () => {
     const identity = { ...workload.identity, claims: { ...CLAIMS, repository: 'org/other' } };
     expect(faultsOfWorkload(...file({ ...workload, identity }))).toEqual([
       'the log has another identity of the workload, or none',
     ]);
   });
 
-  it('cannot be another than people approved', () => {
+  it('cannot differ from what people approved', () => {
     const identity = { ...workload.identity, claims: { ...CLAIMS, repository: 'org/other' } };
     expect(faultsOfWorkload(...file(workload, identity))).toEqual(['another identity was approved']);
   });
 
-  it('has no other token, no other key and no other signature', () => {
+  it('is invalid with another token, key or signature', () => {
     expect(faultsOfWorkload(...file({ ...workload, token: other.token, key: other.key }))).toEqual([
       'the key is not the one that verified the token',
     ]);
@@ -96,7 +96,7 @@ describe('the identity of a workload in an evidence file', () => {
     ]);
   });
 
-  it('has the claims of its token', async () => {
+  it('is invalid if its claims differ from the token', async () => {
     const { token, key } = await made({ ...CLAIMS, repository: 'org/evil' });
     expect(faultsOfWorkload(...file({ ...workload, token, key }))).toEqual(
       expect.arrayContaining([

@@ -19,7 +19,7 @@ const SIGNATURE = sign('sha256', Buffer.from('what is released'), signer.private
 const ATTRIBUTES = { sensitive: true, neverExtractable: true };
 const HASHES = { publicKeySha256: sha256(der(signer.publicKey)), attributesSha256: sha256(canonicalJson(ATTRIBUTES)) };
 
-it('a file beside the evidence of an Authenticode signature is refused, because the signature covers parts of it', () => {
+it('a file next to Authenticode evidence is rejected, because the signature covers only parts of it', () => {
   const request = { algorithm: 'sha256', format: 'authenticode', scheme: 'ecdsa-der', digest: DIGEST };
   const evidence = { request } as unknown as EvidenceFile;
   expect(new EvidenceContent(evidence).update(Buffer.from('anything')).faults()).toEqual([
@@ -98,12 +98,12 @@ function evidenceOf(entries: readonly Entry[]): EvidenceFile {
 const examined = (evidence: EvidenceFile) => examineEvidence(evidence, { logKey: der(log.publicKey) });
 const whole = evidenceOf([accepted(HASHES), signed()]);
 
-describe('evidence is verified against the log', () => {
-  it('has no fault when it is complete', () => {
+describe('verification of evidence against the log', () => {
+  it('finds no fault in complete evidence', () => {
     expect(examined(whole)).toEqual({ faults: [], unsaid: [] });
   });
 
-  it('has a fault with another public key, other attributes, or none', () => {
+  it('finds a fault with another public key, or with different or missing attributes', () => {
     const { key } = whole;
     const changed = (change: Partial<EvidenceFile['key']>) => examined({ ...whole, key: { ...key, ...change } }).faults;
     expect(changed({ publicKey: pem(newPair().publicKey) })).toEqual(['the log has another public key']);
@@ -114,7 +114,7 @@ describe('evidence is verified against the log', () => {
     expect(changed({ publicKey: 'none' })).toEqual([expect.stringMatching(/^it cannot be read as evidence/)]);
   });
 
-  it('has a fault when the signature that the log has is not one of this digest by this key', () => {
+  it('finds a fault if the logged signature is not one over this digest by this key', () => {
     const other = sign('sha256', Buffer.from('something else'), signer.privateKey);
     const swapped = evidenceOf([
       accepted(HASHES),
@@ -124,7 +124,7 @@ describe('evidence is verified against the log', () => {
     expect(examined({ ...swapped, request }).faults).toEqual(['the signature does not verify with the key']);
   });
 
-  it('lists members that the log of an earlier version does not have', () => {
+  it('lists fields that the log of an earlier version does not contain', () => {
     const request = { ...whole.request, metadata: {}, reference: 'build-7', timestamp: 'MAA=' };
     expect(examined({ ...whole, request })).toEqual({
       faults: [],
@@ -136,7 +136,40 @@ describe('evidence is verified against the log', () => {
     });
   });
 
-  it('of an earlier version still verifies, and lists what its log does not state', () => {
+  it('has a fault when it states what the log would have', () => {
+    const current = evidenceOf([accepted({ ...HASHES, keyId: 'key' }), signed()]);
+    const changed = (change: object) => examined({ ...current, request: { ...current.request, ...change } });
+    const verified = { claims: { repository: 'org/app' } };
+    expect(changed({ verified }).faults).toEqual(['the log has no identity']);
+    expect(changed({ reference: 'build-7' }).faults).toEqual(['the log has no reference']);
+    expect(changed({ metadata: {} }).faults).toEqual(['the log has no metadata']);
+  });
+
+  it('lists a certificate chain as something that only the file states', () => {
+    const request = { ...whole.request, certificateChain: [] };
+    expect(examined({ ...whole, request })).toEqual({
+      faults: [],
+      unsaid: ['the log does not have the certificate chain'],
+    });
+  });
+
+  it('has a fault with another bundle, or an entry in it that is not in the log', () => {
+    const bundle = { messageSignature: { signature: 'AAAA' }, verificationMaterial: { tlogEntries: [] } };
+    const signature = Buffer.from(JSON.stringify(bundle)).toString('base64');
+    const with_ = (changed: object) =>
+      examined({ ...whole, request: { ...whole.request, signature }, bundle: changed }).faults;
+    expect(with_({ ...bundle, messageSignature: { signature: 'BBBB' } })).toContain(
+      'the bundle differs from the signature',
+    );
+    const tlogEntries = [{ logIndex: '7', canonicalizedBody: 'e30=' }];
+    expect(with_({ ...bundle, verificationMaterial: { tlogEntries } })).toContain(
+      'the bundle has an entry that is not in the log',
+    );
+    const own = with_(bundle);
+    expect(own.filter((fault) => fault.includes('bundle'))).toEqual([]);
+  });
+
+  it('accepts evidence of an earlier version, and lists what its log does not state', () => {
     const old = evidenceOf([accepted(), signed()]);
     const unsaid = [
       'the log does not say which public key was used',
@@ -145,7 +178,7 @@ describe('evidence is verified against the log', () => {
     expect(examined(old)).toEqual({ faults: [], unsaid });
   });
 
-  it('must have the approval that the log has, and no other', () => {
+  it('requires exactly the approval in the log', () => {
     const held = evidenceOf([
       accepted({ ...HASHES, to: 'PENDING_APPROVAL', attempt: 0, approval: 'approval' }),
       { action: 'signing.approved', detail: { approval: 'approval' } },
@@ -170,11 +203,11 @@ describe('evidence is verified against the log', () => {
       [accepted({ ...HASHES, to: 'PENDING_APPROVAL', approval: 'x' }), claimed(1), signed()],
       'its release by the approval is left out',
     ],
-  ])('is incomplete without %s', (_what, entries, fault) => {
+  ])('finds evidence incomplete without %s', (_what, entries, fault) => {
     expect(examined(evidenceOf(entries)).faults).toContain(fault);
   });
 
-  it('is complete with every attempt', () => {
+  it('finds evidence complete with every attempt', () => {
     const tried = [accepted({ ...HASHES, to: 'QUEUED' }), claimed(1), released(1), claimed(2), signed(2)];
     expect(examined(evidenceOf(tried)).faults).toEqual([]);
   });

@@ -6,14 +6,14 @@ const facts = { algorithm: 'ES256', keyId: 'release' };
 const read = (text: string) => new JsonObjectText(Buffer.from(text));
 const canonical = (text: string) => [...read(text).canonicalWith(facts)].join('');
 
-describe('a JSON object that is read in pieces', () => {
+describe('a JSON object read in chunks', () => {
   it.each([
     { b: [{ z: 1, a: [[], [2]] }, 'x]', null, { '}': ',' }], a: { list: [3] }, empty: [], 'ä€😀': ['ä€😀', '\\"'] },
     { signature: { value: 'old' }, last: [1] },
     { signature: ['no signature'], z: 0 },
     { ['__proto__']: [1] },
     {},
-  ])('has the canonical form of %j, however it is laid out', (value) => {
+  ])('has the canonical form of %j, whatever the formatting', (value) => {
     for (const indent of [0, 2, '\t']) {
       const text = JSON.stringify(value, null, indent);
       const whole = canonicalJson({ ...value, signature: facts });
@@ -23,11 +23,11 @@ describe('a JSON object that is read in pieces', () => {
     }
   });
 
-  it('may begin with a byte order mark', () => {
+  it('may start with a byte order mark', () => {
     expect(canonical('\uFEFF{"a":[1]}')).toBe(canonical('{"a":[1]}'));
   });
 
-  it('is read as a whole when its names are spelled with escapes', () => {
+  it('is read as a whole if member names contain escapes', () => {
     const text = String.raw`{"\u0061":[1],"b":[2]}`;
     expect(canonical(text)).toBe(canonicalJson({ a: [1], b: [2], signature: facts }));
     expect(JSON.parse(Buffer.concat(read(text).signedBy(facts)).toString())).toEqual({
@@ -37,7 +37,7 @@ describe('a JSON object that is read in pieces', () => {
     });
   });
 
-  it('keeps its layout when it is signed, in memory of one item', () => {
+  it('keeps its formatting when signed, using memory for one item', () => {
     const item = { text: 'x'.repeat(1000) };
     const text = `{\n  "items" : [\n${Array.from({ length: 100 }, () => JSON.stringify(item)).join(' ,\n')}\n  ]\n}\n`;
     const signed = Buffer.concat(read(text).signedBy(facts)).toString();
@@ -62,7 +62,7 @@ describe('a JSON object that is read in pieces', () => {
     ['an object with a name twice in an item', '{"a":[{"b":{"c":1,"c":2}}]}'],
     ['an object with a number that a double changes', '{"a":[9007199254740993]}'],
     ['half a character', Buffer.from([0x7b, 0x22, 0xc3, 0x22, 0x3a, 0x31, 0x7d])],
-  ])('is not %s', (_, text) => {
+  ])('cannot be %s', (_, text) => {
     const all = () => [...new JsonObjectText(Buffer.from(text as string)).canonicalWith(facts)];
     expect(all).toThrow(SyntaxError);
   });

@@ -31,12 +31,12 @@ const rangeHash = ({ from, to }: Range) =>
 const root = (size: number) => treeHash(leaves.slice(0, size));
 
 describe('proofs in trees of 1 to 70 leaves', () => {
-  it('the known answers of RFC 6962 implementations hold', () => {
+  it('match the known answers of RFC 6962 implementations', () => {
     expect(EMPTY_ROOT.toString('hex')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
     expect(leafHash('').toString('hex')).toBe('6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d');
   });
 
-  it('every leaf is proved in every tree, and in no other place and by no other leaf', () => {
+  it('prove every leaf in every tree, but not at another index or for another leaf', () => {
     for (let size = 1; size <= leaves.length; size++) {
       for (let index = 0; index < size; index++) {
         const path = inclusionPath(index, size).map(rangeHash);
@@ -48,7 +48,7 @@ describe('proofs in trees of 1 to 70 leaves', () => {
     }
   });
 
-  it('every tree is proved to be the beginning of every later one, and a changed one is not', () => {
+  it('prove consistency of every tree with every later one, but not of a modified one', () => {
     for (let second = 1; second <= leaves.length; second++) {
       for (let first = 1; first <= second; first++) {
         const path = consistencyPath(first, second).map(rangeHash);
@@ -61,7 +61,7 @@ describe('proofs in trees of 1 to 70 leaves', () => {
     }
   });
 
-  it('a proof holds for its two sizes only, and from the empty tree only with its root', () => {
+  it('are valid for their two sizes only, and from the empty tree only with its root', () => {
     for (let second = 2; second <= leaves.length; second++) {
       for (const first of [1, second >> 1, second - 1].filter((size) => size > 0)) {
         const path = consistencyPath(first, second).map(rangeHash);

@@ -12,11 +12,11 @@ function noteOver(text: string, origin = 'log.example/log'): string {
   return `${text}\n${note.slice(note.indexOf('\n\n') + 2)}`;
 }
 
-describe('a checkpoint is accepted in one form only, also when the key signed another', () => {
+describe('a checkpoint is accepted in one form only, even if the key signed another', () => {
   const root = randomBytes(32).toString('base64');
   const origin = 'log.example/log';
 
-  it('that of tlog-checkpoint', () => {
+  it('as specified by tlog-checkpoint', () => {
     expect(openNote(noteOver(`${origin}\n7\n${root}\n`), spki)).toMatchObject({ origin, size: 7 });
     const empty = noteText({ origin, size: 0, root: EMPTY_ROOT });
     expect(openNote(noteOver(empty), spki)).toMatchObject({ size: 0, root: EMPTY_ROOT });
@@ -31,7 +31,7 @@ describe('a checkpoint is accepted in one form only, also when the key signed an
     ['a size that is no number', `${origin}\n07\n${root}\n`],
     ['a negative size', `${origin}\n-1\n${root}\n`],
     ['a line more', `${origin}\n7\n${root}\nmore\n`],
-  ])('%s', (_what, text) => {
+  ])('but not with %s', (_what, text) => {
     expect(openNote(noteOver(text), spki)).toBeUndefined();
   });
 });

@@ -27,7 +27,7 @@ const results = fc.array(fc.record({ id: number, outcome: fc.constantFrom(...OUT
   maxLength: 20,
 });
 
-describe('blocks between the processes', () => {
+describe('messages between the processes', () => {
   it('carry orders unchanged', () => {
     fc.assert(
       fc.property(orders, (sent) => {
@@ -44,7 +44,7 @@ describe('blocks between the processes', () => {
     );
   });
 
-  it('are refused when they are cut or unknown', () => {
+  it('are rejected when truncated or unknown', () => {
     const block = encodeResults([{ id: 1, outcome: 'done', bytes: Buffer.alloc(10) }]);
     expect(() => decodeResults(block.subarray(0, -1))).toThrow(RangeError);
     block[4] = 99;

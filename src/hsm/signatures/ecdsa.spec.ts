@@ -7,7 +7,7 @@ const CURVES = Object.keys(CURVE_BYTES) as CurveType[];
 const NODE_NAMES: Record<CurveType, string> = { 'ec-p256': 'P-256', 'ec-p384': 'P-384', 'ec-p521': 'P-521' };
 
 describe('rawToDer and derToRaw', () => {
-  it.each(CURVES)('turn r‖s on %s into what OpenSSL verifies, and back', (curve) => {
+  it.each(CURVES)('convert r‖s on %s to a signature that OpenSSL verifies, and back', (curve) => {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: NODE_NAMES[curve] });
     for (let round = 0; round < 40; round += 1) {
       const message = Buffer.from(`message ${round}`);
@@ -18,20 +18,23 @@ describe('rawToDer and derToRaw', () => {
     }
   });
 
-  it.each(CURVES)('are inverse for any numbers on %s, short ones and those with the top bit set', (curve) => {
-    const size = CURVE_BYTES[curve];
-    const number = fc
-      .uint8Array({ minLength: 1, maxLength: size })
-      .map((bytes) => Buffer.concat([Buffer.alloc(size - bytes.length), bytes]));
-    fc.assert(
-      fc.property(number, number, (r, s) => {
-        const raw = Buffer.concat([r, s]);
-        expect(derToRaw(rawToDer(raw), curve)).toEqual(raw);
-      }),
-    );
-  });
+  it.each(CURVES)(
+    'are inverse for arbitrary integers on %s, including short ones and those with the top bit set',
+    (curve) => {
+      const size = CURVE_BYTES[curve];
+      const number = fc
+        .uint8Array({ minLength: 1, maxLength: size })
+        .map((bytes) => Buffer.concat([Buffer.alloc(size - bytes.length), bytes]));
+      fc.assert(
+        fc.property(number, number, (r, s) => {
+          const raw = Buffer.concat([r, s]);
+          expect(derToRaw(rawToDer(raw), curve)).toEqual(raw);
+        }),
+      );
+    },
+  );
 
-  it('writes the long length form that P-521 needs, and minimal INTEGERs', () => {
+  it('write the long length form for P-521, and minimal INTEGERs', () => {
     expect(rawToDer(Buffer.alloc(132, 0xff)).subarray(0, 6).toString('hex')).toBe('30818a024300');
     expect(rawToDer(Buffer.from('000180ff', 'hex')).toString('hex')).toBe('300802010102030080ff');
     expect(rawToDer(Buffer.alloc(4)).toString('hex')).toBe('3006020100020100');
@@ -47,12 +50,12 @@ describe('rawToDer and derToRaw', () => {
     ['an INTEGER with such a length', '30070281010102010 1'.replace(' ', '')],
     ['an indefinite length', '3080020101020101'],
     ['a cut', '3006020101'],
-  ])('refuses %s', (_what, hex) => {
+  ])('reject %s', (_what, hex) => {
     expect(() => derToRaw(Buffer.from(hex, 'hex'), 'ec-p256')).toThrow(RangeError);
   });
 });
 
-it('leftmostBits keeps as many bytes as the group order has, from the left', () => {
+it('leftmostBits keeps the leftmost bytes up to the length of the group order', () => {
   const digest = Buffer.from(Array.from({ length: 64 }, (_, index) => index));
   expect(leftmostBits(digest, 'ec-p256')).toEqual(digest.subarray(0, 32));
   expect(leftmostBits(digest, 'ec-p384')).toEqual(digest.subarray(0, 48));

@@ -28,6 +28,8 @@ export class RsaCheck {
 
   private publicOperation(publicKey: Buffer, signature: Buffer, padding: number): Buffer | undefined {
     const key = this.key(publicKey);
+    // RFC 8017 requires the length of the modulus (step 1 of both sections). publicDecrypt accepts a signature without its leading zeros.
+    if (signature.length !== Math.ceil(this.modulusBits(publicKey) / 8)) return undefined;
     try {
       return publicDecrypt({ key, padding }, signature);
     } catch {

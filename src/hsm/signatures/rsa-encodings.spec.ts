@@ -24,7 +24,7 @@ function digestOf(algorithm: DigestAlgorithm): Buffer {
 }
 
 describe('digestInfo', () => {
-  it.each(ALGORITHMS)('%s is what OpenSSL signs and verifies', (algorithm) => {
+  it.each(ALGORITHMS)('%s matches what OpenSSL signs and verifies', (algorithm) => {
     if (!KEY) throw new Error('no key');
     const info = digestInfo(algorithm, digestOf(algorithm));
     expect(publicDecrypt(KEY.publicKey, sign(algorithm, MESSAGE, KEY.privateKey))).toEqual(info);
@@ -36,13 +36,13 @@ describe.each(KEYS)('EMSA-PSS with a modulus of $bits bits', ({ bits, publicKey,
   const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
   const raw = constants.RSA_NO_PADDING;
 
-  it.each(ALGORITHMS)('%s: OpenSSL verifies what encodePss made', (algorithm) => {
+  it.each(ALGORITHMS)('%s: OpenSSL verifies the output of encodePss', (algorithm) => {
     const encoded = encodePss(algorithm, digestOf(algorithm), randomBytes(DIGEST_BYTES[algorithm]), bits);
     const signature = privateEncrypt({ key: privateKey, padding: raw }, encoded);
     expect(verify(algorithm, MESSAGE, { key: publicKey, ...pss }, signature)).toBe(true);
   });
 
-  it.each(ALGORITHMS)('%s: verifyPss accepts what OpenSSL made and nothing that differs in one bit', (algorithm) => {
+  it.each(ALGORITHMS)('%s: verifyPss accepts OpenSSL output, and rejects any single-bit change', (algorithm) => {
     const signature = sign(algorithm, MESSAGE, { key: privateKey, ...pss });
     const encoded = publicDecrypt({ key: publicKey, padding: raw }, signature);
     expect(verifyPss(algorithm, digestOf(algorithm), encoded, bits)).toBe(true);
@@ -54,13 +54,13 @@ describe.each(KEYS)('EMSA-PSS with a modulus of $bits bits', ({ bits, publicKey,
     expect(verifyPss(algorithm, randomBytes(DIGEST_BYTES[algorithm]), encoded, bits)).toBe(false);
   });
 
-  it('refuses a salt of another length than the digest', () => {
+  it('rejects a salt that is not as long as the digest', () => {
     const signature = sign('sha256', MESSAGE, { key: privateKey, ...pss, saltLength: 20 });
     const encoded = publicDecrypt({ key: publicKey, padding: raw }, signature);
     expect(verifyPss('sha256', digestOf('sha256'), encoded, bits)).toBe(false);
   });
 });
 
-it('encodePss refuses a modulus that is too short', () => {
+it('encodePss rejects a modulus that is too short', () => {
   expect(() => encodePss('sha512', randomBytes(64), randomBytes(64), 1024)).toThrow(RangeError);
 });

@@ -13,7 +13,7 @@ function spkiOf(key: KeyObject): Buffer {
   return key.export({ format: 'der', type: 'spki' });
 }
 
-it('rsaPublicKeyInfo gives OpenSSL’s own DER', () => {
+it('rsaPublicKeyInfo returns the same DER as OpenSSL', () => {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
   const [modulus, exponent] = [Buffer.from(n, 'base64url'), Buffer.from(e, 'base64url')];
@@ -28,16 +28,16 @@ describe.each(CURVES)('on %s', (curve, namedCurve) => {
   const length = point.length < 0x80 ? [point.length] : [0x81, point.length];
   const wrapped = Buffer.concat([Buffer.from([0x04, ...length]), point]);
 
-  it('ecPublicKeyInfo gives OpenSSL’s own DER, from CKA_EC_POINT with and without its OCTET STRING', () => {
+  it('ecPublicKeyInfo returns the same DER as OpenSSL, from CKA_EC_POINT with and without OCTET STRING', () => {
     expect(ecPublicKeyInfo(curve, wrapped)).toEqual(spkiOf(publicKey));
     expect(ecPublicKeyInfo(curve, point)).toEqual(spkiOf(publicKey));
   });
 
-  it('ecPointOf gives CKA_EC_POINT back', () => {
+  it('ecPointOf returns CKA_EC_POINT', () => {
     expect(ecPointOf(curve, spkiOf(publicKey))).toEqual(wrapped);
   });
 
-  it('ecPointOf refuses a key of another curve, of another kind, and a cut one', () => {
+  it('ecPointOf rejects a key on another curve, of another kind, or truncated', () => {
     const other = generateKeyPairSync('ec', { namedCurve: namedCurve === 'P-256' ? 'P-384' : 'P-256' });
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
     expect(() => ecPointOf(curve, spkiOf(other.publicKey))).toThrow(RangeError);

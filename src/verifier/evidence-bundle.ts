@@ -1,0 +1,25 @@
+import { base64Bytes } from '../formats/encoding/base64.js';
+import { canonicalJson } from '../platform/json/canonical-json.js';
+import { readJson } from '../platform/json/strict-json.js';
+import type { BundleEntry, EvidenceFile } from './evidence-file.js';
+
+type Bundle = NonNullable<EvidenceFile['bundle']>;
+
+/**
+ * faultsOfBundle compares the Sigstore bundle of the file with the signature, whose hash the log has, and the entry that was added to it with the record in the
+ * log.
+ */
+export function faultsOfBundle({ bundle, request, log }: EvidenceFile): string[] {
+  if (bundle === undefined) return [];
+  const signed = readJson(base64Bytes(request.signature ?? '')) as Bundle;
+  if (withoutEntries(bundle) !== withoutEntries(signed)) return ['the bundle differs from the signature'];
+  const records = log.leaves.filter(({ kind }) => kind === 'record');
+  const isLogged = ({ logIndex, canonicalizedBody }: BundleEntry) =>
+    records.some(({ index, data }) => logIndex === String(index) && canonicalizedBody === data);
+  const entries = bundle.verificationMaterial?.tlogEntries ?? [];
+  return entries.every(isLogged) ? [] : ['the bundle has an entry that is not in the log'];
+}
+
+function withoutEntries(bundle: Bundle): string {
+  return canonicalJson({ ...bundle, verificationMaterial: { ...bundle.verificationMaterial, tlogEntries: [] } });
+}
