@@ -10,6 +10,7 @@ import { DualSignaturesService, SigningBatchesService } from './batches/signing-
 import { SigningBatchesController } from './batches/signing-batches.controller.js';
 import { SigningBatchesReader } from './batches/signing-batches.reader.js';
 import { ApprovalCheck } from './requests/approval-check.js';
+import { RefusedClaims } from './requests/refused-claims.js';
 import { ClaimCheck } from './requests/claim-check.js';
 import { ApprovalRenewal } from './requests/approval-renewal.js';
 import { StoppedKeyRequests } from './requests/stopped-key-requests.js';
@@ -115,6 +116,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
   ],
   providers: [
     ApprovalCheck,
+    RefusedClaims,
     BuildAttestationsService,
     ClaimCheck,
     ApprovalRenewal,

@@ -19,7 +19,7 @@ const predicateOf = (claims: Record<string, unknown>) =>
   JSON.parse(JSON.stringify(provenanceStatement(SUBJECT, identity(claims)))).predicate;
 
 describe('the provenance of a run', () => {
-  it('of GitHub Actions names workflow, commit, runner and run', () => {
+  it('from GitHub Actions contains workflow, commit, runner and run', () => {
     const claims = {
       iss: 'https://token.actions.githubusercontent.com',
       sub: 'repo:org/app:ref:refs/tags/v1',
@@ -48,7 +48,7 @@ describe('the provenance of a run', () => {
     });
   });
 
-  it('of a workflow names the whole ref, also of a branch with an @', () => {
+  it('contains the complete workflow ref, even for a branch with an @', () => {
     const workflowOf = (workflow: string, ref: string) =>
       predicateOf({
         iss: 'https://token.actions.githubusercontent.com',
@@ -65,7 +65,7 @@ describe('the provenance of a run', () => {
     expect(workflowOf(`${file}@refs/heads/main@evil`, 'refs/pull/1/merge').ref).toBe('refs/heads/main@evil');
   });
 
-  it('names no server of GitHub for an issuer whose name only begins so', () => {
+  it('does not name a GitHub server for an issuer that merely starts like the GitHub issuer', () => {
     const iss = 'https://token.actions.githubusercontent.com.evil.example';
     const { runDetails } = predicateOf({
       iss,
@@ -76,7 +76,7 @@ describe('the provenance of a run', () => {
     expect(runDetails.builder.id).toBe(`${iss}/actions/runner/unknown`);
   });
 
-  it('of GitLab CI names project, commit, runner and job', () => {
+  it('from GitLab CI contains project, commit, runner and job', () => {
     const { buildDefinition, runDetails } = predicateOf({
       iss: 'https://gitlab.example.com',
       sub: 'project_path:group/app:ref_type:tag:ref:v1',
@@ -93,7 +93,7 @@ describe('the provenance of a run', () => {
     expect(runDetails.metadata.invocationId).toBe('https://gitlab.example.com/group/app/-/jobs/302');
   });
 
-  it('of any other issuer has its claims as they are', () => {
+  it('from any other issuer contains its claims unchanged', () => {
     const claims = {
       iss: 'https://cluster.example',
       sub: 'system:serviceaccount:ns:signer',
@@ -134,19 +134,19 @@ describe('an attestation', () => {
   const verifier = () => new Verifier(trust, { tlogThreshold: 0, ctlogThreshold: 0, timestampThreshold: 0 });
   const check = (json: object) => () => verifier().verify(toSignedEntity(bundleFromJSON(json)));
 
-  it('is a DSSE envelope that @sigstore/verify verifies', () => {
+  it('is a DSSE envelope accepted by @sigstore/verify', () => {
     expect(check(bundle)).not.toThrow();
     expect(JSON.parse(Buffer.from(bundle.dsseEnvelope.payload, 'base64').toString()).subject).toEqual(SUBJECT);
   });
 
-  it('of another statement or type does not verify', () => {
+  it('does not verify with a different statement or type', () => {
     const payload = Buffer.from('{}').toString('base64');
     expect(check({ ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payload } })).toThrow(/signature/);
     const payloadType = 'application/json';
     expect(check({ ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payloadType } })).toThrow(/signature/);
   });
 
-  it('has the record of Rekor in the kind dsse', () => {
+  it('has a Rekor entry of the kind dsse', () => {
     const record = JSON.parse(attestation.record?.(order, signature) ?? '{}');
     expect(record).toMatchObject({ kind: 'dsse', apiVersion: '0.0.1' });
     expect(Buffer.from(record.spec.signatures[0].verifier, 'base64').toString()).toBe(
@@ -154,7 +154,7 @@ describe('an attestation', () => {
     );
   });
 
-  it('is signed over lengths in bytes, as DSSE has them', () => {
+  it('is signed over byte lengths, as DSSE requires', () => {
     expect(preAuthEncoding('http://example.com/HelloWorld', Buffer.from('hello world')).toString()).toBe(
       'DSSEv1 29 http://example.com/HelloWorld 11 hello world',
     );

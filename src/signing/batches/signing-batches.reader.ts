@@ -1,12 +1,17 @@
-import { Injectable } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type Caller, isOwnedBy } from '../../access/caller.js';
 import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import { mayDo } from '../../access/scopes.js';
 import { missing } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
-import { isFinalSigningStatus, type SigningStatus, SigningBatch } from '../model/signing-request.entity.js';
+import { RowWatch } from '../../platform/database/row-watch.js';
+import {
+  isFinalSigningStatus,
+  SIGNING_STATUSES,
+  type SigningStatus,
+  SigningBatch,
+} from '../model/signing-request.entity.js';
 
 export interface BatchItem {
   readonly index: number;
@@ -46,22 +51,38 @@ interface Row {
   readonly approvalId: string | null;
 }
 
-const LOOK_EVERY_MS = 200;
+const FINAL = SIGNING_STATUSES.filter(isFinalSigningStatus)
+  .map((status) => `'${status}'`)
+  .join(', ');
 
 /** Finds batches that the caller may see. */
 @Injectable()
-export class SigningBatchesReader {
-  constructor(private readonly db: DataSource) {}
+export class SigningBatchesReader implements BeforeApplicationShutdown {
+  /** Callers who wait are woken once, when the last item is final: each reads all items of the batch. */
+  private readonly rows: RowWatch;
+
+  constructor(private readonly db: DataSource) {
+    this.rows = new RowWatch((ids) =>
+      db.query(
+        `SELECT b.id, CASE WHEN EXISTS (SELECT FROM signing_request r WHERE r.batch_id = b.id AND r.status NOT IN (${FINAL})) THEN 'PENDING'
+           WHEN (SELECT count(*) FROM signing_request r WHERE r.batch_id = b.id) + coalesce(jsonb_array_length(b.refused), 0) < b.size THEN 'PENDING'
+           ELSE 'DONE' END AS mark
+         FROM signing_batch b WHERE b.id = ANY($1::uuid[])`,
+        [ids],
+      ),
+    );
+  }
+
+  beforeApplicationShutdown(): void {
+    this.rows.stop();
+  }
 
   /** The batch as soon as every item is final, after `seconds` at the latest. */
-  async find(caller: Caller, id: string, seconds = 0): Promise<ShownBatch> {
-    const deadline = performance.now() + seconds * 1000;
-    for (;;) {
-      const shown = await this.read(caller, id);
-      const left = deadline - performance.now();
-      if (shown.done || left <= 0) return shown;
-      await sleep(Math.min(LOOK_EVERY_MS, left));
-    }
+  find(caller: Caller, id: string, seconds = 0): Promise<ShownBatch> {
+    return this.rows.until(id, seconds, async () => {
+      const row = await this.read(caller, id);
+      return { row, mark: row.done ? 'DONE' : 'PENDING', final: row.done };
+    });
   }
 
   private async read(caller: Caller, id: string): Promise<ShownBatch> {

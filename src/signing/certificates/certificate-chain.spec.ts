@@ -6,7 +6,7 @@ import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { assertNotExpired } from './certificate-chain.js';
 
-it('a certificate that expired before the attempt to sign is refused, although it was valid when the request came', () => {
+it('a certificate that expired before the signing attempt is rejected, although it was valid for the request', () => {
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-chain-'));
   const key = join(directory, 'key.pem');
   const options = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-days', '1'];

@@ -21,14 +21,14 @@ const contentsFor = ({ publicKey }: typeof rsa, scheme: 'rsa-pkcs1v15' | 'ecdsa-
 describe.each([
   ['RSA', rsa, 'rsa-pkcs1v15'],
   ['EC', ec, 'ecdsa-der'],
-] as const)('a certificate that a key of %s signs for itself', (_, pair, scheme) => {
+] as const)('a self-signed certificate of a %s key', (_, pair, scheme) => {
   const contents = contentsFor(pair, scheme);
   const toBeSigned = selfIssuedCertificate(contents);
   const certificate = new X509Certificate(
     signed(toBeSigned, contents.algorithm, sign('sha256', toBeSigned, pair.privateKey)),
   );
 
-  it('verifies with its own key, names one subject twice, and has a whole path', () => {
+  it('verifies with its own key, has equal subject and issuer, and a complete path', () => {
     expect(certificate.verify(pair.publicKey)).toBe(true);
     expect(certificate.issuer).toBe(certificate.subject);
     expect(certificate.subject).toBe('C=GB\nO=Example Ltd\nCN=Release');
@@ -36,7 +36,7 @@ describe.each([
     expect(pathFrom(certificate, [], NOW)).toEqual([certificate]);
   });
 
-  it('allows what the key is for, and no certificates below it', () => {
+  it('allows the key purpose, and no certificates below it', () => {
     expect(certificateFactsOf(certificate)).toMatchObject({
       purposes: ['code-signing'],
       isAuthority: false,
@@ -44,12 +44,12 @@ describe.each([
     });
   });
 
-  it('is valid in whole seconds, without an end when none was asked for', () => {
+  it('has validity in whole seconds, and no expiry unless one was requested', () => {
     expect(new Date(certificate.validFrom)).toEqual(new Date('2026-11-26T10:00:00Z'));
     expect(new Date(certificate.validTo)).toEqual(new Date('9999-12-31T23:59:59Z'));
   });
 
-  it('is the same bytes for the same contents, and has another serial number for others', () => {
+  it('has the same bytes for the same contents, and another serial number for different contents', () => {
     expect(selfIssuedCertificate(contents)).toEqual(toBeSigned);
     const other = selfIssuedCertificate({ ...contents, subject: { commonName: 'Other' } });
     const serialNumberOf = (tbs: Buffer) =>
@@ -59,7 +59,7 @@ describe.each([
   });
 });
 
-it('a name that another key signed is not self-signed', () => {
+it('a certificate with equal names signed by another key is not self-signed', () => {
   const contents = contentsFor(rsa, 'rsa-pkcs1v15');
   const tbs = selfIssuedCertificate(contents);
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

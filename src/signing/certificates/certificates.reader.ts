@@ -1,25 +1,49 @@
 import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import { DataSource } from 'typeorm';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { missing } from '../../platform/errors/problem.js';
+import { notSealed } from '../../platform/sealing/sealed-rows.js';
 import { Certificate } from './certificate.entity.js';
 
-/** Finds certificates. Their rows never change, so a row that was read once stays true. */
+/**
+ * Finds certificates. Their rows never change, so a row that was read once stays true. The certificate of a signing key must be in the audit log: a row that
+ * was inserted in the database would put its certificate into signatures.
+ */
 @Injectable()
 export class CertificatesReader {
-  private readonly byId = new TtlCache<Certificate>((id) => this.db.manager.findOneBy(Certificate, { id }));
+  private readonly byId = new TtlCache<Certificate>((id) => this.read(id));
 
   constructor(
     private readonly db: DataSource,
     private readonly cursors: Cursors,
+    private readonly vouched: VouchedEntries,
   ) {}
 
   async get(id: string): Promise<Certificate> {
     const certificate = await this.byId.find(id);
     if (certificate !== null) return certificate;
     throw missing('certificate');
+  }
+
+  /** @throws Problem `row.not-sealed` if the certificate is for a signing key and the log does not have its import */
+  private async read(id: string): Promise<Certificate | null> {
+    const certificate = await this.db.manager.findOneBy(Certificate, { id });
+    if (certificate?.keyId == null) return certificate;
+    const { keyId, keyVersion, chain } = certificate;
+    const fingerprint = createHash('sha256')
+      .update(chain[0] ?? '')
+      .digest('hex');
+    const imports = await this.vouched.about(this.db.manager, [certificate.id], ['certificate.imported']);
+    const isImported = imports.some(
+      ({ detail }) =>
+        detail['keyId'] === keyId && detail['keyVersion'] === keyVersion && detail['fingerprint'] === fingerprint,
+    );
+    if (!isImported) throw notSealed('certificate', certificate.id);
+    return certificate;
   }
 
   /** The chain to put into an answer, the certificate itself first; undefined without a certificate. */

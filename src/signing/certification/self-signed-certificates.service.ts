@@ -72,7 +72,11 @@ export class SelfSignedCertificatesService {
     const key = await this.keys.version(keyId, version);
     const composed = compose(key, order, this.clock.now());
     const { digest, algorithm } = composed;
-    const earlier = await this.requests.about(key, { digest, algorithm, scheme: schemeFor(key.type, undefined) });
+    const earlier = await this.requests.about(caller, key, {
+      digest,
+      algorithm,
+      scheme: schemeFor(key.type, undefined),
+    });
     const request = earlier ?? (await this.ask(caller, key, composed, order));
     if (request.signature === null || request.status !== 'SIGNED') return { request };
     const der = signed(composed.toBeSigned, composed.identifier, request.signature);

@@ -7,12 +7,12 @@ import { signServerErrors } from './vault-errors.js';
 
 const hashOf = (data: string) => createHash('sha256').update(data).digest();
 
-describe('the data of a SignServer client', () => {
-  it.each(['NONE', 'none', '', null, undefined])('is text where its encoding is %j', (encoding) => {
+describe('data from a SignServer client', () => {
+  it.each(['NONE', 'none', '', null, undefined])('is treated as text with the encoding %j', (encoding) => {
     expect(processOrder({ data: 'aGk=', encoding }).digest).toEqual(hashOf('aGk='));
   });
 
-  it.each(['BASE64', 'base64'])('is decoded where its encoding is %j', (encoding) => {
+  it.each(['BASE64', 'base64'])('is decoded with the encoding %j', (encoding) => {
     expect(processOrder({ data: 'aGk=', encoding }).digest).toEqual(hashOf('hi'));
   });
 
@@ -20,21 +20,21 @@ describe('the data of a SignServer client', () => {
     ['in the metadata, as jsign has it', { metaData: { FILENAME: 'a.exe' } }],
     ['beside it, as SignClient has it', { filename: 'a.exe', metaData: { OTHER: 'x' } }],
     ['in the metadata first', { filename: 'noname.dat', metaData: { FILENAME: 'a.exe' } }],
-  ])('is of the file that is named %s', (_, names) => {
+  ])('has the file name given %s', (_, names) => {
     expect(processOrder({ data: 'aGk=', encoding: 'BASE64', ...names }).fileName).toBe('a.exe');
   });
 
-  it('asks for the certificate where it is empty', () => {
+  it('requests the certificate if it is empty', () => {
     expect(processOrder({ data: '' }).isOfNothing).toBe(true);
     expect(processOrder({ data: '', encoding: 'NONE' }).isOfNothing).toBe(true);
   });
 
-  it.each(['HEX', 'base64url'])('is refused in the encoding %j, which SignServer has not', (encoding) => {
+  it.each(['HEX', 'base64url'])('is rejected with the encoding %j, which SignServer does not support', (encoding) => {
     expect(() => processOrder({ data: 'aGk=', encoding })).toThrow('must be BASE64, or NONE for text');
   });
 });
 
-it('a refusal is in the header too, without what no header can hold', () => {
+it('a refusal is repeated in the header, without characters that a header cannot contain', () => {
   const problem = new Problem(
     'forbidden',
     'key-policy.file-name',

@@ -5,6 +5,13 @@ const MAX_ITEMS = 1000;
 /** Items of one call: more would delay the calls of others. */
 const AT_ONCE = 8;
 
+interface BatchLimits {
+  readonly max?: number;
+  readonly atOnce?: number;
+  /** Whether the caller still waits for the results. Otherwise the remaining items are skipped. */
+  readonly isOpen?: () => boolean;
+}
+
 /** The result of an item, or its error. */
 export type BatchResult<Result> = (Result | { readonly error: string }) & { readonly reference: string };
 
@@ -15,16 +22,19 @@ export type BatchResult<Result> = (Result | { readonly error: string }) & { read
 export async function eachOf<Result extends object>(
   items: readonly WeakValues[],
   work: (item: WeakValues) => Promise<Result>,
+  { max = MAX_ITEMS, atOnce = AT_ONCE, isOpen = () => true }: BatchLimits = {},
 ): Promise<BatchResult<Result>[]> {
   if (items.length === 0) throw refusal('missing batch input to process');
-  if (items.length > MAX_ITEMS) throw refusal(`batch_input has more than ${MAX_ITEMS} items`);
+  if (items.length > max) throw refusal(`batch_input has more than ${max} items`);
   const results: BatchResult<Result>[] = [];
   const waiting = items.entries();
   const worker = async () => {
-    for (const [i, item] of waiting)
+    for (const [i, item] of waiting) {
+      if (!isOpen()) return;
       results[i] = { ...(await outcomeOf(item, work)), reference: item.text('reference') ?? '' };
+    }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: atOnce }, worker));
   return results;
 }
 

@@ -5,7 +5,6 @@ import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { eachOf } from './transit-batch.js';
 import { transitOptions } from './transit-order.js';
 import {
   TransitExportParam,
@@ -21,7 +20,6 @@ import {
   TransitSignData,
   TransitSignView,
   TransitVerifyBody,
-  TransitVerifyData,
   TransitVerifyView,
 } from './transit.dto.js';
 import { type TransitSigned, TransitService } from './transit.service.js';
@@ -197,11 +195,11 @@ export class TransitController {
   @TakesJson(BATCH)
   @ApiBody({ type: TransitVerifyBody })
   postTransitVerify(
-    @TheCaller() caller: Caller,
+    @Req() request: FastifyRequest,
     @Param() { name }: TransitKeyParam,
     @Body() body: unknown,
   ): Promise<TransitVerifyView> {
-    return this.verify(caller, name, body);
+    return this.verify(request, name, body);
   }
 
   /**
@@ -213,11 +211,11 @@ export class TransitController {
   @TakesJson(BATCH)
   @ApiBody({ type: TransitVerifyBody })
   putTransitVerify(
-    @TheCaller() caller: Caller,
+    @Req() request: FastifyRequest,
     @Param() { name }: TransitKeyParam,
     @Body() body: unknown,
   ): Promise<TransitVerifyView> {
-    return this.verify(caller, name, body);
+    return this.verify(request, name, body);
   }
 
   /**
@@ -230,11 +228,11 @@ export class TransitController {
   @TakesJson(BATCH)
   @ApiBody({ type: TransitVerifyBody })
   postTransitVerifyWithHash(
-    @TheCaller() caller: Caller,
+    @Req() request: FastifyRequest,
     @Param() { name, hash }: TransitHashParam,
     @Body() body: unknown,
   ): Promise<TransitVerifyView> {
-    return this.verify(caller, name, body, hash);
+    return this.verify(request, name, body, hash);
   }
 
   /**
@@ -246,11 +244,11 @@ export class TransitController {
   @TakesJson(BATCH)
   @ApiBody({ type: TransitVerifyBody })
   putTransitVerifyWithHash(
-    @TheCaller() caller: Caller,
+    @Req() request: FastifyRequest,
     @Param() { name, hash }: TransitHashParam,
     @Body() body: unknown,
   ): Promise<TransitVerifyView> {
-    return this.verify(caller, name, body, hash);
+    return this.verify(request, name, body, hash);
   }
 
   /** @param wanted a version, `latest`, or all */
@@ -284,15 +282,21 @@ export class TransitController {
     return vaultAnswer(caller.origin.requestId, data);
   }
 
-  private async verify(caller: Caller, name: string, given: unknown, hash?: string): Promise<TransitVerifyView> {
+  private async verify(
+    { id, raw }: FastifyRequest,
+    name: string,
+    given: unknown,
+    hash?: string,
+  ): Promise<TransitVerifyView> {
     const body = WeakValues.of(given);
     const options = transitOptions(body, hash);
-    const one = async (item: WeakValues): Promise<TransitVerifyData> => ({
-      valid: await this.transit.verify(caller, name, item, options),
-    });
     const items = body.list('batch_input');
-    const data = items === undefined ? await one(body) : { batch_results: await eachOf(items, one) };
-    return vaultAnswer(caller.origin.requestId, data);
+    const isOpen = () => !raw.socket.destroyed;
+    const data =
+      items === undefined
+        ? { valid: await this.transit.verify(name, body, options) }
+        : { batch_results: await this.transit.verifyAll(name, items, options, isOpen) };
+    return vaultAnswer(id, data);
   }
 }
 

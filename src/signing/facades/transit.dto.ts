@@ -60,7 +60,7 @@ export class TransitVerifyItem extends TransitSignItem {
 export class TransitVerifyBody extends TransitFields {
   /** As sign answered it. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
-  /** Instead of `input` and `signature`. */
+  /** Instead of `input` and `signature`: up to 100 items, each with its own result. */
   batch_input?: TransitVerifyItem[];
 }
 

@@ -27,7 +27,7 @@ const hashOf = (...parts: Buffer[]) => {
   return fileHashIn(content);
 };
 
-describe('the hash of a file is read', () => {
+describe('the hash of a file is extracted', () => {
   it.each<[string, Buffer]>([
     ['a program', image(element(0xa0, link('<<<Obsolete>>>')))],
     ['a program without a name', image(element(0xa0, link('')))],
@@ -39,7 +39,7 @@ describe('the hash of a file is read', () => {
   });
 });
 
-describe('a structure with bytes that a caller chose is refused', () => {
+describe('a structure with caller-chosen bytes is rejected', () => {
   const script = Buffer.from('\n/bin/sh\necho pwned;exit\n');
   it.each<[string, Buffer[]]>([
     ['a script in place of the type', [element(0x23, script), digestInfo()]],

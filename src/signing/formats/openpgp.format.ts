@@ -1,4 +1,10 @@
-import { openPgpFingerprintOf, keyBody, pgpAlgorithmOf, pgpSeconds } from '../../formats/openpgp/key-packet.js';
+import {
+  openPgpFingerprintOf,
+  keyBody,
+  pgpAlgorithmOf,
+  type PgpPublicKey,
+  pgpSeconds,
+} from '../../formats/openpgp/key-packet.js';
 import { PGP_SUBPACKET } from '../../formats/openpgp/signatures.js';
 import {
   type HashedPart,
@@ -13,7 +19,7 @@ import { FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
 import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
 
 /** Callers may have documents signed. The service composes statements of a key about itself. */
-const DOCUMENTS: readonly number[] = [PGP_SIGNATURE.binary, PGP_SIGNATURE.text];
+export const OPENPGP_DOCUMENTS: readonly number[] = [PGP_SIGNATURE.binary, PGP_SIGNATURE.text];
 const STATEMENTS: readonly number[] = [PGP_SIGNATURE.certification, PGP_SIGNATURE.keyRevocation];
 /** What the signature of a document may state. */
 const STATED: readonly number[] = [
@@ -37,7 +43,7 @@ export const openpgp: SignatureFormatWriter = {
   schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-raw']),
   toBeSigned(order, at) {
     const part = hashedPartOf(order);
-    if (!(order.isStatement === true ? STATEMENTS : DOCUMENTS).includes(part.type))
+    if (!(order.isStatement === true ? STATEMENTS : OPENPGP_DOCUMENTS).includes(part.type))
       throw refused('openpgp.type', 'is not a signature over a document (types 0x00 and 0x01)');
     if (order.isStatement !== true) assertDocument(part, order, at);
     return undefined;
@@ -58,9 +64,15 @@ function hashedPartOf({ content, algorithm, madeAt, publicKey }: FormatOrder): H
   const part = read(content);
   if (part.hash !== algorithm) throw refused('openpgp.hash', `names another hash than ${algorithm}`);
   if (part.algorithm !== pgpAlgorithmOf(publicKey)) throw refused('openpgp.other-key', 'names another kind of key');
-  if (issuerFingerprintOf(part)?.equals(openPgpFingerprintOf(keyBody({ publicKey, madeAt }))) !== true)
+  if (!namesKey(part, { publicKey, madeAt }))
     throw refused('openpgp.other-key', 'does not name the fingerprint of the version of the key that signs');
   return part;
+}
+
+/** Reports whether a hashed part names this key by its fingerprint and its algorithm. */
+export function namesKey(part: HashedPart, key: PgpPublicKey): boolean {
+  const isIssuer = issuerFingerprintOf(part)?.equals(openPgpFingerprintOf(keyBody(key))) === true;
+  return isIssuer && part.algorithm === pgpAlgorithmOf(key.publicKey);
 }
 
 function read(content: Buffer | undefined): HashedPart {

@@ -22,8 +22,8 @@ const TODAY = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
 
 /**
  * Counts uses in the transaction that accepts them: one compare-and-set per key and period, in the same order everywhere, so that neither two requests nor
- * two processes can both use what is left. Throws for the whole group if it exceeds the limit of one of its keys; GroupCommit then writes the requests one by
- * one. A use remains counted if its request fails later.
+ * two processes can both use what is left. Throws for the whole group if it exceeds the limit of one of its keys; GroupCommit then writes smaller groups, down to
+ * single requests. A use remains counted if its request fails later.
  */
 export async function countUses(tx: EntityManager, uses: readonly CountedUse[]): Promise<void> {
   const demands = demandsOf(uses);
@@ -78,6 +78,33 @@ function demandsOf(uses: readonly CountedUse[]): Demand[] {
   }
   return [...demands.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, demand]) => demand);
 }
+
+/** Time for which a refusal is remembered. */
+const REMEMBERED_MS = 10_000;
+const MAX_REMEMBERED = 1000;
+
+/**
+ * SpentKeys remembers which keys have reached a limit, so that more requests for them are refused without a transaction, which would fail for all requests of
+ * its group. A refusal applies to one revision of a key: a raised limit takes effect at once.
+ */
+export class SpentKeys {
+  private readonly refusals = new Map<string, { readonly problem: Problem; readonly until: number }>();
+
+  /** Throws the Problem of an earlier request for this revision of the key. */
+  assertNotSpent(keyId: string, revision: number): void {
+    const refusal = this.refusals.get(`${keyId} ${revision}`);
+    if (refusal !== undefined && performance.now() < refusal.until) throw refusal.problem;
+  }
+
+  /** Remembers the error of a single request if it means that the key has reached a limit. */
+  note(keyId: string, revision: number, error: unknown): void {
+    if (!(error instanceof Problem && LIMIT_CODES.includes(error.code))) return;
+    if (this.refusals.size >= MAX_REMEMBERED) this.refusals.clear();
+    this.refusals.set(`${keyId} ${revision}`, { problem: error, until: performance.now() + REMEMBERED_MS });
+  }
+}
+
+const LIMIT_CODES = ['key-policy.quota', 'key-policy.lifetime'];
 
 function spent({ keyName, period, most }: Demand): Problem {
   return period === 'day'

@@ -30,7 +30,7 @@ export class SigningKeyLifeService {
   constructor(
     private readonly db: DataSource,
     private readonly vault: KeyVault,
-    audit: AuditService,
+    private readonly audit: AuditService,
     private readonly reader: SigningKeyReader,
     private readonly idempotency: IdempotencyKeys,
   ) {
@@ -136,6 +136,11 @@ export class SigningKeyLifeService {
     });
   }
 
+  /** Reports whether the log has the key as disabled. A row of an earlier disabling may have been restored in the database, to be replaced again later. */
+  private isDisabled(tx: EntityManager, id: string): Promise<boolean> {
+    return this.audit.isRecorded(tx, 'signing-key.disabled', id, 'signing-key.enabled');
+  }
+
   private async move(
     caller: Caller,
     id: string,
@@ -144,9 +149,9 @@ export class SigningKeyLifeService {
     const key = await this.reader.get(id);
     await this.db.transaction(async (tx) => {
       const moved = await changeKey(tx, id, ({ state }) => state === from, { state: to });
-      if (moved !== undefined) await this.record(tx, caller, action, id, { from, to });
-      else if (key.state === to) await confirmRead(tx);
-      else throw inactive();
+      if (moved === undefined && key.state !== to) throw inactive();
+      if (moved === undefined && (to === 'ACTIVE' || (await this.isDisabled(tx, id)))) await confirmRead(tx);
+      else await this.record(tx, caller, action, id, { from, to });
     });
     this.reader.forget(key);
     return this.reader.get(id);

@@ -4,6 +4,7 @@ import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.
 import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { CALLER_PURPOSES } from '../keys/signing-key.entity.js';
 import { keyFactsOf, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SIGNING_ACTOR } from '../model/signing-jobs.js';
@@ -18,6 +19,13 @@ const BATCH_SIZE = 50;
 export const OUTDATED_APPROVAL = `SELECT DISTINCT r.approval_id AS id
   FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND k.state = 'ACTIVE'
   WHERE r.status = 'PENDING_APPROVAL' AND r.key_version < k.version AND r.approval_id IS NOT NULL`;
+
+/** Claimed requests that need another approval. */
+export interface Renewed {
+  readonly requests: readonly SigningRequest[];
+  /** Why approval cannot be requested again, for example because the version that signs now has no certificate. */
+  readonly failure?: Problem;
+}
 
 export interface Held {
   readonly request: SigningRequest;
@@ -51,20 +59,29 @@ export class ApprovalRenewal {
 
   /**
    * Requests approval again for those of the claimed requests whose key was rotated after the approval, or for which the current policies demand more votes.
-   * Returns their IDs. Requests of a batch that are already signed keep the approval that they were signed with, so the rest of a batch gets another one; a
+   * Returns them. Requests of a batch that are already signed keep the approval that they were signed with, so the rest of a batch gets another one; a
    * single request keeps its votes.
    */
-  async renewedOf(tx: EntityManager, old: KnownApproval, claimed: readonly Held[]): Promise<string[]> {
+  async renewedOf(tx: EntityManager, old: KnownApproval, claimed: readonly Held[]): Promise<Renewed> {
     const versions = await versionsOf(tx, claimed);
     const { demand } = await this.approvals.judgeNow(tx, 'signing-request', claimed.map(useOfHeld));
     const fallsShort = await this.approvals.fallsShort(tx, old.id, demand);
     const again = claimed.filter((one) => fallsShort || isRotated(one, versions));
     const [first] = again;
-    if (first === undefined) return [];
+    if (first === undefined) return { requests: [] };
     const isBatch = old.kind === 'signing-batch';
-    if (isBatch || isRotated(first, versions)) await this.renew(tx, old, again, { versions, isRest: isBatch });
-    else if (await this.approvals.reopen(tx, old.id, demand)) await this.move(tx, first, old.id);
-    return again.map(({ request }) => request.id);
+    const demandAgain = async (inner: EntityManager) => {
+      if (isBatch || isRotated(first, versions)) await this.renew(inner, old, again, { versions, isRest: isBatch });
+      else if (await this.approvals.reopen(inner, old.id, demand)) await this.move(inner, first, old.id);
+    };
+    const requests = again.map(({ request }) => request);
+    try {
+      await tx.transaction(demandAgain);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.isTransient) throw error;
+      return { requests, failure: error };
+    }
+    return { requests };
   }
 
   /**

@@ -2,33 +2,26 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { identitySha256 } from '../../access/identity/verified-identity.js';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
-import { AuditService } from '../../audit/entries/audit.service.js';
-import type { EntryRow } from '../../audit/log/log-leaf.js';
+import type { EntryRow } from '../../audit/entries/entry-row.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import type { MaybeHeld } from './approval-check.js';
 import type { Claimed } from './signing-attempt.js';
 import { metadataSha256 } from './signing-request.repository.js';
-import { SIGNING_ACTOR } from '../model/signing-jobs.js';
+import { RefusedClaims } from './refused-claims.js';
 import { useOfRequest } from './shown-request.js';
 
 /** A claimed request with the database's facts about it, read by the statement that claimed it. */
 export type ClaimedRow = Claimed & MaybeHeld & { readonly enveloped: boolean };
 
-interface Refusal {
-  readonly code: 'signing.not-logged' | 'approval.needed';
-  /** SQL, as constant as the text of the statement that it is part of. */
-  readonly set: string;
-}
-
-const NOT_LOGGED: Refusal = {
+/** Entries that say which request was accepted, and whether it ended. */
+const ABOUT_REQUEST = ['signing.accepted', 'signing.approval-renewed', 'signing.signed', 'signing.failed'];
+const NOT_LOGGED = {
   code: 'signing.not-logged',
-  set: `failure_code = 'signing.not-logged',
-    failure_detail = 'The audit log does not say that this request was accepted as it stands in the database.'`,
+  detail: 'The request in the database differs from the request that the audit log has.',
 };
-const NEEDED: Refusal = {
+const NEEDED = {
   code: 'approval.needed',
-  set: `failure_code = 'approval.needed',
-    failure_detail = 'The key signs only after approval since a policy was made or changed; ask again.'`,
+  detail: 'A policy that was created or changed since requires approval. Submit the request again.',
 };
 
 /**
@@ -40,21 +33,26 @@ export class ClaimCheck {
   constructor(
     private readonly vouched: VouchedEntries,
     private readonly approvals: ApprovalsService,
-    private readonly audit: AuditService,
+    private readonly refused: RefusedClaims,
   ) {}
 
   /** Returns the requests that may be signed, in the transaction that claimed them; the others are FAILED then. */
   async passed<One extends ClaimedRow>(tx: EntityManager, rows: readonly One[]): Promise<One[]> {
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
-    const entries = await this.vouched.about(tx, ids, ['signing.accepted', 'signing.approval-renewed']);
+    const entries = await this.vouched.about(tx, ids, ABOUT_REQUEST);
     const about = Map.groupBy(entries, ({ targetId }) => targetId);
-    const refusals = new Map<string, Refusal>();
-    for (const row of rows) if (!isLogged(row, about.get(row.id) ?? [])) refusals.set(row.id, NOT_LOGGED);
-    const free = rows.filter((row) => row.approvalId === null && !row.composed && !refusals.has(row.id));
-    for (const id of await this.unapproved(tx, free)) refusals.set(id, NEEDED);
-    for (const row of rows) await this.fail(tx, row, refusals.get(row.id));
-    const passed = rows.filter(({ id }) => !refusals.has(id));
+    const isVouched = (row: One) => isLogged(row, about.get(row.id) ?? []);
+    const notLogged = rows.filter((row) => !isVouched(row));
+    const logged = rows.filter((row) => !notLogged.includes(row));
+    const needed = await this.unapproved(
+      tx,
+      logged.filter((row) => row.approvalId === null && !row.composed),
+    );
+    await this.refused.fail(tx, notLogged, NOT_LOGGED);
+    await this.refused.fail(tx, needed, NEEDED);
+    const refused = new Set([...notLogged, ...needed].map(({ id }) => id));
+    const passed = rows.filter(({ id }) => !refused.has(id));
     return passed.map((row) => ({ ...row, publicKeySha256: publicKeySha256In(about.get(row.id) ?? []) }));
   }
 
@@ -63,24 +61,11 @@ export class ClaimCheck {
     return (await this.approvals.judgeNow(tx, 'signing-request', [])).revision;
   }
 
-  /** IDs of the requests for which the current policies require approval. */
-  private async unapproved(tx: EntityManager, rows: readonly ClaimedRow[]): Promise<string[]> {
+  /** The requests for which the current policies require approval. */
+  private async unapproved<One extends ClaimedRow>(tx: EntityManager, rows: readonly One[]): Promise<One[]> {
     if (rows.length === 0) return [];
     const { held } = await this.approvals.judgeNow(tx, 'signing-request', rows.map(useOfRequest));
-    return rows.filter((_row, i) => held[i] === true).map(({ id }) => id);
-  }
-
-  private async fail(tx: EntityManager, { id, correlation }: ClaimedRow, refusal: Refusal | undefined): Promise<void> {
-    if (refusal === undefined) return;
-    const { code, set } = refusal;
-    await tx.query(
-      `UPDATE signing_request SET status = 'FAILED', attempt = attempt - 1, worker = NULL, lease_until = NULL, finished_at = now(),
-         ${set} WHERE id = $1 AND status = 'PROCESSING'`,
-      [id],
-    );
-    const entry = { action: 'signing.failed', outcome: 'failed' as const, actor: SIGNING_ACTOR, correlation };
-    const target = { kind: 'signing-request', id };
-    await this.audit.append(tx, [{ ...entry, target, detail: { from: 'QUEUED', to: 'FAILED', code } }]);
+    return rows.filter((_row, i) => held[i] === true);
   }
 }
 
@@ -90,10 +75,14 @@ function publicKeySha256In(about: readonly EntryRow[]): string | undefined {
   return named.at(-1);
 }
 
+const ENDS: ReadonlySet<string> = new Set(['signing.signed', 'signing.failed']);
+
 /** Whether the entries of the log about the row agree with it. */
 function isLogged(row: ClaimedRow, about: readonly EntryRow[]): boolean {
   const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
   if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
+  // A request is signed once: its row was put back into the queue.
+  if (about.some(({ action, detail }) => ENDS.has(action) && detail['to'] !== 'QUEUED')) return false;
   if (row.enveloped !== (row.envelope !== undefined)) return false;
   const logged: Record<string, unknown> = { ...first.detail };
   for (const { action, detail } of about) {

@@ -14,6 +14,6 @@ it.each([
   ['characters that turn the text round', 'photo\u202egpj.exe', 'photo gpj.exe'],
   ['line separators', 'a\u2028b\nc', 'a b c'],
   ['URLs, which mail programs would make links of', 'a: see https://evil.example/1', 'a: see https: //evil.example/1'],
-])('the title of an approval shows %s', (_, filename, shown) => {
+])('an approval title shows %s', (_, filename, shown) => {
   expect(titled(filename)).toBe(`Sign ${shown} with the key release`);
 });

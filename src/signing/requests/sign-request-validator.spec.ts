@@ -17,17 +17,17 @@ describe('digest algorithms', () => {
     ['sha2-512', 'sha512'],
     ['SHA3-384', 'sha3-384'],
     ['sha3-256', 'sha3-256'],
-  ])('%s is %s', (given, name) => expect(digestAlgorithm(given)).toBe(name));
+  ])('%s is normalized to %s', (given, name) => expect(digestAlgorithm(given)).toBe(name));
 
-  it.each(['sha1', 'SHA-1', 'md5', 'sha224', '', 'sha2-256x', 'sha3256', '__proto__'])('%j is refused', (given) =>
+  it.each(['sha1', 'SHA-1', 'md5', 'sha224', '', 'sha2-256x', 'sha3256', '__proto__'])('%j is rejected', (given) =>
     expect(codeOf(() => digestAlgorithm(given))).toBe('algorithm.unsupported'),
   );
 });
 
-describe('digests', () => {
+describe('digest values', () => {
   const hash = Buffer.alloc(32, 7);
 
-  it('are base64 of the binary value', () => expect(digestBytes(hash.toString('base64'), 'sha256')).toEqual(hash));
+  it('are the base64 of the binary value', () => expect(digestBytes(hash.toString('base64'), 'sha256')).toEqual(hash));
 
   it.each([
     ['hex', hash.toString('hex'), 'sha256', 'digest.hex'],
@@ -39,13 +39,13 @@ describe('digests', () => {
     ['nothing', '', 'sha256', 'digest.not-base64'],
     ['20 bytes for sha256', Buffer.alloc(20).toString('base64'), 'sha256', 'digest.length'],
     ['sha256 for sha512', hash.toString('base64'), 'sha512', 'digest.length'],
-  ] as const)('%s is refused', (_, given, algorithm, code) =>
+  ] as const)('with %s are rejected', (_, given, algorithm, code) =>
     expect(codeOf(() => digestBytes(given, algorithm))).toBe(code),
   );
 });
 
-describe('schemes', () => {
-  it('default to what most verifiers expect', () => {
+describe('signature schemes', () => {
+  it('default to the scheme that most verifiers expect', () => {
     expect(schemeFor('rsa-2048', undefined)).toBe('rsa-pkcs1v15');
     expect(schemeFor('ec-p521', undefined)).toBe('ecdsa-der');
   });

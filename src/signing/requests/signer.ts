@@ -134,7 +134,6 @@ function outcomeOf(error: unknown, strikes: number): SigningOutcome {
           cause: error,
         });
   const { code, message: detail } = problem;
-  const isTransient = problem.kind === 'unavailable' || problem.kind === 'overloaded';
-  if (!isTransient || strikes + 1 >= MAX_SIGNING_STRIKES) return { kind: 'FAILED', code, detail };
+  if (!problem.isTransient || strikes + 1 >= MAX_SIGNING_STRIKES) return { kind: 'FAILED', code, detail };
   return { kind: 'RELEASED', code, retryInMs: backoffMs(strikes + 1) };
 }

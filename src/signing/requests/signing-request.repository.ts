@@ -14,7 +14,7 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { notWritten } from '../../platform/sealing/sealed-rows.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { tracedCommit } from '../../platform/tracing/tracing.js';
-import { countUses } from '../keys/key-usage.js';
+import { countUses, SpentKeys } from '../keys/key-usage.js';
 import { leaseMs, SIGNING_QUEUE, SWEEP_AFTER_MS } from '../model/signing-jobs.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
 import type { NewSigningRequest } from './signing-attempt.js';
@@ -61,6 +61,7 @@ const FROM_ITEM = Object.entries(COLUMNS)
 @Injectable()
 export class SigningRequestRepository implements OnApplicationShutdown {
   private readonly recordings: GroupCommit<NewSigningRequest, string>;
+  private readonly spentKeys = new SpentKeys();
 
   constructor(
     db: DataSource,
@@ -74,9 +75,22 @@ export class SigningRequestRepository implements OnApplicationShutdown {
 
   /** Commits a request. Returns its ID, or that of the earlier request with the same Idempotency-Key. */
   async record(request: NewSigningRequest): Promise<string> {
-    const id = await tracedCommit('signing_request', () => this.recordings.add(request));
+    const id = await tracedCommit('signing_request', () => this.add(request));
     if (request.row.status === 'QUEUED') this.outbox.committed(SIGNING_QUEUE);
     return id;
+  }
+
+  private async add(request: NewSigningRequest): Promise<string> {
+    const { keyRevision, use } = request;
+    const { keyId } = request.row;
+    // With an Idempotency-Key, an earlier request may stand for this one.
+    if (use === undefined) this.spentKeys.assertNotSpent(keyId, keyRevision);
+    try {
+      return await this.recordings.add(request);
+    } catch (error) {
+      this.spentKeys.note(keyId, keyRevision, error);
+      throw error;
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {

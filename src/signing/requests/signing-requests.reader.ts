@@ -26,9 +26,6 @@ export interface ShownRequest extends SigningRequest {
   readonly timestampToken?: Buffer | null;
 }
 
-/** Maximum number of requests about the same digest that are checked. */
-const MAX_SAME = 20;
-
 export interface RequestFilter {
   readonly status?: SigningStatus;
   /** Base64. */
@@ -104,14 +101,19 @@ export class SigningRequestsReader {
     return request;
   }
 
-  /** Returns the request about this digest by this version of a key, by any caller: the signed one, or else the newest that has not failed. */
+  /**
+   * Returns the request about this digest by this version of a key: a signed one by any caller, or else the caller's newest that has not failed. Requests of
+   * others that are pending do not count, because their requesters could withdraw them.
+   */
   async about(
+    caller: Caller,
     { keyId, version: keyVersion }: { readonly keyId: string; readonly version: number },
     signed: Pick<SigningRequest, 'digest' | 'algorithm' | 'scheme'>,
   ): Promise<SigningRequest | undefined> {
-    const where = { ...signed, keyId, keyVersion, format: 'raw', status: Not<SigningStatus>('FAILED') } as const;
-    const found = await this.db.manager.find(SigningRequest, { where, order: { id: 'DESC' }, take: MAX_SAME });
-    return found.find(({ status }) => status === 'SIGNED') ?? found[0];
+    const same = { ...signed, keyId, keyVersion, format: 'raw' } as const;
+    const own = { ...same, requestedBy: caller.id, status: Not<SigningStatus>('FAILED') };
+    const newest = (where: object) => this.db.manager.findOne(SigningRequest, { where, order: { id: 'DESC' } });
+    return (await newest({ ...same, status: 'SIGNED' })) ?? (await newest(own)) ?? undefined;
   }
 
   /** The request as `answerEvents` needs it. */

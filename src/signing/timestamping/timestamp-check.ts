@@ -4,6 +4,7 @@ import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, type X509Certificate } from 'node:crypto';
 import { certificateFactsOf, wholeCertificate } from '../../platform/certificates/certificate-facts.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
+import { elementsInside, elementsOfSequence } from '../../formats/asn1/der-reader.js';
 import { oid, sequence, setOf } from '../../formats/asn1/der-writer.js';
 import { issuerAndSerialNumber } from '../formats/signed-data.js';
 import { identifies, readSigningCertificate, SIGNING_CERTIFICATE } from '../formats/signing-certificate.js';
@@ -16,6 +17,10 @@ const GRANTED = [PKIStatus.granted, PKIStatus.grantedWithMods];
 /** Milliseconds by which the clock of another authority may differ from ours. */
 const MAX_APART_MS = 60_000;
 const MAX_CERTIFICATES = 8;
+/** Every signed attribute is encoded and hashed once for each certificate of the token, before the signature is known to be valid. */
+const MAX_ATTRIBUTES = 32;
+const CERTIFICATES_AND_LISTS: readonly number[] = [0xa0, 0xa1];
+const MAX_SIGNER_FIELDS = 7;
 
 export interface Expected {
   readonly digest: Buffer;
@@ -56,6 +61,7 @@ function tokenIn(response: Buffer, expected: Expected): Buffer {
  */
 export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | 'algorithm' | 'roots'>): Date {
   return believed(() => {
+    assertNothingElse(token);
     const { info, own, certificates } = readToken(parse(token, ContentInfo, 'the token is not a ContentInfo'));
     assertImprint(info, expected);
     assertTrusted(own, certificates, { roots: expected.roots, now: info.genTime });
@@ -73,6 +79,18 @@ function believed<Result>(check: () => Result): Result {
   }
 }
 
+/** Asserts that the token has no elements besides those of RFC 5652. The parser ignores others, in which a sender could add any bytes. */
+function assertNothingElse(token: Buffer): void {
+  const [, explicit, ...rest] = elementsOfSequence(token);
+  const [signed, ...beside] = elementsInside(explicit);
+  const [, , , ...optional] = elementsInside(signed);
+  const [signers, ...behind] = optional.filter(({ tag }) => !CERTIFICATES_AND_LISTS.includes(tag));
+  const [signer] = elementsInside(signers);
+  const fields = elementsInside(signer);
+  if ([rest, beside, behind].some(({ length }) => length > 0) || fields.length > MAX_SIGNER_FIELDS)
+    throw new BadTimestamp('the token has elements that no TimeStampToken has');
+}
+
 interface ReadToken {
   readonly info: TSTInfo;
   /** Returns the certificate that verifies the signature; it must be restricted to timestamps. */
@@ -88,6 +106,8 @@ function readToken(token: ContentInfo): ReadToken {
   const info = Buffer.from(content);
   const [signer, ...more] = [...signed.signerInfos];
   if (signer === undefined || more.length > 0) throw new BadTimestamp('the token does not have exactly one signer');
+  if ((signer.signedAttrs?.length ?? 0) > MAX_ATTRIBUTES)
+    throw new BadTimestamp(`the token has more than ${MAX_ATTRIBUTES} signed attributes`);
   const certificates = certificatesOf(signed);
   const own = certificates.find((certificate) => signs(certificate, signer, info));
   if (own === undefined) throw new BadTimestamp('no certificate in the token verifies its signature');

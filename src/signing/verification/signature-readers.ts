@@ -1,13 +1,14 @@
 import { createHash, type X509Certificate } from 'node:crypto';
 import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
 import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
-import { preAuthEncoding } from '../../formats/dsse/dsse.js';
-import { derElements } from '../../formats/asn1/der-reader.js';
+import { preAuthEncoding, SIGSTORE_BUNDLE } from '../../formats/dsse/dsse.js';
+import { elementsInside, elementsOfSequence } from '../../formats/asn1/der-reader.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
-import { readHashedPart, readSignaturePacket } from '../../formats/openpgp/signature-packet.js';
+import { type HashedPart, readHashedPart, readSignaturePacket } from '../../formats/openpgp/signature-packet.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { wholeCertificate } from '../../platform/certificates/certificate-facts.js';
 import { MAX_CHAIN_CERTIFICATES } from '../certificates/certificate-chain.js';
+import { OPENPGP_DOCUMENTS } from '../formats/openpgp.format.js';
 import type { CertificateId } from '../formats/signing-certificate.js';
 import { JsonRefused, readJsonObject } from '../../platform/json/strict-json.js';
 
@@ -24,6 +25,8 @@ export interface FileToVerify {
   readonly signature: Buffer;
   /** ML-DSA only, and what the service composed: the bytes that were signed in place of the digest. */
   readonly message?: Buffer;
+  /** OpenPGP only, if a request is known: the hashed part that the key signed. */
+  readonly hashedPart?: Buffer;
 }
 
 /** The content of a signature format: a signature over a digest, still to be verified. */
@@ -45,6 +48,8 @@ export interface SignatureClaim {
   readonly certificateIds?: readonly (readonly CertificateId[])[];
   /** TimeStampToken, DER. */
   readonly timestampToken?: Buffer;
+  /** OpenPGP only: the hashed part, which must name the key that made the signature. */
+  readonly hashedPart?: HashedPart;
 }
 
 /** Takes a signature apart. Throws BadSignature, or RangeError on what cannot be read. */
@@ -104,7 +109,7 @@ const HASH_NAME = new Map(FORMAT_DIGESTS.map((name) => [name, `SHA2_${name.slice
 
 /** Sigstore bundle v0.3 with a message signature. Verifiers do not compare its digest with the file; this does. */
 export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme, signature: bundle }) => {
-  const content = json(bundle.toString());
+  const content = bundleOf(bundle, 'messageSignature');
   const { messageDigest, signature } = record(content['messageSignature']);
   const { algorithm: name, digest: claimed } = record(messageDigest);
   if (name !== HASH_NAME.get(algorithm as never) || !bytes(claimed).equals(digest))
@@ -128,13 +133,21 @@ export const readDsse: SignatureReader = ({ digest, algorithm, scheme, signature
   certificates: [],
 });
 
-/** An OpenPGP signature packet. The digest covers the document and the hashed part of the packet: only a holder of the document can compute it. */
-export const readOpenPgp: SignatureReader = ({ digest, algorithm, signature: packet }) => {
-  const { hashedPart, left, numbers } = readSignaturePacket(packet);
-  if (readHashedPart(hashedPart).hash !== algorithm || !digest.subarray(0, 2).equals(left))
+/**
+ * An OpenPGP signature packet. The digest covers the document and the hashed part of the packet: only a holder of the document can compute it. The hashed part
+ * is therefore compared with that of the request. Without a request, it must be that of a document and, as for signing, name the key.
+ */
+export const readOpenPgp: SignatureReader = ({ digest, algorithm, signature: packet, hashedPart: requested }) => {
+  const { hashedPart: bytesOfPart, left, numbers } = readSignaturePacket(packet);
+  const hashedPart = readHashedPart(bytesOfPart);
+  if (hashedPart.hash !== algorithm || !digest.subarray(0, 2).equals(left))
     throw new BadSignature('the signature is over another digest');
+  if (requested !== undefined && !requested.equals(bytesOfPart))
+    throw new BadSignature('its hashed part differs from the one that was signed');
+  if (requested === undefined && !OPENPGP_DOCUMENTS.includes(hashedPart.type))
+    throw new BadSignature('it is not a signature over a document (types 0x00 and 0x01)');
   const [first = Buffer.alloc(0), second] = numbers;
-  const claim = { algorithm, signedDigest: digest, certificates: [] };
+  const claim = { algorithm, signedDigest: digest, certificates: [], hashedPart };
   if (second === undefined) return { ...claim, scheme: 'rsa-pkcs1v15', signature: rsaSignature(first) };
   return { ...claim, scheme: 'ecdsa-der', signature: sequence(integer(first), integer(second)) };
 };
@@ -149,7 +162,7 @@ function rsaSignature(number: Buffer): Buffer {
 
 /** Sigstore bundle v0.3 with a DSSE envelope, whose payload has the digest. */
 export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, signature: bundle }) => {
-  const content = json(bundle.toString());
+  const content = bundleOf(bundle, 'dsseEnvelope');
   const { payloadType, payload: encoded, signatures } = record(content['dsseEnvelope']);
   const payload = bytes(encoded);
   if (typeof payloadType !== 'string' || !createHash(algorithm).update(payload).digest().equals(digest))
@@ -167,6 +180,17 @@ export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, si
   };
 };
 
+const BUNDLE_CONTENTS = ['messageSignature', 'dsseEnvelope'] as const;
+
+/** A Sigstore bundle v0.3 with exactly this content: of two contents, verifiers could choose different ones. */
+function bundleOf(bytesOfBundle: Buffer, content: (typeof BUNDLE_CONTENTS)[number]): Record<string, unknown> {
+  const bundle = json(bytesOfBundle.toString());
+  if (bundle['mediaType'] !== SIGSTORE_BUNDLE) throw new BadSignature(`its mediaType is not "${SIGSTORE_BUNDLE}"`);
+  if (BUNDLE_CONTENTS.some((name) => name !== content && bundle[name] !== undefined))
+    throw new BadSignature(`it has another content than "${content}"`);
+  return bundle;
+}
+
 /** VerificationMaterial of a Sigstore bundle: one certificate, or a chain as in bundles of earlier versions. */
 function certificatesOfBundle(content: Record<string, unknown>): X509Certificate[] {
   const { certificate, x509CertificateChain: chain } = record(content['verificationMaterial']);
@@ -180,15 +204,21 @@ function certificatesOfBundle(content: Record<string, unknown>): X509Certificate
 
 function tokenOfBundle(content: Record<string, unknown>): Buffer | undefined {
   const { timestampVerificationData } = record(content['verificationMaterial']);
-  const stamps = record(timestampVerificationData ?? {})['rfc3161Timestamps'];
-  const [stamp] = Array.isArray(stamps) ? (stamps as unknown[]) : [];
+  const stamps = record(timestampVerificationData ?? {})['rfc3161Timestamps'] ?? [];
+  if (!Array.isArray(stamps) || stamps.length > 1) throw new BadSignature('it must list at most one timestamp');
+  const [stamp] = stamps as unknown[];
   return stamp === undefined ? undefined : tokenIn(bytes(record(stamp)['signedTimestamp']));
 }
 
-/** TimeStampResp: status, then the token. */
-function tokenIn(response: Buffer): Buffer | undefined {
-  const [outer] = derElements(response);
-  return derElements(outer?.contents ?? Buffer.alloc(0))[1]?.raw;
+const GRANTED = [integer(0), integer(1)];
+
+/** TimeStampResp: status, then the token (RFC 3161 section 2.4.2). */
+function tokenIn(response: Buffer): Buffer {
+  const [status, token, ...more] = elementsOfSequence(response);
+  const [value] = elementsInside(status);
+  if (token === undefined || more.length > 0 || !GRANTED.some((one) => value?.raw.equals(one)))
+    throw new BadSignature('its timestamp is not a TimeStampResp with a token');
+  return token.raw;
 }
 
 function json(text: string): Record<string, unknown> {

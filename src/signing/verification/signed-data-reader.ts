@@ -10,7 +10,7 @@ import { RFC3161_TIMESTAMP, readExtractedData } from '../formats/authenticode.fo
 import { MAX_CHAIN_CERTIFICATES } from '../certificates/certificate-chain.js';
 import { wholeCertificate } from '../../platform/certificates/certificate-facts.js';
 import { oid, sequence } from '../../formats/asn1/der-writer.js';
-import { type DerElement, derElements } from '../../formats/asn1/der-reader.js';
+import { DER, type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.js';
 import { type CertificateId, readSigningCertificate, SIGNING_CERTIFICATE } from '../formats/signing-certificate.js';
 import { BadSignature, type SignatureClaim, type SignatureReader } from './signature-readers.js';
@@ -57,18 +57,41 @@ export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature
   return claim;
 };
 
+/**
+ * Most of a CMS is not signed. An element that this service does not write is therefore refused: its sender could add any bytes, and other verifiers might
+ * read them.
+ */
 function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
-  const [type, explicit] = derElements(only(file).contents);
+  const [type, explicit, ...rest] = derElements(only(file).contents);
   if (type?.raw.equals(SIGNED_DATA) !== true) throw new BadSignature('it is not a CMS SignedData');
-  const fields = derElements(only(required(explicit).contents).contents);
-  const [contentType, explicitContent] = derElements(required(fields[2]).contents);
-  const certificates = derElements(fields.find(({ tag }) => tag === CONTEXT_0)?.contents ?? Buffer.alloc(0));
-  const [signer, ...more] = derElements(required(fields.at(-1)).contents);
+  assertNone(rest);
+  const { digests, encapsulated, certificates, signers } = fieldsOf(tagged(explicit, CONTEXT_0));
+  const [contentType, explicitContent, ...beside] = derElements(encapsulated.contents);
+  assertNone(beside);
+  const [signer, ...more] = derElements(signers.contents);
   if (signer === undefined || more.length > 0) throw new BadSignature('it does not have exactly one signer');
-  const content = explicitContent === undefined ? undefined : derElements(explicitContent.contents)[0];
-  const encapsulated = required(contentType);
-  const read = readSigner(signer, { certificates, contentType: encapsulated, tokenAttribute });
-  return { ...read, content, contentType: encapsulated.raw };
+  const content = explicitContent === undefined ? undefined : only(tagged(explicitContent, CONTEXT_0).contents);
+  const context = { certificates, contentType: required(contentType), tokenAttribute };
+  const read = readSigner(tagged(signer, DER.sequence), context);
+  if (digestNamed(only(digests.contents)) !== read.algorithm)
+    throw new BadSignature('it announces another digest algorithm than that of its signer');
+  return { ...read, content, contentType: context.contentType.raw };
+}
+
+/** The fields of SignedData (RFC 5652 section 5.1), without revocation lists. */
+function fieldsOf(explicit: DerElement) {
+  const fields = derElements(tagged(only(explicit.contents), DER.sequence).contents);
+  const [version, digests, encapsulated, ...rest] = fields;
+  const certificates = rest[0]?.tag === CONTEXT_0 ? rest.shift() : undefined;
+  const [signers, ...more] = rest;
+  assertNone(more);
+  tagged(version, DER.integer);
+  return {
+    digests: tagged(digests, SET),
+    encapsulated: tagged(encapsulated, DER.sequence),
+    certificates: derElements(certificates?.contents ?? Buffer.alloc(0)),
+    signers: tagged(signers, SET),
+  };
 }
 
 interface SignerContext {
@@ -82,7 +105,11 @@ function readSigner(
   signer: DerElement,
   { certificates, contentType, tokenAttribute }: SignerContext,
 ): Omit<TakenApart, 'content' | 'contentType'> {
-  const [, issuerAndSerial, digestId, attributes, signatureId, value, unsigned] = derElements(signer.contents);
+  const [version, issuerAndSerial, digestId, attributes, signatureId, value, unsigned, ...more] = derElements(
+    signer.contents,
+  );
+  assertNone(more);
+  tagged(version, DER.integer);
   if (attributes?.tag !== CONTEXT_0) throw new BadSignature('it has no signed attributes');
   const algorithm = digestNamed(required(digestId));
   const scheme = schemeNamed(required(signatureId), algorithm);
@@ -99,22 +126,20 @@ function readSigner(
     algorithm,
     signedDigest: createHash(algorithm).update(signed).digest(),
     message: signed,
-    signature: required(value).contents,
+    signature: tagged(value, DER.octetString).contents,
     certificates: ordered,
     certificateIds: certificateIdsIn(attributes),
     messageDigest: messageDigest.contents,
-    timestampToken: unsigned?.tag === CONTEXT_1 ? attributeOf(unsigned, tokenAttribute)?.raw : undefined,
+    timestampToken: unsigned === undefined ? undefined : attributeOf(tagged(unsigned, CONTEXT_1), tokenAttribute)?.raw,
   };
 }
 
-/** The signing-certificate attributes of both versions. An attribute that cannot be read, or occurs twice, makes the signature unreadable. */
+/** The signing-certificate attributes of both versions. */
 function certificateIdsIn(attributes: DerElement): CertificateId[][] {
   return (['v1', 'v2'] as const).flatMap((version) => {
     const type = SIGNING_CERTIFICATE[version];
-    if (attributesOf(attributes, type).length === 0) return [];
     const value = attributeOf(attributes, type);
-    if (value === undefined) throw new BadSignature('it has more than one signing-certificate attribute');
-    return [readSigningCertificate(version, value.raw)];
+    return value === undefined ? [] : [readSigningCertificate(version, value.raw)];
   });
 }
 
@@ -146,16 +171,25 @@ function schemeNamed({ raw }: DerElement, algorithm: FormatDigest): SignatureSch
   return scheme;
 }
 
-/** The value of an attribute of that type, when there is just one. */
+/** Returns the value of an attribute, or undefined if it is absent. An attribute that occurs twice or has several values makes the signature unreadable. */
 function attributeOf(attributes: DerElement, type: string): DerElement | undefined {
-  const found = attributesOf(attributes, type);
-  const [, values] = derElements(found[0]?.contents ?? Buffer.alloc(0));
-  const [value, ...more] = derElements(values?.contents ?? Buffer.alloc(0));
-  return found.length === 1 && more.length === 0 ? value : undefined;
+  const all = derElements(attributes.contents).map(({ contents }) => derElements(contents));
+  const [found, ...others] = all.filter(([name]) => name?.raw.equals(oid(type)));
+  if (found === undefined) return undefined;
+  const [, values, ...more] = found;
+  const [value, ...further] = derElements(tagged(values, SET).contents);
+  if (value === undefined || [others, more, further].some(({ length }) => length > 0))
+    throw new BadSignature(`it must have the attribute ${type} once, with one value`);
+  return value;
 }
 
-function attributesOf(attributes: DerElement, type: string): DerElement[] {
-  return derElements(attributes.contents).filter(({ contents }) => derElements(contents)[0]?.raw.equals(oid(type)));
+function assertNone([element]: DerElement[]): void {
+  if (element !== undefined) throw new BadSignature('it has an element that no signature of this service has');
+}
+
+function tagged(element: DerElement | undefined, tag: number): DerElement {
+  if (required(element).tag !== tag) throw new BadSignature('a part has another tag than in RFC 5652');
+  return required(element);
 }
 
 function only(bytes: Buffer): DerElement {

@@ -18,9 +18,11 @@ export interface VerificationOrder {
   readonly requestId?: string;
   /** Base64 of the hash value. */
   readonly digest?: string;
-  readonly algorithm: string;
+  /** SHA-256 if absent. */
+  readonly algorithm?: string;
   readonly scheme?: SignatureScheme;
-  readonly format: SignatureFormat;
+  /** `raw` if absent. */
+  readonly format?: SignatureFormat;
   readonly key?: string;
   readonly version?: number;
   readonly signature?: Buffer;
@@ -31,6 +33,8 @@ export interface VersionToVerify {
   readonly version: number;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
+  /** Creation time of the version, which an OpenPGP fingerprint covers. */
+  readonly madeAt: Date;
   /** The chains of its onboarded certificates, the newest first; in each, the certificate of the key first. */
   readonly chains: readonly (readonly X509Certificate[])[];
 }
@@ -41,6 +45,12 @@ export interface CandidateSigner {
   readonly scheme: SignatureScheme;
   /** Newest first. */
   readonly versions: readonly VersionToVerify[];
+}
+
+/** A key with the public keys of its versions. */
+export interface KeyToVerify {
+  readonly key: KnownKey;
+  readonly versions: readonly Omit<VersionToVerify, 'chains'>[];
 }
 
 export interface Subject {
@@ -91,10 +101,15 @@ export class VerificationSubjects {
     return [...this.timestamps.roots, ...rows.map(({ root }) => new X509Certificate(root))];
   }
 
+  async signer(nameOrId: string): Promise<KeyToVerify> {
+    const key = await this.keys.known(nameOrId);
+    return { key, versions: await this.publicKeysOf([key.id], undefined) };
+  }
+
   private async ofFile(order: VerificationOrder): Promise<Subject> {
-    const algorithm = digestAlgorithm(order.algorithm);
+    const algorithm = digestAlgorithm(order.algorithm ?? 'sha256');
     const digest = digestBytes(order.digest ?? '', algorithm);
-    const { format, signature, timestamp: timestampToken } = order;
+    const { format = 'raw', signature, timestamp: timestampToken } = order;
     if (signature === undefined) throw missing('/signature', 'send the signature that is to be verified');
     const [first, ...others] = order.key === undefined ? await this.signersOf(digest, order) : [];
     const file = { digest, algorithm, signature };
@@ -103,7 +118,12 @@ export class VerificationSubjects {
     return { file, format, signers: [first ?? (await this.named(order)), ...others], wanted, isNamed, timestampToken };
   }
 
-  private async named({ key: nameOrId, format, scheme: asked, version }: VerificationOrder): Promise<CandidateSigner> {
+  private async named({
+    key: nameOrId,
+    format = 'raw',
+    scheme: asked,
+    version,
+  }: VerificationOrder): Promise<CandidateSigner> {
     const key = await this.keys.known(nameOrId);
     const scheme = format === 'raw' ? schemeFor(key.type, asked) : schemeOfFormat(format, key.type, asked);
     return { key, scheme, versions: await this.versionsOf([key.id], version) };
@@ -133,11 +153,11 @@ export class VerificationSubjects {
     const { digest, algorithm, scheme, format, keyId, keyVersion } = request;
     const signature = order.signature ?? request.signature;
     if (signature === null) throw missing('/requestId', 'the request is not signed; send the signature');
-    if (order.digest !== undefined && !digest.equals(digestBytes(order.digest, algorithm)))
-      throw missing('/digest', 'is not that of the request');
+    await this.assertConsistent(order, request);
     const signer = { key: await this.keys.known(keyId), scheme, versions: await this.versionsOf([keyId], keyVersion) };
+    const { message, hashedPart } = await this.envelopeOf(request);
     return {
-      file: { digest, algorithm, signature, message: await this.messageOf(request) },
+      file: { digest, algorithm, signature, message, hashedPart },
       format,
       signers: [signer],
       wanted: signer.key,
@@ -146,22 +166,46 @@ export class VerificationSubjects {
     };
   }
 
-  /** The message that ML-DSA signed in place of the digest, in a request that the service composed. */
-  private async messageOf({ id, composed, scheme }: ShownRequest): Promise<Buffer | undefined> {
-    if (!composed || scheme !== 'ml-dsa') return undefined;
-    const rows: { toBeSigned: Buffer | null }[] = await this.db.query(
-      `SELECT to_be_signed AS "toBeSigned" FROM signing_envelope WHERE request_id = $1`,
-      [id],
-    );
-    return rows[0]?.toBeSigned ?? undefined;
+  /** A caller who names the key, version or format expects the signature to be of that key, version or format. */
+  private async assertConsistent(order: VerificationOrder, request: ShownRequest): Promise<void> {
+    const { digest, algorithm, keyId } = request;
+    const isOtherKey = order.key !== undefined && (await this.keys.known(order.key)).id !== keyId;
+    const isOtherDigest = order.digest !== undefined && !digest.equals(digestBytes(order.digest, algorithm));
+    const differing = [
+      ...(isOtherDigest ? ['digest'] : []),
+      ...(isOtherKey ? ['key'] : []),
+      ...(differs(order.version, request.keyVersion) ? ['version'] : []),
+      ...(['algorithm', 'format', 'scheme'] as const).filter((name) => differs(order[name], request[name])),
+    ];
+    const [first] = differing;
+    if (first !== undefined) throw missing(`/${first}`, 'is not that of the request; omit it to verify the request');
   }
 
-  private async versionsOf(keyIds: readonly string[], version: number | undefined) {
-    const rows: Version[] = await this.db.query(
-      `SELECT v.key_id AS "keyId", v.version, v.public_key AS "publicKey" FROM signing_key_version v
+  /** What the key signed besides the digest: the message of ML-DSA in a request that the service composed, and the hashed part of OpenPGP. */
+  private async envelopeOf(request: ShownRequest): Promise<Pick<FileToVerify, 'message' | 'hashedPart'>> {
+    const { id, composed, scheme, format } = request;
+    const [isMessage, isOpenPgp] = [composed && scheme === 'ml-dsa', format === 'openpgp'];
+    if (!isMessage && !isOpenPgp) return {};
+    const [row]: { toBeSigned: Buffer | null; content: Buffer | null }[] = await this.db.query(
+      `SELECT to_be_signed AS "toBeSigned", content FROM signing_envelope WHERE request_id = $1`,
+      [id],
+    );
+    return {
+      message: isMessage ? (row?.toBeSigned ?? undefined) : undefined,
+      hashedPart: isOpenPgp ? (row?.content ?? undefined) : undefined,
+    };
+  }
+
+  private publicKeysOf(keyIds: readonly string[], version: number | undefined): Promise<Version[]> {
+    return this.db.query(
+      `SELECT v.key_id AS "keyId", v.version, v.public_key AS "publicKey", v.created_at AS "madeAt" FROM signing_key_version v
        WHERE v.key_id = ANY($1) AND ($2::int IS NULL OR v.version = $2) AND v.public_key IS NOT NULL ORDER BY v.version DESC`,
       [keyIds, version ?? null],
     );
+  }
+
+  private async versionsOf(keyIds: readonly string[], version: number | undefined) {
+    const rows = await this.publicKeysOf(keyIds, version);
     const chains = await this.chainsOf(keyIds);
     return rows.map((row) => ({
       ...row,
@@ -181,6 +225,10 @@ export class VerificationSubjects {
       [keyIds],
     );
   }
+}
+
+function differs<Value>(asked: Value | undefined, known: Value): boolean {
+  return asked !== undefined && asked !== known;
 }
 
 function missing(pointer: string, detail: string): Problem {

@@ -12,34 +12,34 @@ import type { CheckName, Verification } from './verification.service.js';
 const MAX_BASE64 = 64_000;
 
 export class VerifyBody {
-  /** A signing request of yours: provides digest, algorithm, scheme, format and key, and the signature unless you send one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** A signing request of yours: provides digest, algorithm, scheme, format and key, and the signature unless you send one. A value that differs from the request is refused. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) requestId?: string;
-  /** Base64 of the hash value of the file. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64 of the hash value of the file. For `openpgp`, hash the document, the hashed part of the signature and its trailer (RFC 9580 section 5.2.4). @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @ValidateIf(({ requestId, digest }: VerifyBody) => requestId === undefined || digest !== undefined)
   @IsString()
   @MaxLength(128)
   digest?: string;
-  @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
+  @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string;
   /** Base64 of the signature, or of the file that holds it, as signing answered it. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) signature?: string;
   /** Name or ID of the signing key. Absent: the keys that signed this digest, or the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
   /** Version of the key; any when absent. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
-  @Optional(OneOf(SIGNATURE_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
+  @Optional(OneOf(SIGNATURE_FORMATS, { default: 'raw' })) format?: SignatureFormat;
   /** For the format raw; the default of the key if absent. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
   /** Base64 of a TimeStampToken (DER) over the signature, if the file does not contain it. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) timestamp?: string;
 
   toOrder(): VerificationOrder {
-    const { signature, timestamp, algorithm = 'sha256', format = 'raw' } = this;
+    const { signature, timestamp } = this;
     return {
       requestId: this.requestId,
       digest: this.digest,
-      algorithm,
+      algorithm: this.algorithm,
       scheme: this.scheme,
-      format,
+      format: this.format,
       key: this.key,
       version: this.version,
       signature: signature === undefined ? undefined : fromBase64(signature),

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, type X509Certificate } from 'node:crypto';
 import type { Caller } from '../../access/caller.js';
-import { PublicVerifier } from '../../hsm/public-verifier.js';
+import { type DigestSignature, PublicVerifier } from '../../hsm/public-verifier.js';
 import { Clock } from '../../platform/time/clock.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
+import { namesKey } from '../formats/openpgp.format.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 import { BadTimestamp, timeOfToken } from '../timestamping/timestamp-check.js';
 import {
@@ -22,6 +23,7 @@ import { certificateCheckOf } from './certificate-check.js';
 import { readAuthenticode, readCms } from './signed-data-reader.js';
 import {
   type CandidateSigner,
+  type KeyToVerify,
   type Subject,
   type VerificationOrder,
   VerificationSubjects,
@@ -98,12 +100,25 @@ export class VerificationService {
     };
   }
 
+  /** Returns a key with all its versions, for `isMadeBy`. */
+  signer(nameOrId: string): Promise<KeyToVerify> {
+    return this.subjects.signer(nameOrId);
+  }
+
+  /** Reports whether this version of the key made a raw signature. */
+  isMadeBy({ key, versions }: KeyToVerify, version: number, signed: DigestSignature): boolean {
+    const made = versions.find((one) => one.version === version);
+    return made !== undefined && this.verifier.verifies({ type: key.type, publicKey: made.publicKey }, signed);
+  }
+
   private makerOf({ file, format, signers, wanted, isNamed, timestampToken }: Subject): MadeBy | BadSignature {
     for (const { key, scheme, versions } of signers) {
       const taken = takeApart(format, { ...file, scheme });
       if (taken instanceof BadSignature) return taken;
-      const version = versions.find(({ publicKey }) =>
-        this.verifier.verifies({ type: key.type, publicKey }, { ...taken, digest: taken.signedDigest }),
+      const version = versions.find(
+        ({ publicKey, madeAt }) =>
+          this.verifier.verifies({ type: key.type, publicKey }, { ...taken, digest: taken.signedDigest }) &&
+          (taken.hashedPart === undefined || namesKey(taken.hashedPart, { publicKey, madeAt })),
       );
       if (version === undefined) continue;
       return { key, version, claim: { ...taken, timestampToken: timestampToken ?? taken.timestampToken } };

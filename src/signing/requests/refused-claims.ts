@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { SIGNING_ACTOR } from '../model/signing-jobs.js';
+
+/** A claimed request that is refused. */
+export interface RefusedClaim {
+  readonly id: string;
+  readonly correlation: string;
+  readonly approvalId: string | null;
+}
+
+/** RefusedClaims ends claimed requests before an attempt. */
+@Injectable()
+export class RefusedClaims {
+  constructor(private readonly audit: AuditService) {}
+
+  /** Ends claimed requests as FAILED in the transaction that claimed them. The claim does not count as an attempt. */
+  async fail(
+    tx: EntityManager,
+    requests: readonly RefusedClaim[],
+    { code, detail }: { readonly code: string; readonly detail: string },
+  ): Promise<void> {
+    if (requests.length === 0) return;
+    await tx.query(
+      `UPDATE signing_request SET status = 'FAILED', attempt = attempt - 1, worker = NULL, lease_until = NULL, finished_at = now(),
+         failure_code = $2, failure_detail = $3 WHERE id = ANY($1::uuid[]) AND status = 'PROCESSING'`,
+      [requests.map(({ id }) => id), code, detail],
+    );
+    const entry = { action: 'signing.failed', outcome: 'failed' as const, actor: SIGNING_ACTOR };
+    await this.audit.append(
+      tx,
+      requests.map(({ id, correlation, approvalId }) => ({
+        ...entry,
+        target: { kind: 'signing-request', id },
+        correlation,
+        detail: { from: 'QUEUED', to: 'FAILED', code, approval: approvalId ?? undefined },
+      })),
+    );
+  }
+}
