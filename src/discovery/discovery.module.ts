@@ -19,7 +19,7 @@ import { ScanScopesController } from './scopes/scan-scopes.controller.js';
 import { ScanScopesService } from './scopes/scan-scopes.service.js';
 import { ScopeGuard } from './scopes/scope-guard.js';
 
-/** Finds hosts, keys and certificates on the network, within what administrators allow. */
+/** Discovers hosts, keys and certificates on the network, within scopes defined by administrators. */
 @Module({
   imports: [
     HostsModule,
@@ -42,7 +42,7 @@ import { ScopeGuard } from './scopes/scope-guard.js';
 })
 export class DiscoveryModule {}
 
-/** The background half: runs the scans. */
+/** Runs the scans in the background. */
 @Module({
   imports: [DiscoveryModule],
   providers: [DeepScan, ProbeBudget, ScanSweep, ScanWorker, TargetProber],

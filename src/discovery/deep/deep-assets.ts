@@ -5,17 +5,17 @@ import { truncate } from '../../platform/text/truncate.js';
 type Item = Record<string, unknown>;
 
 interface Place {
-  /** `ssh://192.0.2.7:22` */
+  /** Such as `ssh://192.0.2.7:22`. */
   readonly url: string;
   readonly hostId: string;
   readonly name: string;
   readonly os: string;
 }
 
-/** Maximum items of one message. */
+/** Maximum number of items in one message. */
 const MAX_ITEMS = 3000;
 
-/** The findings of a deep scan as items for the inventory. The host itself depends on all of them. */
+/** assetsOfHost converts the findings of a deep scan to inventory items. The host depends on all of them. */
 export function assetsOfHost(place: Place, reading: HostReading): AssetsFound {
   const items = [
     ...publicKeys(place, reading),
@@ -53,7 +53,7 @@ function publicKeys(place: Place, { lines }: HostReading): Item[] {
   }));
 }
 
-/** Its public half is another asset where it is known, and the private one depends on it. */
+/** The private key depends on its public key, which is a separate asset if it is known. */
 function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item {
   const { path, fingerprint, type, bits, passphrase, format } = key;
   const facts = {
@@ -75,7 +75,7 @@ function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item
   };
 }
 
-/** The content is not read: it is encrypted with a password that is not known here. */
+/** The content is encrypted with an unknown password, so it is not read. */
 function keyStore(place: Place, { path, format }: HostReading['keyStores'][number]): Item {
   const facts = { type: 'other', id: `${place.hostId}:${path}`, format };
   return {

@@ -16,9 +16,9 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const WALK_MS = 120_000;
 const MAX_DENIED = 100;
-/** Directories, besides the homes, in which services keep certificates and keys. */
+/** Directories, in addition to home directories, in which services keep certificates and keys. */
 const PLACES = ['/etc', '/opt', '/srv', '/usr/local/etc'];
-/** Homes of system accounts: only their .ssh is searched. */
+/** Home directories of system accounts. Only their .ssh is searched. */
 const SYSTEM_HOME =
   /^\/(?:$|bin|sbin|usr|lib|dev|proc|sys|run|var\/(?:run|cache|spool|log|mail|backups)|nonexistent)(?:\/|$)?/;
 
@@ -32,8 +32,8 @@ const OUTCOMES: Record<string, ProbeResult['outcome']> = {
 };
 
 /**
- * Logs in to a host by its own credential, once, and reads its authorized keys, private keys, certificates, key stores, and the logins with
- * keys. Nothing is written on the host, and no private byte leaves it.
+ * DeepScan logs in to a host once with the host's credential and reads authorized keys, private keys, certificates, key stores and log lines of logins with
+ * keys. It writes nothing on the host, and no private key bytes leave the host.
  */
 @Injectable()
 export class DeepScan {
@@ -43,7 +43,7 @@ export class DeepScan {
     private readonly sightings: HostSightings,
   ) {}
 
-  /** Answers a result, whatever the host does. */
+  /** Returns a result for every behaviour of the host. */
   async probe({ target, scanId }: ScanResult): Promise<ProbeResult> {
     const host = await this.db.manager.findOneBy(Host, { id: target });
     if (host === null) return { outcome: 'NO_LOGIN', facts: { code: 'host.missing' } };
@@ -99,7 +99,7 @@ export class DeepScan {
   }
 }
 
-/** Surveys the host as root where the login may, else as itself: files that it may not read are reported as denied. */
+/** Surveys the host as root if the login is allowed to, otherwise as the login account. Unreadable files are then reported as denied. */
 async function surveyHost(session: SshSession): Promise<{ as: string | undefined; output: ScriptLine[] }> {
   try {
     const output = outputOf(await session.run(HOST_SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));

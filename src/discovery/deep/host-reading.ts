@@ -5,17 +5,17 @@ import { keyBitsOf, sshFingerprintOf, publicKeyLine, readPublicKeyLine } from '.
 import type { HostSurvey } from './host-survey.js';
 import { shown, type ScriptLine, fieldTextOf } from './scripts.js';
 
-/** Facts about a private key file; its bytes stay on the host. */
+/** Facts about a private key file. Its content stays on the host. */
 export interface PrivateKeyFile extends FoundSshKey {
-  /** `OpenSSH`, `PEM`, `PuTTY` */
+  /** `OpenSSH`, `PEM` or `PuTTY`. */
   readonly format: string;
-  /** Whether it is meant for SSH: by its format, its directory, or a .pub file beside it. */
+  /** Whether the key is meant for SSH, judged by its format, its directory or an adjacent .pub file. */
   readonly isForSsh: boolean;
 }
 
 export interface FoundCertificate {
   readonly path: string;
-  /** PEM, or base64 of DER. */
+  /** PEM or base64-encoded DER. */
   readonly text: string;
 }
 
@@ -25,18 +25,18 @@ export interface FoundKeyStore {
   readonly bytes: number;
 }
 
-/** Keys, certificates and key stores that were found on a host. */
+/** Keys, certificates and key stores found on a host. */
 export interface HostReading {
   readonly lines: readonly FoundSshKey[];
   readonly privateKeys: readonly PrivateKeyFile[];
   readonly certificates: readonly FoundCertificate[];
   readonly keyStores: readonly FoundKeyStore[];
-  /** Files that were read to their end, or are not there. */
+  /** Files that were read completely or do not exist. */
   readonly readPaths: readonly string[];
   readonly denied: readonly string[];
-  /** Files with more certificates than a service has of its own: they contain trusted authorities. */
+  /** Files with more certificates than a service itself would have. They contain trusted authorities. */
   readonly trustStores: readonly string[];
-  /** There were more files, or they took longer, than one scan may read. */
+  /** Whether the scan stopped at its limit of files or time. */
   readonly isCut: boolean;
 }
 
@@ -45,7 +45,7 @@ const LAST_SECOND = 253_402_300_799;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const SSH_HOST_KEY = /\/ssh_host_[^/]*key$/;
 
-/** The lines of authorized_keys files. */
+/** Returns the lines of authorized_keys files. */
 export function readKeyFiles(output: readonly ScriptLine[], { accounts }: HostSurvey) {
   const uids = new Map(accounts.map(({ name, uid }) => [name, uid]));
   const lines: FoundSshKey[] = [];
@@ -85,7 +85,7 @@ function keysIn(content: Buffer, place: Place): FoundSshKey[] {
   });
 }
 
-/** Private keys, certificates and key stores. Keys of the host itself are left out: a network scan proves them. */
+/** Returns private keys, certificates and key stores, except the host's own SSH keys, which a network scan proves. */
 export function readFiles(output: readonly ScriptLine[]): Omit<HostReading, 'lines'> {
   const privateKeys: PrivateKeyFile[] = [];
   const certificates: FoundCertificate[] = [];
@@ -142,7 +142,7 @@ function described(key: {
   };
 }
 
-/** Reads `256 SHA256:… comment (ED25519)`: `ssh-keygen -l` prints it for a key whose blob it does not show. A certificate, `(ED25519-CERT)`, is no key. */
+/** Parses `256 SHA256:… comment (ED25519)`, which `ssh-keygen -l` prints for a key without showing its blob. Certificates, `(ED25519-CERT)`, are not keys. */
 function listedKey(text: string): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 'type' | 'bits'> {
   const [, bits, fingerprint, name = ''] = /^(\d+) (SHA256:[A-Za-z0-9+/]{43}) .*\(([A-Z0-9-]+)\)\s*$/.exec(text) ?? [];
   const types: Record<string, string> = {
@@ -167,7 +167,7 @@ function keyStoreOf(one: ScriptLine): FoundKeyStore {
   return { path: fieldTextOf(one, 0), format: fieldTextOf(one, 2) as FoundKeyStore['format'], bytes: Number(bytes) };
 }
 
-/** A host may report any time; ISO 8601 ends with the year 9999. */
+/** A host may report any time. ISO 8601 ends with the year 9999. */
 function timeOf(seconds: string): string | null {
   return /^\d+$/.test(seconds) && Number(seconds) <= LAST_SECOND
     ? new Date(Number(seconds) * 1000).toISOString()
@@ -175,8 +175,8 @@ function timeOf(seconds: string): string | null {
 }
 
 /**
- * Matches a whole log line of sshd about an accepted login: time, host, program, message. Other messages of sshd quote text that a stranger sends, so a match
- * inside a line could be forged. The optional end belongs to a login with a certificate.
+ * Matches a complete sshd log line about an accepted login: time, host, program, message. Other sshd messages quote text sent by strangers, so a partial match
+ * could be forged. The optional end is present for logins with a certificate.
  */
 const ACCEPTED =
   /^(?:[A-Z][a-z]{2} +\d{1,2} [\d:]{8}|\S+) \S+ sshd(?:-session)?\[\d+\]: Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})(?: ID .* \(serial \d+\) CA \S+ SHA256:[A-Za-z0-9+/]{43})?$/;
@@ -186,11 +186,11 @@ const MINUTE_MS = 60_000;
 
 interface HostClock {
   readonly clock: Date;
-  /** Minutes that local time is ahead of UTC. */
+  /** Offset of local time from UTC, in minutes. */
   readonly ahead: number;
 }
 
-/** Logins with keys, as sshd wrote them to the host's log. A line without a readable time is left out. */
+/** Returns logins with keys from the sshd log of a host. Lines without a readable time are skipped. */
 export function readKeyUses(log: string, host: HostClock): SshKeyUse[] {
   return log.split('\n').flatMap((line): SshKeyUse[] => {
     const [, account, source, fingerprint] = ACCEPTED.exec(line) ?? [];
@@ -206,7 +206,7 @@ function loginTimeOf(line: string, { clock, ahead }: HostClock): Date | undefine
   const [, month, day, time] = OLD.exec(line) ?? [];
   if (month === undefined) return undefined;
   const inYear = (year: number) => new Date(Date.parse(`${day} ${month} ${year} ${time} GMT`) - ahead * MINUTE_MS);
-  // The old form has no year: a time that is still to come was last year's.
+  // The traditional format has no year. A time in the future belongs to the previous year.
   const year = clock.getUTCFullYear();
   const at = inYear(year);
   return validTime(at.getTime() > clock.getTime() + 24 * 60 * MINUTE_MS ? inYear(year - 1) : at);

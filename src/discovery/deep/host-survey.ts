@@ -7,21 +7,21 @@ import {
 } from '../../platform/ssh/key-files.js';
 import { shown, type ScriptLine, fieldTextOf } from './scripts.js';
 
-/** Facts about a host that the search for files depends on. */
+/** Facts about a host that the file search depends on. */
 export interface HostSurvey {
   readonly user: string;
   readonly isRoot: boolean;
   readonly os: string;
-  /** The host's clock, and how far its local time is ahead of UTC, in minutes. */
+  /** The host's clock, and the offset of its local time from UTC in minutes. */
   readonly clock: Date;
   readonly ahead: number;
   readonly accounts: readonly UnixAccount[];
-  /** Directives of the effective configuration (`sshd -T`), or of its text: the first value of each. */
+  /** First value of each directive in the effective configuration (`sshd -T`), or in the configuration file. */
   readonly directives: Readonly<Record<string, string>>;
   readonly confidence: 'high' | 'low';
   /** authorized_keys files by account. */
   readonly keyFiles: ReadonlyMap<string, readonly string[]>;
-  /** AuthorizedKeysCommand values: where there is one, the files do not list all keys. */
+  /** Values of AuthorizedKeysCommand. If there are any, the files do not list all keys. */
   readonly commands: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export function readSurvey(output: readonly ScriptLine[]): HostSurvey {
   };
 }
 
-/** getent passwd. Names and homes with a tab or line feed would be no such file. */
+/** Parses the output of `getent passwd`. Accounts whose home contains a tab are skipped, because the scripts separate fields by tabs. */
 function accountsOf(passwd: string): UnixAccount[] {
   const accounts = passwd.split('\n').flatMap((line): UnixAccount[] => {
     const [name = '', , uid = '', , , home = ''] = line.split(':');
@@ -64,7 +64,7 @@ function accountsOf(passwd: string): UnixAccount[] {
   return [...new Map(accounts.map((account) => [account.name, account])).values()];
 }
 
-/** `/home/a//` is `/home/a`; `/` stays. */
+/** Removes trailing slashes: `/home/a//` becomes `/home/a`; `/` stays. */
 function withoutSlashes(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;
@@ -77,7 +77,7 @@ function directivesOf(text: string): Record<string, string> {
     const [start = '', name = ''] = /^\s*([A-Za-z][A-Za-z0-9]*)(?=[\s=])/.exec(line) ?? [];
     const value = line.slice(start.length).replace(/^[\s=]+/, '');
     const key = name.toLowerCase();
-    if (key === 'match') break; // the rest applies to some logins only
+    if (key === 'match') break; // the remaining directives apply only to some logins
     if (key === '' || Object.keys(found).length >= MAX_DIRECTIVES) continue;
     found[key] = ['hostkey', 'port', 'listenaddress', 'acceptenv'].includes(key)
       ? shown([found[key], value.trim()].filter((part) => part !== undefined).join(' '), 1000)

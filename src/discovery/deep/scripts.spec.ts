@@ -7,7 +7,7 @@ import { fieldTextOf, readScriptOutput, WALK } from './scripts.js';
 
 const KEY = '-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n-----END RSA PRIVATE KEY-----\n';
 
-it('the files of one account leave room for those of the others, each of which is read once', () => {
+it('files of one account leave room for those of other accounts, each read once', () => {
   const root = mkdtempSync(join(tmpdir(), 'walk-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const put = (home: string, name: string, text: string) => {

@@ -2,8 +2,8 @@ import { fromBase64 } from '../../formats/encoding/base64.js';
 import { FIND_SSHD } from '../../platform/ssh/key-files.js';
 
 /*
- * POSIX shell, with `base64`, `stat`, `head -c` and `od` of GNU coreutils or BusyBox. No file is made on the host. Each prints lines of fields that are separated by
- * tabs: a tag, then base64.
+ * POSIX shell scripts that use `base64`, `stat`, `head -c` and `od` of GNU coreutils or BusyBox. They create no files on the host. Each output line has
+ * tab-separated fields: a tag, then base64 values.
  */
 
 const EMIT = `
@@ -12,7 +12,7 @@ emit() { printf '%s' "$1"; shift; for one; do printf '\\t'; encode "$one"; done;
 `;
 
 /**
- * Prints the login, the host's clock, its accounts, and the settings of sshd: `effective`, and one `account` for each if there are Match blocks; else
+ * Prints the login, the host's clock, its accounts and the sshd settings: `effective`, plus one `account` per account if there are Match blocks; otherwise
  * `configured`, the text of the configuration. The last line is `end`.
  */
 export const HOST_SURVEY = `
@@ -40,7 +40,8 @@ echo end
 `;
 
 /**
- * $@ paths, read as the account itself. A file that contains a private key is reported as denied: it may be a link to one in the place of a public key file.
+ * Reads the paths in $@ as the account itself. A file that contains a private key is reported as denied, because a public key file may be a link to a private
+ * key.
  */
 const READ_FILES = `
 ${EMIT}
@@ -56,8 +57,8 @@ done
 `;
 
 /**
- * Standard input: a line for each account, its name and its authorized_keys files, separated by tabs; `*` in a path is a pattern. As root each file is
- * read with the rights of its account, as sshd does, so that no link of an account leads to a file that it may not read.
+ * Reads one line per account from standard input: its name and its authorized_keys files, separated by tabs. `*` in a path is a wildcard. When run as root,
+ * each file is read with the rights of its account, as sshd does, so that a link cannot expose a file the account may not read.
  */
 export const READ = `
 LC_ALL=C; export LC_ALL
@@ -103,17 +104,17 @@ const FILE_NAMES = [
   .map((pattern) => `-name '${pattern}'`)
   .join(' -o ');
 
-/** First base64 of an OpenSSH private key whose header names the cipher `none`. */
+/** First base64 characters of an OpenSSH private key whose header names the cipher `none`. */
 const NO_CIPHER = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
 
 /**
- * Finds private keys, certificates and key stores in directories, which it reads from standard input, one per line. The public half of a private key comes from
- * ssh-keygen, and whether the key is encrypted from the cipher in its header; nothing else of a private key leaves the host. Certificates are printed whole.
- * Key stores are recognized by their first bytes. The script reads at most 5,000 files of up to 512 KiB, for 60 seconds. It takes files from each directory in
- * turn, so that no account uses up the limit.
+ * Finds private keys, certificates and key stores in directories read from standard input, one per line. It reports the public half of a private key, obtained
+ * from ssh-keygen, and from the cipher in its header whether the key is encrypted; nothing else of a private key leaves the host. Certificates are printed
+ * completely. Key stores are recognized by their first bytes. The script reads at most 5,000 files of up to 512 KiB, for 60 seconds. It takes files from each
+ * directory in turn, so that no account uses up the limit.
  *
- * Then prints the log lines about logins with keys. From the journal it prints only lines that root wrote, since any user may write under the name of sshd. It
- * reads log files only where the journal has no such lines.
+ * It then prints log lines of logins with keys. From the journal, it prints only lines written by root, since any user may log under the name of sshd. It reads
+ * log files only if the journal has no matching lines.
  */
 export const WALK = `
 LC_ALL=C; export LC_ALL
@@ -173,13 +174,13 @@ function quoted(script: string): string {
   return `'${script.replaceAll("'", `'\\''`)}'`;
 }
 
-/** One line of the output of a script: its tag and its fields. */
+/** A line of script output with its tag and fields. */
 export interface ScriptLine {
   readonly tag: string;
   readonly fields: readonly Buffer[];
 }
 
-/** Reads the output of a script. Undefined when the last line is not `end`: the output is incomplete then. */
+/** Parses script output. Returns undefined if the last line is not `end`, because the output is then incomplete. */
 export function readScriptOutput(output: Buffer): ScriptLine[] | undefined {
   const lines = output.toString('latin1').trimEnd().split('\n');
   if (lines.pop() !== 'end') return undefined;
@@ -191,12 +192,12 @@ export function readScriptOutput(output: Buffer): ScriptLine[] | undefined {
   return read.length === lines.length ? read : undefined;
 }
 
-/** A field as text; the host's bytes need not be UTF-8. */
+/** Returns a field as text. Invalid UTF-8 from the host is replaced. */
 export function fieldTextOf({ fields }: ScriptLine, index: number): string {
   return fields[index]?.toString('utf8').replaceAll('\0', '') ?? '';
 }
 
-/** Text of a host without control characters, and not longer than `maxLength`. */
+/** Returns text from a host without control characters, truncated to `maxLength`. */
 export function shown(text: string, maxLength = 255): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, maxLength);
 }

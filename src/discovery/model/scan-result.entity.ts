@@ -2,8 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { AssetsFound, SshKeysFound } from '../../platform/inbox/inbox-messages.js';
 
 /**
- * `PENDING`: the port is open and not probed yet. `FOUND`: the facts are known. The others say why they are not: connection refused for
- * now, no answer in time, connection closed, flooded, another protocol, not allowed, or no login.
+ * `PENDING`: the port is open and has not been probed yet. `FOUND`: the facts are known. The other outcomes explain why the facts are unknown: connection
+ * refused temporarily, timeout, connection closed, flooding, wrong protocol, port closed, address not allowed, or no login.
  */
 export const SCAN_OUTCOMES = [
   'PENDING',
@@ -31,11 +31,11 @@ export class ScanResult {
   @Column('uuid')
   scanId: string;
 
-  /** As in the order: an address, a name, or the id of a host. */
+  /** Target as requested: an address, a name, or the ID of a host. */
   @Column('text')
   target: string;
 
-  /** The address that was connected to. */
+  /** Address used for the connection. */
   @Column('text', { nullable: true })
   address: string | null;
 
@@ -54,7 +54,7 @@ export class ScanResult {
   @Column('uuid', { nullable: true })
   hostId: string | null;
 
-  /** Another scan probed the host less than a minute before: these are its facts. */
+  /** Whether the facts come from another scan that probed the host less than a minute earlier. */
   @Column('boolean', { default: false })
   reused: boolean;
 
@@ -75,8 +75,8 @@ export interface ProbeResult {
   readonly facts?: Record<string, unknown>;
   readonly hostId?: string;
   readonly reused?: boolean;
-  /** Assets for the inventory. */
+  /** Assets to add to the inventory. */
   readonly found?: AssetsFound;
-  /** Keys for the SSH key module. */
+  /** Keys to report to the SSH key module. */
   readonly keys?: SshKeysFound;
 }

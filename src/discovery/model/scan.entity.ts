@@ -2,11 +2,10 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 export const DISCOVERY_QUEUE = 'discovery';
 
-/** Statuses of a scan. */
 export const SCAN_STATUSES = ['QUEUED', 'RUNNING', 'DONE', 'FAILED', 'CANCELLED'] as const;
 export type ScanStatus = (typeof SCAN_STATUSES)[number];
 
-/** Every legal move; DONE, FAILED and CANCELLED are final. RUNNING → RUNNING: another worker resumes the scan of a dead one. */
+/** Allowed status transitions. DONE, FAILED and CANCELLED are final. RUNNING → RUNNING: another worker resumes a scan whose worker died. */
 const MOVES: Record<ScanStatus, readonly ScanStatus[]> = {
   QUEUED: ['RUNNING', 'CANCELLED'],
   RUNNING: ['RUNNING', 'DONE', 'FAILED', 'CANCELLED'],
@@ -15,7 +14,7 @@ const MOVES: Record<ScanStatus, readonly ScanStatus[]> = {
   CANCELLED: [],
 };
 
-/** The statuses from which a scan may move to `next`. */
+/** Returns the statuses from which a scan may change to `next`. */
 export function scanStatusesBefore(next: ScanStatus): ScanStatus[] {
   return SCAN_STATUSES.filter((status) => MOVES[status].includes(next));
 }
@@ -24,11 +23,11 @@ export function isFinalScanStatus(status: ScanStatus): boolean {
   return MOVES[status].length === 0;
 }
 
-/** Kinds of scan: SSH or TLS servers on a network without a login; or hosts from within, by their own credential. */
+/** Kinds of scan: SSH or TLS servers on a network without logging in, or hosts through a login with their own credential. */
 export const SCAN_KINDS = ['ssh-network', 'tls-network', 'ssh-deep'] as const;
 export type ScanKind = (typeof SCAN_KINDS)[number];
 
-/** One scan of targets and ports. Its cursor is all that another worker needs to resume it. */
+/** A scan of targets and ports. Its cursor is sufficient for another worker to resume it. */
 @Entity('scan')
 @Index('scan_due', ['sweepAt'], { where: `status IN ('QUEUED', 'RUNNING')` })
 @Index('scan_scope_of', ['scopeId'])
@@ -45,29 +44,29 @@ export class Scan {
   @Column('uuid', { nullable: true })
   scopeId: string | null;
 
-  /** CIDRs and names; ids of hosts for `ssh-deep`. */
+  /** CIDRs and names; for `ssh-deep`, IDs of hosts. */
   @Column('text', { array: true })
   targets: string[];
 
   @Column('int', { array: true })
   ports: number[];
 
-  /** Number of positions: targets by ports. */
+  /** Number of positions, targets × ports. */
   @Column('int')
   total: number;
 
-  /** Every position before this one has been swept, and its open ports are recorded. */
+  /** All positions before this one have been swept and their open ports recorded. */
   @Column('int', { default: 0 })
   cursor: number;
 
-  /** Incremented by every claim; the writes of an earlier attempt are fenced off. */
+  /** Incremented by every claim. Writes of earlier attempts have no effect. */
   @Column('int', { default: 0 })
   attempt: number;
 
   @Column('uuid', { nullable: true })
   worker: string | null;
 
-  /** Time from which another worker may claim it. */
+  /** Time from which another worker may claim the scan. */
   @Column('timestamptz', { default: () => 'now()' })
   sweepAt: Date;
 
@@ -80,7 +79,7 @@ export class Scan {
   @Column('text')
   correlation: string;
 
-  /** The run of a schedule that started it. */
+  /** Schedule run that started the scan, if any. */
   @Column('uuid', { nullable: true })
   runId: string | null;
 
@@ -94,7 +93,7 @@ export class Scan {
   finishedAt: Date | null;
 }
 
-/** Networks, names and ports that may be scanned. Without a scope nothing may. */
+/** Networks, names and ports that may be scanned. Nothing may be scanned outside a scope. */
 @Entity('scan_scope')
 @Index('scan_scope_name', ['name'], { unique: true })
 export class ScanScope {
@@ -104,11 +103,11 @@ export class ScanScope {
   @Column('text')
   name: string;
 
-  /** CIDR, in canonical spelling. */
+  /** CIDRs in canonical form. */
   @Column('text', { array: true })
   networks: string[];
 
-  /** DNS names in lower case; each stands for itself and everything below it. */
+  /** DNS names in lowercase. Each name includes its subdomains. */
   @Column('text', { array: true })
   names: string[];
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** Reasons why a probe found nothing out; each becomes the outcome of a result. */
+/** Reasons why a probe failed. Each maps to the outcome of a result. */
 export type ProbeFaultCode = 'closed' | 'timeout' | 'throttled' | 'flood' | 'malformed' | 'hung-up';
 
 export class ProbeFault extends Error {
@@ -14,20 +14,20 @@ export class ProbeFault extends Error {
 
 const OWN_FAULT_CODES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
-/** Whether the connection failed for lack of sockets, ports or memory on this machine, which says nothing about the server. */
+/** isOwnFault returns true if the connection failed because this machine lacks sockets, ports or memory. Such a failure indicates nothing about the server. */
 export function isOwnFault(error: unknown): boolean {
   return error instanceof Error && 'code' in error && OWN_FAULT_CODES.has(String(error.code));
 }
 
 interface Limits {
   readonly connectMs: number;
-  /** Limit for everything after the connection. */
+  /** Time limit for everything after the connection is established. */
   readonly totalMs: number;
-  /** Limit for all bytes that are received. */
+  /** Limit for the total number of bytes received. */
   readonly maxBytes: number;
 }
 
-/** A connection to a server that may hang, lie or flood: every wait and every byte is limited. Throws ProbeFault. */
+/** BoundedStream is a connection to a server that may hang, lie or flood. Every wait and the number of bytes are limited. Throws ProbeFault. */
 export class BoundedStream {
   private chunks: Buffer[] = [];
   private buffered = 0;
@@ -77,7 +77,7 @@ export class BoundedStream {
     return all.subarray(0, length);
   }
 
-  /** Reads up to the line feed, which is not returned, nor is a carriage return before it. */
+  /** Reads a line and returns it without its line feed and a preceding carriage return. */
   async readLine(maxLength: number): Promise<string> {
     for (;;) {
       const all = Buffer.concat(this.chunks);

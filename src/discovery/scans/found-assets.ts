@@ -5,7 +5,7 @@ import type { TlsFacts } from '../tls/tls-probe.js';
 
 type Item = Record<string, unknown>;
 
-/** The findings of an SSH probe as items for the inventory: the protocol, its key exchanges and its host keys. */
+/** assetsOfSsh converts the findings of an SSH probe to inventory items: the protocol, its key exchanges and its host keys. */
 export function assetsOfSsh(place: string, { version, algorithms, hostKeys }: SshFacts): AssetsFound {
   const occurrence = { location: `ssh://${place}` };
   const exchanges = algorithms.kex
@@ -30,7 +30,7 @@ export function assetsOfSsh(place: string, { version, algorithms, hostKeys }: Ss
   return { reporter: 'discovery', source: `ssh://${place}`, complete: true, assets: [...exchanges, ...keys, protocol] };
 }
 
-/** The findings of a TLS probe as items for the inventory: each version with its suites, groups, and the certificate chain. */
+/** assetsOfTls converts the findings of a TLS probe to inventory items: each version with its cipher suites and groups, and the certificate chain. */
 export function assetsOfTls(place: string, { suites, groups, chain }: TlsFacts): AssetsFound {
   const occurrence = { location: `tls://${place}` };
   const exchanges = groups.map((name) => algorithm(name, exchangeKind(name), occurrence));

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, MoreThan, Column, Entity, PrimaryColumn } from 'typeorm';
 import { ScanResult } from '../model/scan-result.entity.js';
 
-/** Time until which an SSH server is not probed again: sshd penalizes addresses that make many connections without a login. */
+/** Time until which an SSH server is not probed again. sshd penalizes addresses that make many connections without logging in. */
 @Entity('probe_window')
 export class ProbeWindow {
   @PrimaryColumn('text')
@@ -15,15 +15,15 @@ export class ProbeWindow {
   until: Date;
 }
 
-/** Seconds between two probes of one sshd: a probe makes up to four connections, whose penalties for having no login expire within that time. */
+/** Seconds between two probes of one sshd. A probe makes up to four connections without a login; their penalties expire within this time. */
 const PAUSE_SECONDS = 60;
 
-/** Limits how often an SSH server is probed, over all scans of all workers. */
+/** ProbeBudget limits how often an SSH server is probed, across all scans and workers. */
 @Injectable()
 export class ProbeBudget {
   constructor(private readonly db: DataSource) {}
 
-  /** Claims a probe; false when the server was probed less than a minute ago. */
+  /** Claims a probe. Returns false if the server was probed less than a minute ago. */
   async claim(address: string, port: number): Promise<boolean> {
     const rows: unknown[] = await this.db.query(
       `INSERT INTO probe_window (address, port, until) VALUES ($1, $2, now() + ${PAUSE_SECONDS} * interval '1 second')
@@ -33,7 +33,7 @@ export class ProbeBudget {
     return rows.length > 0;
   }
 
-  /** Servers, as `address port`, that were probed less than a minute ago. */
+  /** Returns servers probed less than a minute ago, as `address port`. */
   async probedLately(): Promise<Set<string>> {
     await this.db.query(`DELETE FROM probe_window WHERE until < now() - interval '1 hour'`);
     const rows: { address: string; port: number }[] = await this.db.query(
@@ -42,7 +42,7 @@ export class ProbeBudget {
     return new Set(rows.map(({ address, port }) => `${address} ${port}`));
   }
 
-  /** Result of the last probe; undefined while that is still going on. */
+  /** Returns the result of the last probe, or undefined while it is still running. */
   async last(address: string, port: number): Promise<ScanResult | undefined> {
     const since = new Date(Date.now() - 2 * PAUSE_SECONDS * 1000);
     const place = { address, port, protocol: 'ssh', reused: false, at: MoreThan(since) } as const;

@@ -7,30 +7,30 @@ import { ScanScope, type Scan, type ScanKind } from '../model/scan.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
 import { TargetWalk } from '../walk/target-walk.js';
 
-/** An order for a scan: of a network within a scope, or of hosts that the service can log in to. */
+/** ScanOrder requests a scan of a network within a scope, or of hosts that the service can log in to. */
 export interface ScanOrder {
   readonly kind: ScanKind;
   readonly scopeId?: string;
-  /** Absent: everything in the scope. */
+  /** Undefined for all targets in the scope. */
   readonly targets?: readonly string[];
   readonly ports?: readonly number[];
-  /** For `ssh-deep`; absent: every host with a credential. */
+  /** Hosts of an `ssh-deep` scan; undefined for every host with a credential. */
   readonly hosts?: readonly string[];
   readonly label?: string;
 }
 
-/** An order that is allowed, with its targets in their canonical spelling. */
+/** An allowed order, with its targets in canonical form. */
 export type PlannedScan = Pick<Scan, 'kind' | 'scopeId' | 'targets' | 'ports' | 'total'> & {
   readonly scopeName?: string;
 };
 
-/** Maximum probes of one scan; more would take hours. */
+/** Maximum number of probes per scan. More would take hours. */
 const MAX_PROBES = 2_000_000;
 const MAX_HOSTS = 5000;
-/** Maximum names and networks of one scan; a range of addresses counts as several networks. */
+/** Maximum number of names and networks per scan. A range of addresses counts as several networks. */
 const MAX_TARGETS = 1000;
 
-/** Plans scans: reads the targets of an order, and checks that they are allowed. Writes nothing. */
+/** ScanPlanner parses the targets of an order and checks that they are allowed. It writes nothing. */
 @Injectable()
 export class ScanPlanner {
   constructor(
@@ -38,7 +38,7 @@ export class ScanPlanner {
     private readonly guard: ScopeGuard,
   ) {}
 
-  /** Throws Problem `scan.outside-scope`, `scan.too-large`, `scan.no-hosts`, `request.invalid` or those of the address rules. */
+  /** Plans a scan. Throws Problem `scan.outside-scope`, `scan.too-large`, `scan.no-hosts`, `request.invalid`, or a Problem of the address rules. */
   plan(order: ScanOrder): Promise<PlannedScan> {
     return order.kind === 'ssh-deep' ? this.onHosts(order) : this.onNetwork(order);
   }

@@ -12,13 +12,13 @@ import { TargetWalk } from '../walk/target-walk.js';
 import { ProbeBudget } from './probe-budget.js';
 import { ScanRepository } from './scan.repository.js';
 
-/** Connections of the sweep that are attempted at once, which is also the most that is repeated after a crash. */
+/** Maximum number of concurrent connection attempts. At most this many are repeated after a crash. */
 const MAX_CONNECTIONS = 600;
 const CONNECT_TIMEOUT_MS = 1500;
 const CHECKPOINT_MS = 25;
 const LEASE_RENEWAL_MS = 5000;
 
-/** The sweep of a scan: finds the open ports, and records them together with how far it came. */
+/** ScanSweep finds open ports and records them together with its progress. */
 @Injectable()
 export class ScanSweep {
   constructor(
@@ -28,7 +28,7 @@ export class ScanSweep {
     private readonly budget: ProbeBudget,
   ) {}
 
-  /** Records the hosts of the scan, which need no search. False when the scan is not ours any more. */
+  /** Records the hosts of a scan, for which no ports are searched. Returns false if this attempt no longer owns the scan. */
   async hosts(scan: Scan): Promise<boolean> {
     if (scan.cursor >= scan.total) return true;
     const hosts = await this.db.manager.find(Host, {
@@ -39,7 +39,7 @@ export class ScanSweep {
     return this.repository.checkpoint(scan, scan.total, openPorts);
   }
 
-  /** Connects to every target and port. True when the sweep is complete. */
+  /** Connects to every target and port. Returns true when the sweep is complete. */
   async network(scan: Scan, scope: ScanScope, isStopping: () => boolean): Promise<boolean> {
     const targets = new TargetWalk(scan.targets, scan.ports, scan.id);
     const walk = new OrderedWalk({ first: scan.cursor, total: targets.total, maxAhead: MAX_CONNECTIONS });
@@ -48,7 +48,7 @@ export class ScanSweep {
     const visit = async (position: number): Promise<void> => {
       const { target, port } = targets.at(position);
       for (const address of await this.guard.allowed(scope, target, port)) {
-        // A server that was probed lately is known to be open: another connection would only count against us there.
+        // A server that was probed recently is known to be open. Another connection would only add to the server's penalties for this address.
         if (!probedLately.has(`${address} ${port}`) && !(await isOpen(address, port))) continue;
         openPorts.push({ target, address, port });
         return;
@@ -76,7 +76,7 @@ export class ScanSweep {
   }
 }
 
-/** Whether the port accepts a TCP connection, which is closed at once. Throws when this machine cannot connect for lack of its own resources. */
+/** Returns whether the port accepts a TCP connection, and closes the connection immediately. Throws if this machine lacks the resources to connect. */
 function isOpen(host: string, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });

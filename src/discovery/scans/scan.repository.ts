@@ -18,7 +18,7 @@ export interface ScanOrigin {
   readonly actor: Actor;
   readonly correlation: string;
   readonly source?: string;
-  /** The run of the schedule that starts it. */
+  /** Schedule run that starts the scan, if any. */
   readonly runId?: string;
 }
 
@@ -34,11 +34,14 @@ const QUEUE = {
   firstPauseSeconds: 0,
   longestPauseSeconds: 0,
 };
-/** DUE_SCAN selects scans that are queued, and scans whose worker did not renew its lease. */
+/** DUE_SCAN selects queued scans and scans whose lease has expired. */
 export const DUE_SCAN = dueRowsOf(QUEUE);
 const SYSTEM = { kind: 'system', id: 'discovery', name: 'discovery' } as const;
 
-/** Reads and writes scans. Each write of a worker names its attempt: one that lost the scan to another worker, or to a cancellation, writes nothing. */
+/**
+ * ScanRepository reads and writes scans. Each write of a worker names its attempt. After the scan is cancelled or claimed by another worker, the write has no
+ * effect.
+ */
 @Injectable()
 export class ScanRepository {
   private readonly queue: WorkQueue<Pick<Scan, 'id' | 'attempt' | 'worker'>>;
@@ -53,7 +56,7 @@ export class ScanRepository {
     this.queue = new WorkQueue(db, QUEUE);
   }
 
-  /** Records a scan with its audit entry and the signal for a worker. */
+  /** Records a scan with its audit entry and the outbox signal for a worker. */
   async insert(tx: EntityManager, id: string, planned: PlannedScan, origin: ScanOrigin): Promise<void> {
     const { actor, correlation, source, runId = null } = origin;
     const { scopeName, ...row } = planned;
@@ -64,25 +67,25 @@ export class ScanRepository {
     await this.outbox.add(tx, DISCOVERY_QUEUE, [id]);
   }
 
-  /** Called after the commit of an `insert`. */
+  /** Signals workers. Call it after the commit of an `insert`. */
   committed(): void {
     this.outbox.committed(DISCOVERY_QUEUE);
   }
 
-  /** The scope of a scan; undefined for `ssh-deep`, which has none, and null when it was removed. */
+  /** Returns the scope of a scan; undefined for `ssh-deep`, which has none, and null if the scope was deleted. */
   async scopeOf({ kind, scopeId }: Scan): Promise<ScanScope | undefined | null> {
     if (kind === 'ssh-deep') return undefined;
     return scopeId === null ? null : this.db.manager.findOneBy(ScanScope, { id: scopeId });
   }
 
-  /** Claims at most `max` due scans. A scan that is removed, cancelled or claimed by another worker before it is read is left out. */
+  /** Claims at most `max` due scans. Scans that are deleted, cancelled or claimed by another worker in the meantime are omitted. */
   async claim(max: number): Promise<Scan[]> {
     const rows = await this.queue.claim(max);
     const scans = await this.db.manager.findBy(Scan, { id: In(rows.map(({ id }) => id)) });
     return scans.filter(({ worker }) => worker === WORKER_ID);
   }
 
-  /** Renews the lease, and records the cursor with the open ports before it. False when the scan is not this attempt's any more. */
+  /** Renews the lease and records the cursor with the open ports before it. Returns false if this attempt no longer owns the scan. */
   checkpoint(scan: Scan, cursor: number, openPorts: readonly OpenPort[]): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const isOurs = await this.queue.write(scan, `cursor = greatest(cursor, $3), ${this.queue.lease}`, [cursor], tx);
@@ -114,7 +117,7 @@ export class ScanRepository {
     });
   }
 
-  /** Records a result once, together with the messages that hand it over to the inventory and the SSH keys. Answers whether it is new. */
+  /** Records a result once, together with the messages for the inventory and the SSH key module. Returns false if it was already recorded. */
   async recordAndHandOver(row: ScanResult, result: ProbeResult): Promise<boolean> {
     const { outcome, facts = null, hostId = null, reused = false, found, keys } = result;
     const isNew = await this.db.transaction(async (tx) => {
@@ -132,7 +135,7 @@ export class ScanRepository {
     return isNew;
   }
 
-  /** Ends a scan, and the run of its schedule with it. False when it was cancelled, or is another worker's, by now. */
+  /** Ends a scan and its schedule run. Returns false if the scan was cancelled or belongs to another worker. */
   async finish(scan: Scan, status: Extract<ScanStatus, 'DONE' | 'FAILED'>): Promise<boolean> {
     return await this.db.transaction(async (tx) => {
       const failure = `failure_code = CASE WHEN $3 = 'FAILED' THEN 'scan.worker-lost' END`;
@@ -168,7 +171,10 @@ export class ScanRepository {
     await this.runs.end(tx, runId, { ok: status === 'DONE', detail });
   }
 
-  /** Cancels a scan at its cursor; its results stay. Throws Problem `scan.missing` or `scan.over`. */
+  /**
+   * Cancels a scan at its cursor. Its results remain.
+   * @throws Problem `scan.missing` or `scan.over`
+   */
   async cancel(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const [[scan]]: [{ runId: string | null }[], number] = await tx.query(
@@ -183,7 +189,7 @@ export class ScanRepository {
     });
   }
 
-  /** Gives a scan back, so that another worker resumes it at once. */
+  /** Releases a scan, so that another worker can resume it immediately. */
   async release(scan: Scan): Promise<void> {
     await this.queue.postpone(scan, 0, 'worker = NULL');
   }

@@ -13,23 +13,23 @@ import { DUE_SCAN, ScanRepository } from './scan.repository.js';
 import { TargetProber } from './target-prober.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 
-/** Scans at once in one process. */
+/** Maximum number of concurrent scans per process. */
 const MAX_SCANS = 4;
-/** Attempts after which a scan fails: it may be what ends its workers. */
+/** Number of attempts after which a scan fails, because it may be the cause of the crashes of its workers. */
 const MAX_ATTEMPTS = 20;
-/** Probes at once of one scan. */
+/** Maximum number of concurrent probes per scan. */
 const MAX_PROBES = 24;
-/** Logins at once of one scan: each is a few seconds of work for its host. */
+/** Maximum number of concurrent logins per scan. Each login costs its host a few seconds of work. */
 const MAX_LOGINS = 8;
 const MAX_PENDING = 500;
 const LEASE_RENEWAL_MS = 5000;
-/** Time for which a scan waits for hosts that other scans are probing; then the first of them counts as throttled. */
+/** Time for which a scan without progress waits for hosts that other scans are probing. Then the next such host is recorded as throttled. */
 const MAX_WAIT_MS = 15_000;
 const IDLE_MS = 250;
 
 /**
- * Runs scans: claim, sweep for open ports, probe each of them, record the result and hand over what was found, end. Everything that matters is in rows, so
- * any worker can resume a scan.
+ * ScanWorker runs scans: it claims a scan, sweeps for open ports, probes them, and records and hands over the results. All state is in rows, so any worker can
+ * resume a scan.
  */
 @Injectable()
 export class ScanWorker extends QueueConsumer<DiscoverySignal> {
@@ -37,7 +37,7 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
     max: MAX_SCANS,
     claim: (capacity) => this.repository.claim(capacity),
     run: (scan) => this.run(scan),
-    // The lease runs out, and another attempt resumes at the cursor.
+    // The lease expires, and another attempt resumes at the cursor.
     failed: (error, { id }) => this.logger.warn(`scan ${id} stopped: ${String(error)}`),
   });
 
@@ -51,13 +51,13 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
     super(queue, config);
   }
 
-  /** Also finds scans whose signal was lost and scans of dead workers. */
+  /** Also finds scans whose signal was lost or whose worker died. */
   @Background({ name: 'scans', scope: 'process', due: DUE_SCAN })
   protected override answer(): Promise<void> {
     return this.scans.fill();
   }
 
-  /** Stops the scans where they are; another worker resumes them at their cursors. */
+  /** Stops the running scans. Other workers resume them at their cursors. */
   protected override finish(): Promise<void> {
     return this.scans.stop();
   }
@@ -68,13 +68,13 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
       return;
     }
     const scope = await this.repository.scopeOf(scan);
-    if (scope === null) return; // removed, and its scans were cancelled with it
+    if (scope === null) return; // the scope was deleted and its scans were cancelled
     const isComplete = await this.sweepAndProbe(scan, scope);
     if (this.scans.isStopping) await this.repository.release(scan);
     else if (isComplete) await this.repository.finish(scan, 'DONE');
   }
 
-  /** Probes open ports while the sweep goes on, which waits most of its time. True when both are complete. */
+  /** Probes open ports during the sweep, which mostly waits for the network. Returns true when both are complete. */
   private async sweepAndProbe(scan: Scan, scope: ScanScope | undefined): Promise<boolean> {
     if (scope === undefined) return (await this.sweep.hosts(scan)) && (await this.probeAll(scan, scope, () => true));
     const state = { isSwept: false, hasFailed: false };
@@ -91,13 +91,13 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
     return (await Promise.all([sweeping, probing])).every(Boolean);
   }
 
-  /** True when no open port is left to probe, and the sweep can find no more. */
+  /** Returns true when the sweep is complete and no open port is left to probe. */
   private async probeAll(scan: Scan, scope: ScanScope | undefined, isSwept: () => boolean): Promise<boolean> {
     const lease = this.keepLease(scan);
     const isOver = () => !lease.isOurs() || this.scans.isStopping;
     try {
       for (let deadline = Date.now() + MAX_WAIT_MS; ;) {
-        const isLast = isSwept(); // before the rows are read: they contain all that the sweep found then
+        const isLast = isSwept(); // must precede the query, which then returns everything that the sweep found
         const rows = await this.repository.pending(scan, MAX_PENDING);
         if (rows.length === 0 && isLast) return lease.isOurs();
         let recorded = 0;
@@ -116,14 +116,14 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
     }
   }
 
-  /** Probes one open port, records the result and hands over what was found. False while another scan probes the same host, unless that `isOverdue`. */
+  /** Probes one open port, records the result and hands over the findings. Returns false while another scan probes the same host, unless `isOverdue`. */
   private async probe(row: ScanResult, scope: ScanScope | undefined, isOverdue: boolean): Promise<boolean> {
     const result = await this.prober.probe(row, scope);
     if (result === undefined && !isOverdue) return false;
     return this.repository.recordAndHandOver(row, result ?? { outcome: 'THROTTLED' });
   }
 
-  /** Renews the lease of a scan until `end`. */
+  /** Renews the lease of a scan until `end` is called. */
   private keepLease(scan: Scan): { isOurs: () => boolean; end: () => Promise<void> } {
     let isOurs = true;
     let last = Promise.resolve();
@@ -144,12 +144,12 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
   }
 }
 
-/** Signal that these scans are queued. Which ones are due is read from the rows. */
+/** Signal that scans are queued. Which scans are due is read from the database. */
 export interface DiscoverySignal {
   readonly scanIds: string[];
 }
 
-/** Passes committed signals from the outbox to the queue. */
+/** DiscoveryRelay passes committed signals from the outbox to the queue. */
 @Injectable()
 export class DiscoveryRelay {
   constructor(@InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>, outbox: Outbox) {

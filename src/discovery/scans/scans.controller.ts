@@ -23,7 +23,7 @@ export class ScansController {
 
   /**
    * Start a scan
-   * @remarks Starts a scan within a scope, or of hosts that the service can log in to. The scan runs in the background; `Location` names it.
+   * @remarks Starts a scan within a scope, or of hosts that the service can log in to. The scan runs in the background. `Location` contains its URL.
    */
   @Post()
   @HttpCode(202)
@@ -89,7 +89,7 @@ export class ScanEventsController {
 
   /**
    * Follow a scan
-   * @remarks Sends the scan as server-sent events: its current state, then its progress, until it ends.
+   * @remarks Sends the scan as server-sent events: first its current state, then its progress until it ends.
    */
   @Get(':id/events')
   @Needs('discovery:run')

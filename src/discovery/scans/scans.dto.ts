@@ -9,15 +9,15 @@ import type { ScanProgress, ShownScan } from './scans.reader.js';
 
 export class CreateScanBody {
   @OneOf(SCAN_KINDS, { example: 'ssh-network' }) kind: ScanKind;
-  /** The scope of the scan; not allowed for `ssh-deep`. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Scope of the scan. Not allowed for `ssh-deep`. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) scopeId?: string;
-  /** Addresses, networks and names within the scope; everything in it when absent. @example ["192.0.2.0/28", "www.example.com"] */
+  /** Addresses, networks and names within the scope. Defaults to everything in the scope. @example ["192.0.2.0/28", "www.example.com"] */
   @Optional(ListOf(Text(1, 254), { min: 1, max: 100 })) targets?: string[];
-  /** Of the scope's ports; all of them when absent. @example [22] */
+  /** Ports within the scope. Defaults to all of its ports. @example [22] */
   @Optional(ListOf(Int(1, 65_535), { min: 1, max: 50, unique: true })) ports?: number[];
-  /** For `ssh-deep`: ids of hosts; every host with a credential when absent. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /** For `ssh-deep`: IDs of hosts. Defaults to every host with a credential. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(IdRef(), { min: 1, max: 1000, unique: true })) hosts?: string[];
-  /** For `ssh-deep`: hosts with this label, `key:value` or `key`. @example env:prod */
+  /** For `ssh-deep`: only hosts with this label, `key:value` or `key`. @example env:prod */
   @Optional(Text(1, 200)) label?: string;
 }
 
@@ -32,9 +32,9 @@ export class ScanResultQuery extends PageQuery {
 export class ProgressView implements ScanProgress {
   /** @example 42 */
   percent: number;
-  /** Doors that were open. @example 17 */
+  /** Number of open ports found. @example 17 */
   answered: number;
-  /** Number of these that are still pending. @example 3 */
+  /** Number of open ports that have not been probed yet. @example 3 */
   pending: number;
 }
 
@@ -45,15 +45,15 @@ export class ScanListView {
   status: ScanStatus;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   scopeId?: string;
-  /** Networks and names; ids of hosts for `ssh-deep`. @example ["192.0.2.0/28"] */
+  /** Networks and names; for `ssh-deep`, IDs of hosts. @example ["192.0.2.0/28"] */
   targets: string[];
   /** @example [22] */
   ports: number[];
-  /** Total number of probes. @example 65536 */
+  /** Total number of target and port combinations. @example 65536 */
   total: number;
-  /** Probes that are done for good. @example 32768 */
+  /** Number of target and port combinations that are complete. @example 32768 */
   cursor: number;
-  /** Workers that had it. @example 1 */
+  /** Number of times a worker claimed the scan. @example 1 */
   attempts: number;
   /** Reason for the status FAILED. @example scan.worker-lost */
   failureCode?: string;
@@ -82,20 +82,20 @@ export class ScanPage extends PageOf(ScanListView) {}
 export class ScanResultView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** The target as requested; the ID of a host for `ssh-deep`. @example 192.0.2.7 */
+  /** Target as requested; for `ssh-deep`, the ID of a host. @example 192.0.2.7 */
   target: string;
-  /** The address that was connected to. @example 192.0.2.7 */
+  /** Address used for the connection. @example 192.0.2.7 */
   address?: string;
   /** @example 22 */
   port: number;
   /** @example ssh */
   protocol: string;
   outcome: ScanOutcome;
-  /** Facts of the result; docs/discovery.md names the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
+  /** Facts of the result. docs/discovery.md describes the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) facts?: Record<string, unknown>;
-  /** The host that it is. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the host, if it is known. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId?: string;
-  /** true: another scan probed the target less than a minute before, and these are its facts. @example false */
+  /** Whether another scan probed the target less than a minute earlier and its facts are reused. @example false */
   reused: boolean;
   at?: Date;
 

@@ -8,13 +8,12 @@ import { missing } from '../../platform/errors/problem.js';
 import { ScanResult, type ScanOutcome } from '../model/scan-result.entity.js';
 import { isFinalScanStatus, Scan, type ScanStatus } from '../model/scan.entity.js';
 
-/** Progress of a scan. */
 export interface ScanProgress {
-  /** Whole number; 100 when it has ended. */
+  /** Integer percentage; 100 when the scan has ended. */
   readonly percent: number;
   /** Open ports. */
   readonly answered: number;
-  /** Open ports that are not probed yet. */
+  /** Open ports that have not been probed yet. */
   readonly pending: number;
 }
 
@@ -22,13 +21,13 @@ export interface ShownScan extends Scan {
   readonly progress: ScanProgress;
 }
 
-/** Share of the sweep in the percentage. */
+/** Share of the sweep in the progress percentage. */
 const SWEEP_SHARE = 0.8;
 
-/** Reads scans: one, pages of them, their results, and their progress as it changes. */
+/** ScansReader reads scans, their results and their progress. */
 @Injectable()
 export class ScansReader implements BeforeApplicationShutdown {
-  /** Watches the scans that callers follow. */
+  /** Watches scans that callers follow. */
   readonly watch = new RowWatch((ids) =>
     this.db.query(
       `SELECT s.id, concat_ws(' ', s.status, s.cursor,
@@ -58,14 +57,14 @@ export class ScansReader implements BeforeApplicationShutdown {
     return Object.assign(scan, { progress: { percent: percentOf(scan, answered, pending), answered, pending } });
   }
 
-  /** Reads a scan that a caller follows, for `answerEvents`. */
+  /** Reads a scan for `answerEvents`. */
   async follow<View>(id: string, viewOf: (scan: ShownScan) => View): Promise<Followed<View>> {
     const scan = await this.get(id);
-    const mark = `${scan.status} ${scan.cursor} ${scan.progress.pending}`; // the same as in the query of the watch
+    const mark = `${scan.status} ${scan.cursor} ${scan.progress.pending}`; // must match the query of the watch
     return { id, view: viewOf(scan), mark, final: isFinalScanStatus(scan.status) };
   }
 
-  /** Newest first. */
+  /** Returns scans, newest first. */
   async list({ limit, cursor, status }: PageQuery & { status?: ScanStatus }): Promise<Page<Scan>> {
     const list = `scans ${status ?? ''}`;
     const query = this.db.createQueryBuilder(Scan, 'scan');
@@ -73,7 +72,7 @@ export class ScansReader implements BeforeApplicationShutdown {
     return this.cursors.newest(list, query, { limit, cursor });
   }
 
-  /** Results in the order in which they were found. */
+  /** Returns results in the order in which they were found. */
   async results(scanId: string, filter: PageQuery & { outcome?: ScanOutcome }): Promise<Page<ScanResult>> {
     await this.get(scanId);
     const { limit = DEFAULT_LIMIT, cursor, outcome } = filter;

@@ -10,7 +10,7 @@ import { type ScanOrder, ScanPlanner } from './scan-planner.js';
 import { ScanRepository } from './scan.repository.js';
 import { CreateScanBody } from './scans.dto.js';
 
-/** Orders scans, and cancels them. */
+/** ScansService creates and cancels scans. */
 @Injectable()
 export class ScansService {
   constructor(
@@ -20,7 +20,7 @@ export class ScansService {
     private readonly repository: ScanRepository,
   ) {}
 
-  /** Answers the id of the scan. Throws the Problems of ScanPlanner. */
+  /** Creates a scan and returns its ID. Throws the Problems of ScanPlanner. */
   async create(caller: Caller, order: ScanOrder, use?: IdempotentUse): Promise<string> {
     const id = use?.resource ?? newId();
     const planned = await this.planner.plan(order);
@@ -35,13 +35,16 @@ export class ScansService {
     return recorded;
   }
 
-  /** Throws Problem `scan.missing`, or `scan.over` when it has ended. */
+  /**
+   * Cancels a scan.
+   * @throws Problem `scan.missing`, or `scan.over` if the scan has ended
+   */
   cancel(caller: Caller, id: string): Promise<void> {
     return this.repository.cancel(caller, id);
   }
 }
 
-/** The schedule target `discovery-scan`: a scan as in `POST /v1/scans`, checked when the schedule is made and again at each run. */
+/** DiscoveryScanTarget is the schedule target `discovery-scan`: a scan as in `POST /v1/scans`, validated when the schedule is created and before each run. */
 @Injectable()
 export class DiscoveryScanTarget implements ScheduleTarget {
   readonly scope = 'discovery:run' satisfies Scope;

@@ -20,7 +20,10 @@ const OUTCOMES: Record<ProbeFaultCode, ProbeResult['outcome']> = {
   'hung-up': 'HUNG_UP',
 };
 
-/** Probes one open port of a scan: an SSH or TLS server without a login, or a host from within. Every probe has a result, whatever the server does. */
+/**
+ * TargetProber probes one open port of a scan: an SSH or TLS server without logging in, or a host through a login. Every probe returns a result, regardless of
+ * the server's behaviour.
+ */
 @Injectable()
 export class TargetProber {
   private readonly logger = new Logger(TargetProber.name);
@@ -32,12 +35,12 @@ export class TargetProber {
     private readonly deep: DeepScan,
   ) {}
 
-  /** Probes a port, or, without a scope, logs in to the host. Undefined while another scan probes the same server. */
+  /** Probes a port within a scope; without a scope, logs in to the host. Returns undefined while another scan probes the same server. */
   async probe(row: ScanResult, scope: ScanScope | undefined): Promise<ProbeResult | undefined> {
     if (scope === undefined) return this.deep.probe(row);
     const { target, address, port } = row;
     const allowed = await this.guard.allowed(scope, target, port);
-    // A name that resolves to another address since the sweep is not followed.
+    // The name may have been resolved to another address since the sweep.
     if (address === null || !allowed.includes(address)) return { outcome: 'DENIED' };
     try {
       return row.protocol === 'tls'
@@ -49,7 +52,7 @@ export class TargetProber {
     }
   }
 
-  /** Probes the server, or answers with the result of the last probe if that was less than a minute ago. */
+  /** Probes the server, or returns the result of the last probe if it was less than a minute ago. */
   private async sshOrLast(address: string, port: number, scanId: string): Promise<ProbeResult | undefined> {
     if (await this.budget.claim(address, port)) return this.ssh(address, port, scanId);
     const last = await this.budget.last(address, port);
@@ -74,7 +77,7 @@ export class TargetProber {
     return { outcome: 'FOUND', facts: tlsView(facts), found: assetsOfTls(placeOf(target, port), facts) };
   }
 
-  /** An answer that cannot be read is a result about its server, and must not stop the scan of the others. */
+  /** An unreadable response is a result about its server. It must not stop the scan of other servers. */
   private readable<T>(probe: Promise<T>): Promise<T> {
     return probe.catch((error: unknown) => {
       if (error instanceof ProbeFault || isOwnFault(error)) throw error;

@@ -7,7 +7,10 @@ import type { ScanScope } from '../model/scan.entity.js';
 export class CreateScanScopeBody {
   /** Unique name. @example "Office network" */
   @Name(1, 100) name: string;
-  /** CIDR blocks with zero host bits, addresses, or ranges (`192.0.2.1-20`). A string can contain several, separated by commas, spaces or line breaks. @example ["192.0.2.0/24"] */
+  /**
+   * CIDR blocks without host bits, addresses, or ranges (`192.0.2.1-20`). A string can contain several, separated by commas, spaces or line breaks.
+   * @example ["192.0.2.0/24"]
+   */
   @Optional(ListOf(Text(0, 4000), { max: 200 })) networks?: string[];
   /** DNS names; each includes its subdomains. @example ["example.com"] */
   @IsOptional()
@@ -16,7 +19,7 @@ export class CreateScanScopeBody {
   @Matches(/^(?=.{1,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*\.?$/i, { each: true, message: 'each must be a DNS name' })
   @MaxLength(254, { each: true })
   names?: string[];
-  /** Ports that can be scanned. @example [22, 443] */
+  /** Ports that may be scanned. @example [22, 443] */
   @ListOf(Int(1, 65_535), { min: 1, max: 50, unique: true }) ports: number[];
 }
 

@@ -15,7 +15,7 @@ const MAX_NETWORKS = 1000;
 
 export type NewScanScope = Pick<ScanScope, 'name' | 'networks' | 'names' | 'ports'>;
 
-/** Scan scopes, which administrators define. */
+/** ScanScopesService manages scan scopes, which administrators define. */
 @Injectable()
 export class ScanScopesService {
   constructor(
@@ -52,12 +52,12 @@ export class ScanScopesService {
     throw missing('scan-scope');
   }
 
-  /** Newest first. */
+  /** Returns scan scopes, newest first. */
   async list(page: PageQuery): Promise<Page<ScanScope>> {
     return this.cursors.newest('scan-scopes', this.db.createQueryBuilder(ScanScope, 'scope'), page);
   }
 
-  /** Its scans that wait or run are cancelled. */
+  /** Deletes a scope and cancels its queued and running scans. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.get(id);
     await this.db.transaction(async (tx) => {

@@ -14,12 +14,15 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { ScanScope } from '../model/scan.entity.js';
 import { readNetworks, type ListEntry, listEntriesOf } from './written-networks.js';
 
-/** Restricts scans to their scope, when they are ordered and again before every connection. */
+/** ScopeGuard restricts scans to their scope, both when they are created and before every connection. */
 @Injectable()
 export class ScopeGuard {
   constructor(private readonly guard: HostAddressGuard) {}
 
-  /** Reads the networks of a list, in canonical spelling. Throws Problem `network.spelling` or `network.denied`. */
+  /**
+   * Parses a list of networks and returns them in canonical form.
+   * @throws Problem `network.spelling` or `network.denied`
+   */
   networks(list: string, pointer: string): string[] {
     return listEntriesOf(list).flatMap((word) => {
       const networks = readNetworks(word.text);
@@ -29,8 +32,7 @@ export class ScopeGuard {
   }
 
   /**
-   * Reads the targets of a list, in canonical spelling, and asserts that all their addresses are within the scope. Throws Problem. Sends only
-   * DNS queries.
+   * Parses a list of targets, checks that all their addresses are within the scope, and returns them in canonical form. Sends only DNS queries. Throws Problem.
    */
   async targets(scope: ScanScope, list: string, port: number, pointer: string): Promise<string[]> {
     const targets: string[] = [];
@@ -63,8 +65,8 @@ export class ScopeGuard {
   }
 
   /**
-   * Answers the addresses to connect to. For a name, every answer of DNS must be allowed, and in a network of the scope if it has any. Throws
-   * Problem.
+   * Returns the addresses to connect to. For a name, every address in DNS must be allowed, and must be in a network of the scope if the scope has networks.
+   * Throws Problem.
    */
   async addresses(scope: ScanScope, target: string, port: number, pointer = '/targets'): Promise<string[]> {
     const network = parseNetwork(target);
@@ -78,7 +80,7 @@ export class ScopeGuard {
     return addresses.map(formatAddress);
   }
 
-  /** Like `addresses`, but empty where that throws a Problem. */
+  /** Like `addresses`, but returns an empty array instead of throwing a Problem. */
   async allowed(scope: ScanScope, target: string, port: number): Promise<string[]> {
     try {
       return await this.addresses(scope, target, port);

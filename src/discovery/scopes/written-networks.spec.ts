@@ -8,7 +8,7 @@ const shown = (text: string) => {
 };
 
 describe('a list of networks', () => {
-  it('is parted as people part them', () => {
+  it('accepts any common separator', () => {
     expect(listEntriesOf('10.0.0.1, 10.0.0.2;10.0.0.3\t10.0.0.4\r\n 2001:db8::/64')).toEqual([
       { text: '10.0.0.1', column: 1 },
       { text: '10.0.0.2', column: 11 },
@@ -34,7 +34,7 @@ describe('a list of networks', () => {
     ['192.0.2.0/33', 'must be a network like 192.0.2.0/24'],
     ['010.0.0.1', undefined],
     ['web-1.example.com', undefined],
-  ])('%s is read as %s', (text, expected) => {
+  ])('parses %s as %s', (text, expected) => {
     expect(shown(text)).toBe(expected);
   });
 });

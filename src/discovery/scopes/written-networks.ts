@@ -6,20 +6,20 @@ import {
   parseNetwork,
 } from '../../formats/addresses/address.js';
 
-/** A word of a list, and where it begins, from 1. */
+/** An entry of a list with its one-based column. */
 export interface ListEntry {
   readonly text: string;
   readonly column: number;
 }
 
-/** Splits a list at commas, semicolons, spaces, tabs, and line ends of any kind. */
+/** Splits a list at commas, semicolons, spaces, tabs and line breaks of any kind. */
 export function listEntriesOf(text: string): ListEntry[] {
   return [...text.matchAll(/[^\s,;]+/g)].map(({ 0: word, index }) => ({ text: word, column: index + 1 }));
 }
 
 /**
- * `192.0.2.0/24`, `192.0.2.1`, `192.0.2.1-20`, `192.0.2.1-192.0.2.20`, and the same in IPv6, with brackets or without. Answers a text that
- * explains what is wrong with a near miss, and undefined for anything else, such as a name.
+ * readNetworks parses `192.0.2.0/24`, `192.0.2.1`, `192.0.2.1-20`, `192.0.2.1-192.0.2.20` and their IPv6 equivalents, with or without brackets. Returns an
+ * explanation for text that is almost a network, and undefined for anything else, such as a name.
  */
 export function readNetworks(written: string): Network[] | string | undefined {
   const text = written.startsWith('[') && written.endsWith(']') ? written.slice(1, -1) : written;

@@ -11,12 +11,12 @@ import { ProbeFault } from '../probing/bounded-stream.js';
 import { newSntrup761, type Sntrup761, SNTRUP761_CIPHERTEXT } from './sntrup761.js';
 import { wireMpint, wireString } from '../../formats/ssh/wire.js';
 
-/** The client's half of a key exchange. */
+/** KeyAgreement is the client side of a key exchange. */
 export interface KeyAgreement {
   readonly hash: 'sha1' | 'sha256' | 'sha384' | 'sha512';
-  /** The value that is sent, in the encoding of both message and exchange hash. */
+  /** Client's public value, in the encoding of both the message and the exchange hash. */
   readonly sent: Buffer;
-  /** The server's half in the encoding of the exchange hash, and the shared secret in its encoding there. */
+  /** Returns the server's public value and the shared secret, both in the encoding of the exchange hash. */
   readonly agree: (received: Buffer) => { readonly received: Buffer; readonly secret: Buffer };
 }
 
@@ -24,7 +24,7 @@ type Start = () => KeyAgreement;
 const X25519_SPKI = Buffer.from('302a300506032b656e032100', 'hex');
 const ML_KEM_768_CIPHERTEXT = 1088;
 
-/** Key exchanges that can be carried through, best first. Others are known by name only. */
+/** Supported key exchanges, best first. Other key exchanges are recognized by name only. */
 export const KEY_AGREEMENTS: Record<string, Start> = {
   'mlkem768x25519-sha256': mlkem768x25519,
   'curve25519-sha256': x25519,
@@ -36,12 +36,12 @@ export const KEY_AGREEMENTS: Record<string, Start> = {
   'diffie-hellman-group16-sha512': modp('modp16', 'sha512'),
   'diffie-hellman-group18-sha512': modp('modp18', 'sha512'),
   'diffie-hellman-group14-sha1': modp('modp14', 'sha1'),
-  // Last, because it is the dearest by far: for those who offer nothing else.
+  // Last, because it is by far the most expensive. It is used only with servers that offer nothing else.
   'sntrup761x25519-sha512': sntrup761x25519,
   'sntrup761x25519-sha512@openssh.com': sntrup761x25519,
 };
 
-/** Key exchanges that are secure against an attacker who records them and has a quantum computer later. */
+/** isPostQuantum returns true for key exchanges that resist an attacker who records the traffic and later has a quantum computer. */
 export function isPostQuantum(kex: string): boolean {
   return /mlkem|sntrup|ml-kem|kyber/i.test(kex);
 }
@@ -67,7 +67,7 @@ function x25519Half(): { raw: Buffer; shared: (theirs: Buffer) => Buffer } {
   return { raw, shared };
 }
 
-/** draft-ietf-sshm-mlkem-hybrid-kex: both keys side by side, the secret is the hash of both secrets. */
+/** draft-ietf-sshm-mlkem-hybrid-kex: the public values are concatenated; the secret is the hash of both secrets. */
 function mlkem768x25519(): KeyAgreement {
   const classical = x25519Half();
   const kem = generateKeyPairSync('ml-kem-768');
@@ -88,8 +88,8 @@ function mlkem768x25519(): KeyAgreement {
 let streamlined: Sntrup761 | undefined;
 
 /**
- * draft-ietf-sshm-ntruprime-ssh. One NTRU Prime key per process: making one takes a tenth of a second, and what a server signs is new
- * each time by the cookie of KEXINIT and the other half.
+ * draft-ietf-sshm-ntruprime-ssh. The process reuses one NTRU Prime key, because generating one takes 100 ms. The server's signature still covers fresh values:
+ * the cookie of KEXINIT and the X25519 public value.
  */
 function sntrup761x25519(): KeyAgreement {
   const classical = x25519Half();

@@ -1,11 +1,11 @@
 import { createHash, randomInt } from 'node:crypto';
 
 /**
- * The client's half of Streamlined NTRU Prime with p = 761, q = 4591 and weight 286 (Bernstein, Brumley, Chen, Chuengsatiansup, Lange, Marotzke,
- * Peng, Tuveri, van Vredendaal, Yang: "NTRU Prime, round 3"): key generation and decapsulation, as sntrup761.c of OpenSSH encodes them.
+ * Sntrup761 is the client side of Streamlined NTRU Prime with p = 761, q = 4591 and weight 286 (Bernstein, Brumley, Chen, Chuengsatiansup, Lange, Marotzke,
+ * Peng, Tuveri, van Vredendaal, Yang: "NTRU Prime, round 3"): key generation and decapsulation, with the encodings of sntrup761.c in OpenSSH.
  *
- * It is for probes, which send no secret: it does not run in constant time, and a ciphertext that is not well-formed gives a wrong key instead of an
- * implicit rejection. A signature over a wrong shared key proves nothing.
+ * It is intended for probes, which send no secrets. It does not run in constant time, and a malformed ciphertext gives a wrong key instead of an implicit
+ * rejection. A signature over a wrong shared key proves nothing.
  */
 export interface Sntrup761 {
   readonly publicKey: Buffer;
@@ -22,7 +22,7 @@ const WEIGHT = 286;
 const ROUNDED = (Q + 2) / 3;
 const LIMIT = 16_384;
 
-/** Coefficients, the constant one first; of the ring modulo x^761 - x - 1. */
+/** Coefficients of a polynomial in the ring modulo x^761 - x - 1, constant term first. */
 type Polynomial = Int32Array;
 
 export function newSntrup761(): Sntrup761 {
@@ -51,7 +51,7 @@ function newInvertible(): [Polynomial, Polynomial] {
   }
 }
 
-/** Random polynomial with as many coefficients of 1 or -1 as the weight. */
+/** Returns a random polynomial with exactly WEIGHT coefficients of 1 or -1. */
 function newShort(): Polynomial {
   const short = Int32Array.from({ length: P }, (_, i) => (i < WEIGHT ? randomInt(2) * 2 - 1 : 0));
   for (let i = P - 1; i > 0; i -= 1) {
@@ -61,7 +61,7 @@ function newShort(): Polynomial {
   return short;
 }
 
-/** The number of the class that is nearest to zero. */
+/** Returns the representative of a residue class that is nearest to zero. */
 function centred(number: number, modulus: number): number {
   const half = (modulus - 1) / 2;
   return (((((number + half) % modulus) + modulus) % modulus) - half) | 0;
@@ -74,7 +74,7 @@ function modularInverse(number: number, modulus: number): number {
 }
 
 function product(one: Polynomial, other: Polynomial, modulus: number): Polynomial {
-  // At most 761 summands of 2295 times 1: no sum leaves 32 bits.
+  // Sums have at most 761 terms of at most 2295 and fit in 32 bits.
   const long = new Int32Array(2 * P - 1);
   for (let i = 0; i < P; i += 1)
     for (let j = 0; j < P; j += 1) long[i + j] = (long[i + j] as number) + (one[i] as number) * (other[j] as number);
@@ -86,7 +86,7 @@ function product(one: Polynomial, other: Polynomial, modulus: number): Polynomia
   return long.subarray(0, P).map((number) => centred(number, modulus));
 }
 
-/** `start` divided by the polynomial, by the division steps of Bernstein and Yang; undefined when it has no inverse. */
+/** Returns `start` divided by the polynomial, using the division steps of Bernstein and Yang; undefined if the polynomial has no inverse. */
 function reciprocal(polynomial: Polynomial, modulus: number, start: number): Polynomial | undefined {
   let [f, g] = [new Int32Array(P + 1), new Int32Array(P + 1)];
   let [v, r] = [new Int32Array(P + 1), new Int32Array(P + 1)];
@@ -114,7 +114,7 @@ function reciprocal(polynomial: Polynomial, modulus: number, start: number): Pol
   return Int32Array.from({ length: P }, (_, i) => centred(scale * (v[P - 1 - i] as number), modulus));
 }
 
-/** HashSession of the reference: SHA-512, cut to 32 bytes, of a number and the input. */
+/** HashSession of the reference implementation: SHA-512 of a number and the input, truncated to 32 bytes. */
 function sessionKey(r: Polynomial, ciphertext: Buffer): Buffer {
   const packed = Buffer.alloc(Math.ceil(P / 4));
   r.forEach((one, i) => {
@@ -131,7 +131,7 @@ function hash(prefix: number, input: Buffer): Buffer {
     .subarray(0, 32);
 }
 
-/** Numbers below `moduli` as bytes: pairs become one number each, whose low bytes are written, until one number is left. */
+/** Encodes numbers below `moduli` as bytes. Pairs are merged into one number each, whose low bytes are written, until one number is left. */
 function encode(numbers: readonly number[], moduli: readonly number[]): Buffer {
   const bytes: number[] = [];
   const shorten = (number: number, modulus: number, limit: number): [number, number] => {
@@ -148,7 +148,7 @@ function encode(numbers: readonly number[], moduli: readonly number[]): Buffer {
   return Buffer.from(bytes);
 }
 
-/** The other way round. */
+/** Inverse of `encode`. */
 function decode(bytes: Buffer, moduli: readonly number[]): number[] {
   let at = 0;
   const lengthen = (modulus: number, limit: number): { most: number; bottom: number; scale: number } => {

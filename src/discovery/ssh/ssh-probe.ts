@@ -10,8 +10,8 @@ const CLIENT = 'SSH-2.0-Sealwright_scan';
 const LIMITS = { connectMs: 4000, totalMs: 10_000, maxBytes: 64 * 1024 };
 
 /**
- * Signature algorithms by type of host key; the first of each that the server offers is requested. A connection for each makes four
- * with that of the sweep: sshd penalizes connections without a login.
+ * Signature algorithms by type of host key. The probe requests the first of each type that the server offers, one per connection. Together with the connection
+ * of the sweep this makes four; sshd penalizes connections without a login.
  */
 const HOST_KEY_TYPES: readonly (readonly string[])[] = [
   ['ssh-ed25519'],
@@ -20,29 +20,29 @@ const HOST_KEY_TYPES: readonly (readonly string[])[] = [
 ];
 
 export interface ProbedHostKey {
-  /** RFC 4253 section 6.6 encoding. */
+  /** Public key in the encoding of RFC 4253 section 6.6. */
   readonly blob: Buffer;
-  /** The server signed this very connection with it. */
+  /** Whether the server signed this connection's key exchange with the key. */
   readonly proven: boolean;
-  /** Key exchange that was carried through. */
+  /** Key exchange that was completed. */
   readonly kex: string;
 }
 
 /** Facts that an SSH server sends before authentication. */
 export interface SshFacts {
-  /** The whole line, for example `SSH-2.0-OpenSSH_9.2p1 Debian-2`. */
+  /** Complete version line, such as `SSH-2.0-OpenSSH_9.2p1 Debian-2`. */
   readonly version: string;
   readonly algorithms: KexInit;
   readonly hostKeys: ProbedHostKey[];
-  /** Key exchanges that resist quantum computers, by the server's preference. */
+  /** Key exchanges that resist quantum computers, in the server's order of preference. */
   readonly postQuantum: string[];
-  /** Signals strict key exchange, the answer to CVE-2023-48795. */
+  /** Whether the server supports strict key exchange, the mitigation for CVE-2023-48795. */
   readonly strictKex: boolean;
-  /** Host key types that the server offers and that could not be requested. */
+  /** Host key types that the server offers but whose keys were not read. */
   readonly unread: string[];
 }
 
-/** Probes an SSH server without a login, in at most three connections, one after another. Throws ProbeFault. */
+/** probeSsh probes an SSH server without logging in, using up to three sequential connections. Throws ProbeFault. */
 export async function probeSsh(host: string, port: number): Promise<SshFacts> {
   const first = await visit(host, port, undefined);
   const { version, algorithms } = first;
@@ -52,7 +52,7 @@ export async function probeSsh(host: string, port: number): Promise<SshFacts> {
     const wanted = types.find((name) => algorithms.hostKey.includes(name));
     if (!kex || wanted === undefined || wanted === first.asked) continue;
     const next = await visit(host, port, wanted).catch(() => undefined);
-    if (next === undefined) break; // throttled by now: the facts so far are still true
+    if (next === undefined) break; // probably throttled; the facts collected so far are still valid
     if (next.hostKey !== undefined) hostKeys.push(next.hostKey);
   }
   const read = new Set(hostKeys.map(({ blob }) => new MessageReader(blob).string().toString('latin1')));
@@ -66,7 +66,7 @@ export async function probeSsh(host: string, port: number): Promise<SshFacts> {
   };
 }
 
-/** The key type of a signature algorithm (RFC 8332 section 3). */
+/** Returns the key type of a signature algorithm (RFC 8332 section 3). */
 function keyTypeOf(algorithm: string): string {
   return algorithm.startsWith('rsa-sha2-') ? 'ssh-rsa' : algorithm;
 }
@@ -78,7 +78,7 @@ interface Visit {
   readonly hostKey?: ProbedHostKey;
 }
 
-/** One connection: version, KEXINIT and, when an exchange is possible, the host key of the wanted algorithm. */
+/** Opens one connection and reads the version, KEXINIT and, if a key exchange is possible, the host key for the requested algorithm. */
 async function visit(host: string, port: number, wanted: string | undefined): Promise<Visit> {
   const stream = await BoundedStream.open(host, port, LIMITS);
   try {
@@ -105,7 +105,7 @@ interface Opening {
   readonly algorithms: KexInit;
 }
 
-/** RFC 4253 section 8 up to the server's signature. Nothing is encrypted afterwards: the connection ends there. */
+/** Performs RFC 4253 section 8 up to the server's signature. The connection then ends, so encryption is not needed. */
 async function exchange(stream: BoundedStream, opening: Opening): Promise<ProbedHostKey> {
   const { kex, asked, version, theirs, algorithms } = opening;
   const agreement = KEY_AGREEMENTS[kex]?.();
@@ -127,7 +127,7 @@ async function exchange(stream: BoundedStream, opening: Opening): Promise<Probed
       const parts = [transcript, own.sent, answer.received, answer.secret];
       return isSignedBy(blob, sealed, createHash(own.hash).update(Buffer.concat(parts)).digest());
     } catch {
-      return false; // A server that answers nonsense has not proven anything.
+      return false; // A server that sends invalid data has not proven anything.
     }
   }
 }

@@ -18,14 +18,14 @@ const MAX_PACKET = 35_000;
 const MAX_LINES = 50;
 const MAX_LINE = 8192;
 
-/** Reads a message of the peer. Throws ProbeFault `malformed` past its end. */
+/** MessageReader parses a message of the peer. Throws ProbeFault `malformed` when reading past its end. */
 export class MessageReader extends WireReader {
   protected override tooShort(): Error {
     return new ProbeFault('malformed', 'a message ends too early');
   }
 }
 
-/** The version exchange (RFC 4253 section 4.2): the line that begins with SSH-, after others if the server likes. */
+/** readVersion reads the version line (RFC 4253 section 4.2), which begins with SSH- and may be preceded by other lines. */
 export async function readVersion(stream: BoundedStream): Promise<string> {
   for (let lines = 0; lines < MAX_LINES; lines += 1) {
     const line = await stream.readLine(MAX_LINE);
@@ -43,7 +43,7 @@ export function writePacket(stream: BoundedStream, payload: Buffer): void {
   stream.write(Buffer.concat([head, payload, randomBytes(padding)]));
 }
 
-/** The payload of the next message that matters. */
+/** readPacket returns the payload of the next message, skipping those that carry no information for the probe. */
 export async function readPacket(stream: BoundedStream): Promise<Buffer> {
   for (;;) {
     const head = await stream.read(5);

@@ -11,39 +11,39 @@ const SIGNATURE_SCHEMES = [
   0x0401, 0x0501, 0x0601, 0x0203, 0x0201, 0x0202, 0x0101,
 ];
 
-/** Offer of a ClientHello. */
+/** Offer is the content of a ClientHello. */
 export interface Offer {
   readonly version: number;
   readonly suites: readonly number[];
   readonly groups: readonly number[];
-  /** Server Name Indication (RFC 6066). */
+  /** Server name for SNI (RFC 6066). */
   readonly name?: string;
 }
 
-/** Choice of a ServerHello. */
+/** Choice is what the server selected in a ServerHello. */
 export interface Choice {
   readonly version: number;
   readonly suite: number;
-  /** TLS 1.3 only. */
+  /** Selected group; TLS 1.3 only. */
   readonly group?: number;
 }
 
 /**
- * Sends one ClientHello and reads the server's choice. A TLS 1.3 offer comes without a key share, so the server names the group that it wants
- * in a HelloRetryRequest (RFC 8446 section 4.1.4) and no key agreement has to be carried through: groups and suites that
- * this machine does not know can be asked for. Throws ProbeFault when the server cannot be reached.
+ * exchangeHellos sends one ClientHello and returns the server's choice. A TLS 1.3 offer has no key share, so the server names its preferred group in a
+ * HelloRetryRequest (RFC 8446 section 4.1.4). No key agreement is performed, so groups and suites that this machine does not support can be offered. Returns
+ * undefined if the server rejects the offer. Throws ProbeFault if the server is unreachable.
  */
 export async function exchangeHellos(host: string, port: number, offer: Offer): Promise<Choice | undefined> {
   const stream = await BoundedStream.open(host, port, LIMITS);
   try {
     stream.write(record(clientHello(offer), offer.version));
     const head = await stream.read(5);
-    if (head[0] === 21) return undefined; // an alert: nothing of this suits the server
+    if (head[0] === 21) return undefined; // an alert: the server accepts none of the offer
     if (head[0] !== 22) throw new ProbeFault('malformed', 'not TLS');
     const body = await stream.read(Math.min(head.readUInt16BE(3), 16_640));
     return body[0] === 2 ? choiceIn(body) : undefined;
   } catch (error) {
-    // Many servers just hang up on what does not suit them; after the connection that is an answer too.
+    // Many servers close the connection if they do not accept the offer, which is a valid result.
     if (error instanceof ProbeFault && (error.code === 'hung-up' || error.code === 'throttled')) return undefined;
     if (error instanceof RangeError) throw new ProbeFault('malformed', 'a ServerHello that ends too early');
     throw error;
@@ -78,7 +78,7 @@ function clientHello({ version, suites, groups, name }: Offer): Buffer {
   return Buffer.concat([Buffer.from([1, 0]), uint16(body.length), body]);
 }
 
-/** RFC 8446 section 4.1.3. Throws RangeError past the end. */
+/** Parses a ServerHello (RFC 8446 section 4.1.3). Throws RangeError when reading past its end. */
 function choiceIn(message: Buffer): Choice {
   const legacy = message.readUInt16BE(4);
   const afterSession = 39 + message.readUInt8(38);

@@ -1,4 +1,4 @@
-/** Numbers of the IANA TLS registries, by name. */
+/** Code points of the IANA TLS registries, by name. */
 export const VERSIONS: Record<string, number> = {
   'SSL 3.0': 0x0300,
   'TLS 1.0': 0x0301,
@@ -39,7 +39,7 @@ export const SUITES_13: Record<string, number> = {
   TLS_AES_128_CCM_8_SHA256: 0x1305,
 };
 
-/** Cipher suites up to TLS 1.2 that servers are met with. */
+/** Cipher suites up to TLS 1.2 in common use on servers. */
 export const SUITES_12: Record<string, number> = {
   TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 0xc02c,
   TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: 0xc030,

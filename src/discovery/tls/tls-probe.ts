@@ -4,33 +4,33 @@ import { type Choice, type Offer, exchangeHellos } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** What a TLS server accepts, found out by offering it. Names are those of the IANA registries. */
+/** TlsFacts describes what a TLS server accepts, as determined by offering it. Names are those of the IANA registries. */
 export interface TlsFacts {
   readonly versions: string[];
-  /** By version, in the server's order if it has one, else in ours. */
+  /** Cipher suites by version, in the server's order of preference if it has one, otherwise in the order of the offer. */
   readonly suites: Record<string, string[]>;
-  /** Groups of TLS 1.3, and of elliptic-curve exchanges below it. */
+  /** Groups of TLS 1.3, and of ECDHE key exchanges in earlier versions. */
   readonly groups: string[];
   readonly postQuantum: string[];
-  /** DER, the server's own certificate first; empty when no handshake could be finished. */
+  /** Certificates in DER, the server's own first; empty if no handshake completed. */
   readonly chain: Buffer[];
-  /** Why the trust store of this machine does not trust the chain; null when it does. */
+  /** Why this machine's trust store rejects the chain; null if the chain is trusted. */
   readonly distrust: string | null;
-  /** Version and cipher suite of a full handshake. */
+  /** Version and cipher suite negotiated in a full handshake. */
   readonly agreed: { readonly version: string; readonly suite: string } | null;
 }
 
 const ALL_GROUPS = Object.values(GROUPS);
 const CLASSIC_GROUPS = ['x25519', 'secp256r1', 'x448', 'secp521r1', 'secp384r1'];
-/** Every group that the TLS library here can carry through: with its defaults, a server that accepts post-quantum groups only seems not to answer. */
+/** All groups that the local TLS library supports. With the library's defaults, a server that accepts only post-quantum groups appears not to respond. */
 const CURVES =
   'X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768:MLKEM1024:MLKEM512:X25519:P-256:X448:P-384:P-521';
 
-/** Limit for all connections to one server. */
+/** Time limit for all connections to one server. */
 const MAX_MS = 60_000;
 const HANDSHAKE_MS = 6000;
 
-/** Probes a TLS server. Throws ProbeFault when there is no answer, or none in TLS. */
+/** probeTls probes a TLS server. Throws ProbeFault if the server does not respond or does not speak TLS. */
 export async function probeTls(host: string, port: number, name?: string): Promise<TlsFacts> {
   const until = performance.now() + MAX_MS;
   const hello = async (offer: Omit<Offer, 'name'>): Promise<Choice | undefined> => {
@@ -90,7 +90,7 @@ interface Reading {
   readonly of: (choice: Choice) => number;
 }
 
-/** Offers all, takes away what was chosen, and offers the rest, until nothing is chosen: accepted + 1 connections. */
+/** Offers all remaining values and removes the one the server chose, until it chooses none. Takes one connection more than values accepted. */
 async function byElimination(
   table: Record<string, number>,
   ask: (left: number[]) => Promise<Choice | undefined>,
@@ -102,7 +102,7 @@ async function byElimination(
     const choice = await ask([...left.keys()]);
     if (choice === undefined || !isOurs(choice)) break;
     const name = left.get(of(choice));
-    if (name === undefined) break; // It chose what was not offered: whatever it is, it does not keep to TLS.
+    if (name === undefined) break; // The server chose a value that was not offered and violates TLS.
     left.delete(of(choice));
     taken.push(name);
   }
@@ -110,8 +110,8 @@ async function byElimination(
 }
 
 /**
- * Accepts every version, and every cipher suite except those with a Diffie-Hellman group that the server chooses, which may cost seconds. All handshakes share
- * one context, because each context has memory that the garbage collector does not count.
+ * Accepts every version and every cipher suite except finite-field Diffie-Hellman with groups chosen by the server, which may cost seconds. All handshakes
+ * share one context, because the garbage collector does not account for a context's native memory.
  */
 let permissiveContext: SecureContext | undefined;
 

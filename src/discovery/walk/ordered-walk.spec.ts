@@ -2,15 +2,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { OrderedWalk } from './ordered-walk.js';
 
-describe('a walk', () => {
-  it('visits every position once, and none further than what has been written down allows', async () => {
+describe('an ordered walk', () => {
+  it('visits every position once, and never further ahead of the saved position than allowed', async () => {
     const walk = new OrderedWalk({ first: 5, total: 200, maxAhead: 10 });
     const visited: number[] = [];
     let kept = 5;
     const running = walk.run(async (position) => {
       expect(position).toBeLessThan(kept + 10);
       visited.push(position);
-      if (position % 3 === 0) await nextTurn(); // some take longer than those behind them
+      if (position % 3 === 0) await nextTurn(); // some visits take longer than later ones
     });
     while (!walk.isOver) {
       await nextTurn();
@@ -22,7 +22,7 @@ describe('a walk', () => {
     expect([walk.low, walk.isAllKept]).toEqual([200, true]);
   });
 
-  it('does not go on while nothing is kept, and ends when it is stopped', async () => {
+  it('pauses while nothing is saved, and ends when stopped', async () => {
     const walk = new OrderedWalk({ first: 0, total: 100, maxAhead: 4 });
     const visited: number[] = [];
     const running = walk.run(async (position) => void visited.push(position));
@@ -33,7 +33,7 @@ describe('a walk', () => {
     expect([visited.length, walk.isOver]).toEqual([4, false]);
   });
 
-  it('begins no more visits when one fails, and rejects when all that were begun have ended', async () => {
+  it('starts no more visits after one fails, and rejects once all started visits have ended', async () => {
     const walk = new OrderedWalk({ first: 0, total: 100, maxAhead: 3 });
     let underWay = 0;
     const running = walk.run(async (position) => {

@@ -1,14 +1,11 @@
 interface Stretch {
   readonly first: number;
   readonly total: number;
-  /** Maximum visits that are under way or not kept yet. */
+  /** Maximum number of visits that are in progress or not yet confirmed by `keep`. */
   readonly maxAhead: number;
 }
 
-/**
- * Visits positions concurrently, never further than `maxAhead` beyond the position that was kept, which is all that has to be
- * repeated after a crash.
- */
+/** OrderedWalk visits positions concurrently, at most `maxAhead` beyond the last confirmed position. This bounds the work repeated after a crash. */
 export class OrderedWalk {
   private readonly ended = new Set<number>();
   private next: number;
@@ -21,7 +18,7 @@ export class OrderedWalk {
     this.next = this.kept = this.ahead = stretch.first;
   }
 
-  /** Every position before this one has ended. */
+  /** All visits before this position have ended. */
   get low(): number {
     return this.ahead;
   }
@@ -34,19 +31,19 @@ export class OrderedWalk {
     return this.ahead === this.kept;
   }
 
-  /** Confirms that every position before this one is recorded, so that the walk may go on. */
+  /** Confirms that all positions before `position` are recorded, so that the walk can advance. */
   keep(position: number): void {
     this.kept = position;
     this.wake();
   }
 
-  /** Begins no further visit. */
+  /** Starts no further visits. */
   stop(): void {
     this.stopped = true;
     this.wake();
   }
 
-  /** Visits until the end or `stop`. Resolves when every visit that was begun has ended. */
+  /** Visits positions until the end or until `stop`. Resolves when every visit in progress has ended. */
   async run(visit: (position: number) => Promise<void>): Promise<void> {
     const { first, total, maxAhead } = this.stretch;
     const workers = Array.from({ length: Math.min(maxAhead, total - first) }, () => this.worker(visit));

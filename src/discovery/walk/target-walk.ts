@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { formatAddress, type Network, parseNetwork, networkSizeOf } from '../../formats/addresses/address.js';
 
 export interface Step {
-  /** An address, or a name. */
+  /** Address or name. */
   readonly target: string;
   readonly port: number;
 }
@@ -15,8 +15,8 @@ interface Stretch {
 }
 
 /**
- * Every target with every port, as positions from 0 to `total`: addresses are computed, not stored, and a position is enough to resume.
- * Within a network the order is scattered, so that no subnet gets all connections at once; it is the same for the same seed.
+ * TargetWalk maps positions from 0 to `total` to combinations of target and port. Addresses are computed rather than stored, so a position is sufficient to
+ * resume. Within a network, the order is scattered to spread connections over subnets; it is deterministic for a seed.
  */
 export class TargetWalk {
   readonly total: number;
@@ -28,7 +28,7 @@ export class TargetWalk {
     private readonly ports: readonly number[],
     seed: string,
   ) {
-    // An odd number has no factor in common with the size of a network, which is a power of two: it visits every address once.
+    // An odd factor is coprime to the size of a network, which is a power of two, so every address is visited exactly once.
     this.factor = (createHash('sha256').update(seed).digest().readUInt32BE() % 65_521) * 2 + 1;
     let first = 0;
     for (const target of targets) {

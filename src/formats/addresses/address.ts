@@ -1,12 +1,12 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
-/** An IP address as a number, so that spellings cannot differ. */
+/** Address is an IP address as a number, independent of its spelling. */
 export interface Address {
   readonly family: 4 | 6;
   readonly value: bigint;
 }
 
-/** Addresses whose first `bits` are those of `base`. */
+/** Network is the addresses whose first `bits` bits equal those of `base`. */
 export interface Network {
   readonly family: 4 | 6;
   readonly base: bigint;
@@ -17,8 +17,8 @@ export const WIDTH = { 4: 32, 6: 128 } as const;
 const IPV4 = /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/;
 
 /**
- * Reads an address that is written in the one way that every program reads alike: four decimal numbers without leading zeros,
- * or IPv6 without zone (RFC 4291 section 2.2). Undefined for everything else, octal, hexadecimal and short forms above all.
+ * Parses an address in the one notation that all programs read alike: four decimal numbers without leading zeros, or IPv6 without a zone (RFC 4291
+ * section 2.2). Undefined for all others, in particular octal, hexadecimal and short forms.
  */
 export function parseAddress(text: string): Address | undefined {
   if (IPV4.test(text) && isIPv4(text)) return { family: 4, value: ipv4Value(text) };
@@ -26,7 +26,7 @@ export function parseAddress(text: string): Address | undefined {
   return undefined;
 }
 
-/** `192.0.2.0/24`; bits below the prefix must be zero. Undefined when it is none. A lone address is a network of one. */
+/** Parses a network such as `192.0.2.0/24`, whose host bits must be zero. A single address is a network of size one. Undefined for any other text. */
 export function parseNetwork(text: string): Network | undefined {
   const [head = '', tail, ...rest] = text.split('/');
   const address = parseAddress(head);
@@ -48,7 +48,7 @@ export function contains(network: Network, { family, value }: Address): boolean 
   return value >= network.base && value < network.base + networkSizeOf(network);
 }
 
-/** Whether every address of `inner` is in `outer`. */
+/** Reports whether every address of `inner` is in `outer`. */
 export function containsNetwork(outer: Network, inner: Network): boolean {
   return outer.bits <= inner.bits && contains(outer, { family: inner.family, value: inner.base });
 }
@@ -57,7 +57,7 @@ export function overlaps(one: Network, other: Network): boolean {
   return containsNetwork(one, other) || containsNetwork(other, one);
 }
 
-/** The fewest networks that hold every address from the first to the last, and no other; empty when they run backwards or differ in family. */
+/** Returns the smallest set of networks that covers exactly the addresses from `first` to `last`. Empty if the range is reversed or mixes families. */
 export function networksBetween(first: Address, last: Address): Network[] {
   const networks: Network[] = [];
   if (first.family !== last.family) return networks;
@@ -71,7 +71,7 @@ export function networksBetween(first: Address, last: Address): Network[] {
   return networks;
 }
 
-/** RFC 5952 for IPv6. */
+/** Formats an address, IPv6 as in RFC 5952. */
 export function formatAddress({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
   const groups = Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16));
@@ -82,7 +82,7 @@ export function formatNetwork(network: Network): string {
   return `${formatAddress({ family: network.family, value: network.base })}/${network.bits}`;
 }
 
-/** The addresses of these blocks, for Node's own check. A rule for IPv4 matches addresses that are mapped into IPv6 as well. */
+/** Returns a Node block list of these blocks. IPv4 rules also match IPv4-mapped IPv6 addresses. */
 export function blockListOf(blocks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const block of blocks) {
@@ -95,21 +95,21 @@ export function blockListOf(blocks: readonly string[]): BlockList {
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** The IPv4 address that is mapped into an IPv6 address (RFC 4291 section 2.5.5.2), as sockets for both show it; else the text as it is. */
+/** Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2), as dual-stack sockets report it. Other text is returned unchanged. */
 export function unmapped(address: string): string {
   return MAPPED.exec(address)?.[1] ?? address;
 }
 
-/** The addresses that a credential may be used from. */
+/** AddressList contains the addresses from which a credential may be used. */
 export class AddressList {
   private readonly list: BlockList;
 
-  /** `blocks`: addresses and blocks in CIDR notation. */
+  /** @param blocks addresses and CIDR blocks */
   constructor(blocks: readonly string[]) {
     this.list = blockListOf(blocks);
   }
 
-  /** An IPv4 address that arrives over an IPv6 socket is the IPv4 address. What is no address is not in the list. */
+  /** Reports whether the list contains an address. An IPv4-mapped IPv6 address counts as IPv4. False for text that is not an address. */
   includes(address: string): boolean {
     const plain = unmapped(address);
     const family = isIP(plain);
@@ -130,14 +130,14 @@ function ipv6Value(text: string): bigint {
   return groups.reduce((value, group) => value * 65_536n + BigInt(`0x${group}`), 0n);
 }
 
-/** `::ffff:192.0.2.1` with its last four bytes as two groups. */
+/** Converts `::ffff:192.0.2.1` so that the last four bytes are two groups. */
 function withoutDots(text: string): string {
   const at = text.lastIndexOf(':') + 1;
   const value = ipv4Value(text.slice(at));
   return `${text.slice(0, at)}${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
 }
 
-/** Whether the text is an address or a block in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
+/** Reports whether the text is an address or a CIDR block (RFC 4632, RFC 4291 section 2.3). */
 export function isAddressBlock(text: unknown): boolean {
   if (typeof text !== 'string') return false;
   const [address = '', bits, ...rest] = text.split('/');
@@ -147,8 +147,8 @@ export function isAddressBlock(text: unknown): boolean {
 }
 
 /**
- * Whether a host (a name, an IPv4 address, an IPv6 address with or without brackets) is this machine itself: 127.0.0.0/8, ::1, and the
- * names of RFC 6761 section 6.3, which resolvers answer with those.
+ * Reports whether a host (a name, or an IPv4 or IPv6 address, with or without brackets) is this machine: 127.0.0.0/8, ::1, and the names in RFC 6761
+ * section 6.3, which resolve to these addresses.
  */
 export function isLoopback(host: string): boolean {
   const name = host

@@ -15,14 +15,14 @@ describe('a host with a port', () => {
   });
 
   it.each(['', ':123', 'http://ntp', 'ntp:', 'ntp:http', 'ntp:0', 'ntp:65536', '[ntp]:123', '2001:db8::1:x', 'a b'])(
-    'is not %j',
+    'rejects %j',
     (text) => {
       expect(readHostAndPort(text, 123)).toBeUndefined();
     },
   );
 });
 
-describe('what proxies say about the address of a client', () => {
+describe('client addresses forwarded by proxies', () => {
   it.each([
     ['203.0.113.9', ['203.0.113.9']],
     ['203.0.113.9:54321', ['203.0.113.9']],

@@ -1,9 +1,9 @@
 import { isIP, isIPv6 } from 'node:net';
 import { unmapped } from './address.js';
 
-/** Where something listens: a name or an address, and a port. */
+/** HostAndPort is the name or address and the port of a listener. */
 export interface HostAndPort {
-  /** IPv6 addresses without brackets. */
+  /** Name or address. IPv6 addresses have no brackets. */
   readonly host: string;
   readonly port: number;
 }
@@ -11,7 +11,7 @@ export interface HostAndPort {
 const SHAPE = /^(?:\[([^[\]]+)\]|([^\s:/@[\]]+))(?::(\d{1,5}))?$/;
 const MAX_PORT = 65_535;
 
-/** Reads `host`, `host:port`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:port`; undefined when the text is none of them. */
+/** Parses `host`, `host:port`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:port`. Undefined for any other text. */
 export function readHostAndPort(text: string, usualPort: number): HostAndPort | undefined {
   const [, bracketed, name, digits] = isIPv6(text) ? [text, text] : (SHAPE.exec(text) ?? []);
   const host = bracketed ?? name;
@@ -21,8 +21,8 @@ export function readHostAndPort(text: string, usualPort: number): HostAndPort | 
 }
 
 /**
- * The addresses of an X-Forwarded-For that can be read, nearest last. Some proxies add the port of the client, which says nothing about who it
- * is. What is no address ("unknown", a name) ends the chain: what stands before it was said by somebody who cannot be placed.
+ * Returns the valid addresses in an X-Forwarded-For header, nearest last. Ports, which some proxies add, are ignored. The last entry that is not an address
+ * ("unknown", a name) ends the chain, because the entries before it come from an unidentified sender.
  */
 export function forwardedAddresses(header: string): string[] {
   const known: string[] = [];

@@ -3,22 +3,21 @@ import { element } from './der-writer.js';
 
 const INDEFINITE = 0x80;
 const CONSTRUCTED = 0x20;
-/** Elements of indefinite length within each other; CMS and PKCS #12 have about six. */
+/** Maximum nesting of elements with indefinite length. CMS and PKCS #12 nest about six. */
 const MAX_DEPTH = 32;
 
 interface Piece {
-  /** The element with a definite length. */
+  /** The element, encoded with a definite length. */
   readonly der: Buffer;
-  /** Its contents, where it is a string. */
+  /** Contents of the element if it is a string. */
   readonly contents: Buffer;
-  /** The place behind it. */
+  /** Offset after the element. */
   readonly end: number;
 }
 
 /**
- * Bytes that begin with an element of indefinite length (X.690 section 8.1.3.6), as programs write CMS and PKCS #12 that make them piece by
- * piece: with definite lengths, and with strings of octets in one. Elements of definite length stay as they are, since they may be signed. All
- * other bytes are answered as they came.
+ * Converts an element of indefinite length (X.690 section 8.1.3.6), as streaming writers of CMS and PKCS #12 produce it, to definite lengths, and joins
+ * segmented octet strings. Elements of definite length stay unchanged, because they may be signed. Other input is returned unchanged.
  */
 export function withDefiniteLengths(bytes: Buffer): Buffer {
   if (bytes[1] !== INDEFINITE) return bytes;
@@ -30,9 +29,9 @@ export function withDefiniteLengths(bytes: Buffer): Buffer {
 }
 
 /**
- * The version that a SEQUENCE begins with, as PKCS #8, #12 and others do: an INTEGER of one octet; undefined for bytes that begin otherwise.
+ * Returns the version at the start of a SEQUENCE, as in PKCS #8 and PKCS #12: an INTEGER of one octet. Undefined for other bytes.
  *
- * @param head the first nine bytes, or more.
+ * @param head at least the first nine bytes
  */
 export function leadingVersion(head: Buffer): number | undefined {
   try {

@@ -1,16 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { fromBase64 } from '../encoding/base64.js';
 
-/** RFC 7468 section 5.1; the second label is an older name. */
+/** RFC 7468 section 5.1. The second label is an older name. */
 const BLOCK = /^-----BEGIN (CERTIFICATE|X509 CERTIFICATE)-----([^-]*)-----END \1-----\s*/;
 const ADVICE =
   'send the output of openssl x509 -in FILE, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----';
 
 /**
- * Reads the certificates in a text that a person pastes: blocks of PEM, or the bare base64 of one, with any line ends. Nothing may stand around
- * them.
+ * Reads the certificates in pasted text: PEM blocks, or the bare base64 of one certificate, with any line ends. No other text is allowed.
  *
- * @throws Error that says what is wrong with the text, without quoting it: it may be a private key.
+ * @throws Error that explains the fault without quoting the text, which may be a private key
  */
 export function readCertificates(text: string): X509Certificate[] {
   const whole = text.trim();
@@ -36,7 +35,11 @@ function certificateIn(body: string): X509Certificate {
   return exactCertificate(der);
 }
 
-/** The certificate that these bytes are, and nothing behind it, which OpenSSL would not mind. @throws Error */
+/**
+ * Returns the certificate in these bytes. Trailing bytes, which OpenSSL would ignore, are refused.
+ *
+ * @throws Error if the bytes are not exactly one certificate
+ */
 export function exactCertificate(der: Buffer): X509Certificate {
   let certificate: X509Certificate;
   try {

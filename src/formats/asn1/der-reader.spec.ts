@@ -3,8 +3,8 @@ import { DER, derElements, derHeader, dotted, elementsOfSequence, bitLength } fr
 
 const hex = (text: string) => Buffer.from(text, 'hex');
 
-describe('an element of DER', () => {
-  it('is read with its tag, contents and the bytes that it takes', () => {
+describe('a DER element', () => {
+  it('is parsed into tag, contents and encoded size', () => {
     expect(derElements(hex('0201050400'))).toEqual([
       { tag: DER.integer, contents: hex('05'), raw: hex('020105') },
       { tag: DER.octetString, contents: hex(''), raw: hex('0400') },
@@ -12,7 +12,7 @@ describe('an element of DER', () => {
     expect(elementsOfSequence(hex('3003020105')).map(({ tag }) => tag)).toEqual([DER.integer]);
   });
 
-  it('has its length in up to four octets', () => {
+  it('has a length of up to four octets', () => {
     expect(derHeader(hex('04820100'))).toEqual({ tag: DER.octetString, start: 4, length: 256 });
     expect(derHeader(hex('0484ffffffff'))).toMatchObject({ length: 0xffffffff });
   });
@@ -24,7 +24,7 @@ describe('an element of DER', () => {
     ['a length that is cut short', '0482'],
     ['contents that are cut short', '040501'],
     ['nothing behind its tag', '04'],
-  ])('is refused with %s', (_, bytes) => {
+  ])('is rejected with %s', (_, bytes) => {
     expect(() => derElements(hex(bytes))).toThrow(RangeError);
   });
 });
@@ -36,11 +36,11 @@ describe('an object identifier', () => {
     ['8837', '2.999'],
   ])('%s is %s', (contents, text) => expect(dotted(hex(contents))).toBe(text));
 
-  it('of a megabyte is refused: it would take minutes to format', () => {
+  it('of one megabyte is rejected, because formatting it would take minutes', () => {
     expect(() => dotted(Buffer.alloc(1024 * 1024, 0xff))).toThrow(RangeError);
   });
 });
 
-it('the length of an INTEGER in bits leaves out zeros in front', () => {
+it('the bit length of an INTEGER ignores leading zeros', () => {
   expect([hex('00'), hex('01'), hex('0080'), hex('00ffff')].map(bitLength)).toEqual([0, 1, 8, 16]);
 });

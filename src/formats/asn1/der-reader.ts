@@ -1,4 +1,4 @@
-/** DER as others wrote it (X.690), element by element: the only reader of it that is not driven by a schema. */
+/** DER tags (X.690) for the only reader that is not driven by a schema. */
 
 export const DER = {
   integer: 0x02,
@@ -10,7 +10,7 @@ export const DER = {
   sequence: 0x30,
 } as const;
 
-/** One element as it stands in the bytes. */
+/** DerElement is one element of DER data. */
 export interface DerElement {
   readonly tag: number;
   readonly contents: Buffer;
@@ -18,14 +18,14 @@ export interface DerElement {
   readonly raw: Buffer;
 }
 
-/** Bytes that are enough for the identifier and length octets of any element that is read. */
+/** MAX_HEADER_BYTES is enough for the identifier and length octets of every supported element. */
 export const MAX_HEADER_BYTES = 6;
 
 /**
- * Identifier and length octets (X.690 section 8.1) at the beginning of `head`: the tag, how many octets they take, and how many octets of
- * contents follow.
+ * Reads the identifier and length octets (X.690 section 8.1) at the start of `head`. Returns the tag, the number of these octets, and the number of content
+ * octets that follow.
  *
- * @throws RangeError for a tag of 31 and above, an indefinite length, a length of more than four octets, and when `head` ends too early.
+ * @throws RangeError for a tag of 31 or above, an indefinite length, a length of more than four octets, or if `head` is too short
  */
 export function derHeader(head: Buffer): { readonly tag: number; readonly start: number; readonly length: number } {
   const tag = head[0] ?? 0x1f;
@@ -37,9 +37,9 @@ export function derHeader(head: Buffer): { readonly tag: number; readonly start:
 }
 
 /**
- * The elements that follow each other in `bytes`.
+ * Returns the consecutive elements in `bytes`.
  *
- * @throws RangeError on what is not DER with tags below 31.
+ * @throws RangeError if the bytes are not DER with tags below 31
  */
 export function derElements(bytes: Buffer): DerElement[] {
   const elements: DerElement[] = [];
@@ -51,22 +51,34 @@ export function derElements(bytes: Buffer): DerElement[] {
   return elements;
 }
 
-/** The elements that an element is made of; none of one that is not there. RangeError as of `derElements`. */
+/**
+ * Returns the elements inside an element. Empty if the element is undefined.
+ *
+ * @throws RangeError like `derElements`
+ */
 export function elementsInside(element: DerElement | undefined): DerElement[] {
   return element === undefined ? [] : derElements(element.contents);
 }
 
-/** The elements of the one SEQUENCE that `bytes` are. RangeError on anything else. */
+/**
+ * Returns the elements of the single SEQUENCE in `bytes`.
+ *
+ * @throws RangeError for anything else
+ */
 export function elementsOfSequence(bytes: Buffer): DerElement[] {
   return derElements(contentsOf(only(bytes), DER.sequence));
 }
 
-/** The octets of the one OCTET STRING that `bytes` are. RangeError on anything else. */
+/**
+ * Returns the octets of the single OCTET STRING in `bytes`.
+ *
+ * @throws RangeError for anything else
+ */
 export function octetsOf(bytes: Buffer): Buffer {
   return contentsOf(only(bytes), DER.octetString);
 }
 
-/** Octets of an INTEGER that is not negative, without its sign octet. */
+/** Returns the octets of a non-negative INTEGER without its sign octet. */
 export function unsignedOf(element: DerElement): Buffer {
   const contents = contentsOf(element, DER.integer);
   const [first, second = 0] = contents;
@@ -76,7 +88,7 @@ export function unsignedOf(element: DerElement): Buffer {
   return contents.subarray(1);
 }
 
-/** Octets of a BIT STRING that has whole ones. */
+/** Returns the octets of a BIT STRING without unused bits. */
 export function bitStringOf(element: DerElement): Buffer {
   const contents = contentsOf(element, DER.bitString);
   if (contents[0] !== 0) throw new RangeError('not a DER BIT STRING of octets');
@@ -93,7 +105,11 @@ function only(bytes: Buffer): DerElement | undefined {
   return first.raw.length === bytes.length ? first : undefined;
 }
 
-/** The element that `bytes` begin with; others may follow. RangeError when they begin with none. */
+/**
+ * Returns the first element in `bytes`. Others may follow.
+ *
+ * @throws RangeError if the bytes do not start with an element
+ */
 export function firstElement(bytes: Buffer): DerElement {
   const { tag, start, length } = derHeader(bytes);
   const end = start + length;
@@ -101,10 +117,14 @@ export function firstElement(bytes: Buffer): DerElement {
   return { tag, contents: bytes.subarray(start, end), raw: bytes.subarray(0, end) };
 }
 
-/** Octets of the longest object identifier that is read: arcs grow without end, and so does what it costs to write them out. */
+/** Maximum length of an object identifier. Arcs are unbounded, and so is the cost of formatting them. */
 const MAX_OID_BYTES = 128;
 
-/** OBJECT IDENTIFIER contents in dotted form (X.690 section 8.19). RangeError when they are too long. */
+/**
+ * Formats OBJECT IDENTIFIER contents in dotted form (X.690 section 8.19).
+ *
+ * @throws RangeError if they are too long
+ */
 export function dotted(contents: Buffer): string {
   if (contents.length > MAX_OID_BYTES) throw new RangeError('an object identifier is too long');
   const arcs: bigint[] = [];
@@ -121,8 +141,8 @@ export function dotted(contents: Buffer): string {
 }
 
 /**
- * UTCTime or GeneralizedTime, also with an offset or without seconds, which DER forbids and old authorities wrote;
- * Invalid Date for what is neither.
+ * Parses UTCTime or GeneralizedTime, including offsets and missing seconds, which DER forbids but old authorities wrote.
+ * Returns Invalid Date for other input.
  */
 export function derTime({ tag, contents }: DerElement): Date {
   const digits = tag === DER.utcTime ? 2 : 4;
@@ -137,7 +157,7 @@ export function derTime({ tag, contents }: DerElement): Date {
   return new Date(`${full}-${month}-${day}T${hour}:${minute}:${second}${zone}`);
 }
 
-/** Length in bits of a big-endian integer that is not negative: an INTEGER of DER, an mpint of SSH. 0 for zero. */
+/** Returns the bit length of a non-negative big-endian integer, such as a DER INTEGER or an SSH mpint. 0 for zero. */
 export function bitLength(integer: Uint8Array): number {
   let start = 0;
   while (start < integer.length && integer[start] === 0) start += 1;

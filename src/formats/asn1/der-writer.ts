@@ -1,6 +1,6 @@
 /**
- * DER (X.690) for what is assembled here: certificates and names go in byte for byte as they came, and an element costs a few
- * microseconds instead of the half millisecond of a schema library, which signing and the timestamp authority need.
+ * DER writer (X.690). Certificates and names are included byte for byte. Encoding an element takes a few microseconds instead of half a millisecond with
+ * a schema library, which matters for signing and the timestamp authority.
  */
 
 const TAGS = { integer: 0x02, bitString: 0x03, octetString: 0x04, null: 0x05, oid: 0x06, utcTime: 0x17 } as const;
@@ -8,7 +8,7 @@ const GENERALIZED_TIME = 0x18;
 const SEQUENCE = 0x30;
 const SET = 0x31;
 
-/** One element of any tag below 31. */
+/** Encodes an element with any tag below 31. */
 export function element(tag: number, ...contents: Buffer[]): Buffer {
   const length = contents.reduce((sum, part) => sum + part.length, 0);
   return Buffer.concat([header(tag, length), ...contents]);
@@ -16,10 +16,10 @@ export function element(tag: number, ...contents: Buffer[]): Buffer {
 
 export const sequence = (...elements: Buffer[]): Buffer => element(SEQUENCE, ...elements);
 
-/** SET OF: DER orders the elements by their encodings (X.690 section 11.6). */
+/** SET OF. DER sorts the elements by their encodings (X.690 section 11.6). */
 export const setOf = (...elements: Buffer[]): Buffer => element(SET, ...elements.toSorted(Buffer.compare));
 
-/** `[number] EXPLICIT`, or `[number] IMPLICIT` of what is constructed: the contents decide. */
+/** `[number] EXPLICIT`, or `[number] IMPLICIT` of a constructed type, depending on the contents. */
 export const tagged = (number: number, ...contents: Buffer[]): Buffer => element(0xa0 | number, ...contents);
 
 export const octetString = (contents: Buffer): Buffer => element(TAGS.octetString, contents);
@@ -27,7 +27,7 @@ export const utf8String = (text: string): Buffer => element(0x0c, Buffer.from(te
 export const bitString = (contents: Buffer): Buffer => element(TAGS.bitString, Buffer.from([0]), contents);
 export const nullValue = Buffer.from([TAGS.null, 0]);
 
-/** INTEGER of an unsigned big-endian number, or of a small one. */
+/** Encodes an INTEGER from an unsigned big-endian number or a small number. */
 export function integer(value: Buffer | number): Buffer {
   const bytes = typeof value === 'number' ? numberBytes(value) : value;
   let start = 0;
@@ -40,7 +40,7 @@ export function integer(value: Buffer | number): Buffer {
 
 const oids = new Map<string, Buffer>();
 
-/** OBJECT IDENTIFIER in dotted form. */
+/** Encodes an OBJECT IDENTIFIER given in dotted form. */
 export function oid(dotted: string): Buffer {
   const known = oids.get(dotted);
   if (known !== undefined) return known;
@@ -50,14 +50,14 @@ export function oid(dotted: string): Buffer {
   return made;
 }
 
-/** UTCTime until 2049, GeneralizedTime from then on (RFC 5652 section 11.3, RFC 5280 section 4.1.2.5). */
+/** Encodes UTCTime until 2049 and GeneralizedTime afterwards (RFC 5652 section 11.3, RFC 5280 section 4.1.2.5). */
 export function time(at: Date): Buffer {
   return at.getUTCFullYear() < 2050
     ? element(TAGS.utcTime, Buffer.from(`${digitsOf(at).slice(2)}Z`))
     : generalizedTime(at);
 }
 
-/** GeneralizedTime, cut to whole seconds: of a fraction DER wants no zeros at its end, and some verifiers three digits. */
+/** Encodes GeneralizedTime, truncated to seconds. In fractions DER forbids trailing zeros, but some verifiers require three digits. */
 export function generalizedTime(at: Date): Buffer {
   return element(GENERALIZED_TIME, Buffer.from(`${digitsOf(at)}Z`));
 }
@@ -79,7 +79,7 @@ function numberBytes(value: number): Buffer {
   return Buffer.from(octets.length === 0 ? [0] : octets);
 }
 
-/** Arcs under 2.25 have 128 bits. */
+/** Arcs under 2.25 have 128 bits, hence the bigint. */
 function base128(arc: bigint): number[] {
   const octets = [Number(arc % 128n)];
   for (let rest = arc / 128n; rest > 0n; rest /= 128n) octets.unshift(Number(rest % 128n) | 0x80);

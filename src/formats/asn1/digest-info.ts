@@ -1,6 +1,6 @@
 /**
- * What stands before the digest in the DER of a DigestInfo (RFC 8017 section 9.2 note 1; the SHA-3 object identifiers are NIST's
- * 2.16.840.1.101.3.4.2.8 to .10, with NULL parameters like their elders).
+ * DER of a DigestInfo up to the digest (RFC 8017 section 9.2 note 1). The SHA-3 object identifiers are NIST's 2.16.840.1.101.3.4.2.8 to .10, with NULL
+ * parameters like the older ones.
  */
 const PREFIX = {
   sha256: Buffer.from('3031300d060960864801650304020105000420', 'hex'),
@@ -12,15 +12,12 @@ const PREFIX = {
 } as const;
 type DigestInfoAlgorithm = keyof typeof PREFIX;
 
-/** DigestInfo: what RSASSA-PKCS1-v1_5 signs, and what the public operation gives back. */
+/** Returns a DigestInfo: the input of RSASSA-PKCS1-v1_5, and the result of its public operation. */
 export function digestInfo(algorithm: DigestInfoAlgorithm, digest: Buffer): Buffer {
   return Buffer.concat([PREFIX[algorithm], digest]);
 }
 
-/**
- * The digest in a DigestInfo of this algorithm. Undefined for everything that is not the one DER encoding that `digestInfo` writes, whole
- * and with nothing behind it.
- */
+/** Returns the digest in a DigestInfo of this algorithm. Undefined unless the input is exactly the DER encoding that `digestInfo` writes. */
 export function digestIn(info: Buffer, algorithm: DigestInfoAlgorithm): Buffer | undefined {
   const prefix = PREFIX[algorithm];
   const digest = info.subarray(prefix.length);

@@ -2,7 +2,7 @@ import { trimEndOf } from '../encoding/trim-end.js';
 import { DER, derElements, type DerElement, dotted, elementsOfSequence } from './der-reader.js';
 
 /**
- * Short and long names of attribute types, in lower case: those of RFC 4514 section 3, and others that certificates of clients have (RFC 4519,
+ * Short and long names of attribute types in lower case: those in RFC 4514 section 3, and others used in client certificates (RFC 4519,
  * ETSI EN 319 412-1, the Baseline Requirements of the CA/Browser Forum).
  */
 const TYPES: Readonly<Record<string, string>> = {
@@ -40,20 +40,24 @@ const TYPES: Readonly<Record<string, string>> = {
   jurisdictioncountryname: '1.3.6.1.4.1.311.60.2.1.3',
 };
 const SET = 0x31;
-/** Tags of the strings whose text is certain. TeletexString is not among them: programs differ about its characters. */
+/** Tags of strings with a well-defined encoding. TeletexString is excluded because programs disagree on its characters. */
 const STRING = { utf8: 0x0c, numeric: 0x12, printable: 0x13, ia5: 0x16, bmp: 0x1e } as const;
 
-/** `[type, value]`: the type as object identifier; the value as text behind `=`, or, of what is no string, as hexadecimal DER behind `#`. */
+/** `[type, value]`: the type as an object identifier, the value as text after `=`, or as hexadecimal DER after `#` if it is not a string. */
 type Attribute = readonly [type: string, value: string];
 
 /**
- * A distinguished name in a form in which two of them can be compared: the relative names in the order of the certificate, each a set of
- * attributes (RFC 5280 section 4.1.2.4). Values are compared as they are written, upper and lower case included, which is stricter than
- * caseIgnoreMatch of RFC 4517; in which kind of string a certificate has them does not matter.
+ * ComparableName is a normalized distinguished name: the relative names in certificate order, each a set of attributes (RFC 5280 section 4.1.2.4). Values are
+ * compared as written and case-sensitively, which is stricter than caseIgnoreMatch in RFC 4517. The string type in the certificate is
+ * ignored.
  */
 export type ComparableName = string;
 
-/** The name in DER. @throws RangeError when it is none. */
+/**
+ * Returns a name given in DER.
+ *
+ * @throws RangeError if the bytes are not a name
+ */
 export function nameInDer(der: Buffer): ComparableName {
   const names = elementsOfSequence(der).map((relative) => {
     if (relative.tag !== SET) throw new RangeError('a relative distinguished name is not a SET');
@@ -91,16 +95,16 @@ function comparable(names: readonly (readonly Attribute[])[]): ComparableName {
 }
 
 const TYPE = / *([A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+) *= */y;
-/** Characters of a value and its escapes (RFC 4514 section 3); each character can be read in one way only. */
+/** Characters of a value and its escapes (RFC 4514 section 3). Each character matches in only one way, which rules out excessive backtracking. */
 const VALUE = /(?:[^\\"+,;<>\0]|\\[0-9A-Fa-f]{2}|\\[ "#+,;<=>\\])*/y;
 const ESCAPED = /\\([0-9A-Fa-f]{2})|\\(.)|[^\\]+/g;
 const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;
 
 /**
- * The name in a text of RFC 4514, whose last relative name is the first in the certificate. Spaces around `,`, `+` and `=` are taken, as
- * programs print them.
+ * Returns a name given as RFC 4514 text, in which the last relative name is the first of the certificate. Spaces around `,`, `+` and `=` are accepted,
+ * because programs print them.
  *
- * @throws Error that says what cannot be read; also for an empty name, which says nothing.
+ * @throws Error that describes what cannot be parsed, also for an empty name
  */
 export function nameInText(text: string): ComparableName {
   if (text.startsWith('/')) throw new Error('it is in the legacy form of OpenSSL; print it with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
@@ -146,7 +150,7 @@ function textValueOf(raw: string): string {
   return `=${utf8(Buffer.concat(parts))}`;
 }
 
-/** Without the spaces at the end, unless the first of them is escaped. */
+/** Removes trailing spaces, except for the first one if it is escaped. */
 function withoutEnd(raw: string): string {
   const bare = trimEndOf(raw, ' ');
   const backslashes = bare.length - trimEndOf(bare, '\\').length;

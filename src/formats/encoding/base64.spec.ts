@@ -7,7 +7,7 @@ import { fromBase64, fromBase64Url, fromBrokenBase64 } from './base64.js';
 const hex = (bytes: Buffer | undefined) => bytes?.toString('hex');
 
 describe('base64', () => {
-  it('decodes what was encoded, for any bytes', () => {
+  it('decodes what was encoded, for arbitrary bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         const written = Buffer.from(bytes);
@@ -17,7 +17,7 @@ describe('base64', () => {
     );
   });
 
-  it('is canonical: a text that is decoded is encoded the same', () => {
+  it('is canonical: decoded text encodes to the same text', () => {
     const letters = fc.string({ unit: fc.constantFrom(...'ABwxyz0189+/=-_ \n'.split('')), maxLength: 12 });
     fc.assert(
       fc.property(letters, (text) => {
@@ -27,7 +27,7 @@ describe('base64', () => {
     );
   });
 
-  // The test vectors of RFC 4648 section 10.
+  // Test vectors of RFC 4648 section 10.
   it.each([
     ['', ''],
     ['Zg==', 'f'],
@@ -36,7 +36,7 @@ describe('base64', () => {
     ['Zm9vYg==', 'foob'],
     ['Zm9vYmE=', 'fooba'],
     ['Zm9vYmFy', 'foobar'],
-  ])('%s is "%s"', (text, plain) => {
+  ])('decodes %s to "%s"', (text, plain) => {
     expect(fromBase64(text)?.toString()).toBe(plain);
   });
 
@@ -56,11 +56,11 @@ describe('base64', () => {
     ['base64url', '-_-_'],
     ['a letter that only looks like one', 'Zm9ѵ'],
     ['NUL', 'Zm9v\0'],
-  ])('is refused: %s', (_, text) => {
+  ])('is rejected: %s', (_, text) => {
     expect(fromBase64(text)).toBeUndefined();
   });
 
-  it('without padding is accepted where the format omits it', () => {
+  it('is accepted without padding if the format omits it', () => {
     expect(hex(fromBase64('Zg', 'optional'))).toBe('66');
     expect(hex(fromBase64('Zg==', 'optional'))).toBe('66');
     expect(fromBase64('Zg=', 'optional')).toBeUndefined();
@@ -68,22 +68,22 @@ describe('base64', () => {
     expect(fromBase64('Zg==', 'none')).toBeUndefined();
   });
 
-  it('base64url has its own letters, and no padding unless the format has it', () => {
+  it('in its URL variant has its own alphabet, and no padding unless the format requires it', () => {
     expect(hex(fromBase64Url('-_8'))).toBe('fbff');
     expect(fromBase64Url('+/8')).toBeUndefined();
     expect(fromBase64Url('-_8=')).toBeUndefined();
     expect(hex(fromBase64Url('-_8=', 'optional'))).toBe('fbff');
   });
 
-  it('in PEM may have line breaks anywhere', () => {
+  it('in PEM may contain line breaks anywhere', () => {
     expect(hex(fromBrokenBase64('Zm\r\n9v\n'))).toBe('666f6f');
     expect(fromBrokenBase64('Zm9v!\n')).toBeUndefined();
   });
 });
 
 /**
- * Node's own decoder skips what it does not know and stops at the first `=`. Where it is called all the same, what it is given is no text
- * from outside: our own rows, keys that this process exported, or letters that were checked on the line before.
+ * Node's decoder skips unknown characters and stops at the first `=`. The files listed here may use it, because their input is trusted: rows of this
+ * service, keys exported by this process, or characters that were just validated.
  */
 const OWN_TEXTS: Record<string, string> = {
   'src/formats/ssh/public-key.ts': 'JWK of a KeyObject',
@@ -99,7 +99,7 @@ const OWN_TEXTS: Record<string, string> = {
   'src/client/sensor/detectors/ssh.ts': 'the head of a text that is searched for keys',
 };
 
-it('from outside is only decoded here: no other file calls the lenient decoder of Node', () => {
+it('no other file decodes external base64 with the lenient decoder of Node', () => {
   const root = join(import.meta.dirname, '../../..');
   const raw =
     /\b(?:Buffer\.from\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,\s*['"]base64(?:url)?['"]\s*\)|atob\(|IsBase64\b)/;

@@ -3,34 +3,41 @@ import { trimEndOf } from './trim-end.js';
 const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/;
 const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/;
 
-/** The rule of a format about `=` at the end (RFC 4648 section 3.2). */
+/** Padding is a format's rule for `=` at the end (RFC 4648 section 3.2). */
 export type Padding = 'required' | 'optional' | 'none';
 
 /**
- * The bytes of a base64 text (RFC 4648 section 4); undefined when it is none. Nothing is skipped and nothing is guessed: no character
- * outside the alphabet (section 3.3), no line breaks, padding as the format has it, and no bits set behind the last byte (section 3.5), so
- * that two texts never stand for the same bytes.
+ * Decodes base64 (RFC 4648 section 4). Undefined for invalid text. Strict: no characters outside the alphabet (section 3.3), no line breaks, padding as
+ * the format requires, and no bits after the last byte (section 3.5), so that two texts never decode to the same bytes.
  */
 export function fromBase64(text: string, padding: Padding = 'required'): Buffer | undefined {
   return STANDARD.test(text) ? canonical(text, 'base64', padding) : undefined;
 }
 
-/** The same for base64url (RFC 4648 section 5). JOSE writes no padding (RFC 7515 section 2). */
+/** Like `fromBase64`, for base64url (RFC 4648 section 5). JOSE omits padding (RFC 7515 section 2). */
 export function fromBase64Url(text: string, padding: Padding = 'none'): Buffer | undefined {
   return URL_SAFE.test(text) ? canonical(text, 'base64url', padding) : undefined;
 }
 
-/** Base64 that lines may be broken in, as in PEM (RFC 7468 section 3: parsers ignore whitespace). */
+/** Decodes base64 with line breaks, as in PEM (RFC 7468 section 3: parsers ignore whitespace). */
 export function fromBrokenBase64(text: string): Buffer | undefined {
   return fromBase64(text.replaceAll(/[ \t\r\n\v\f]/g, ''));
 }
 
-/** As `fromBase64`, for readers of files whose faults are caught as a whole. RangeError when it is none. */
+/**
+ * Like `fromBase64`, for file readers that handle all faults together.
+ *
+ * @throws RangeError if the text is invalid
+ */
 export function base64Bytes(text: string): Buffer {
   return orRefused(fromBase64(text));
 }
 
-/** As `fromBase64Url`. RangeError when it is none. */
+/**
+ * Like `fromBase64Url`.
+ *
+ * @throws RangeError if the text is invalid
+ */
 export function base64UrlBytes(text: string): Buffer {
   return orRefused(fromBase64Url(text));
 }
@@ -52,13 +59,17 @@ function canonical(text: string, encoding: 'base64' | 'base64url', padding: Padd
 const LINES = { 64: /.{1,64}/g, 70: /.{1,70}/g };
 
 export interface PemLayout {
-  /** Characters in a line of base64: 64 by RFC 7468; OpenSSH writes 70. */
+  /** Characters per line of base64. RFC 7468 uses 64, OpenSSH 70. */
   readonly width?: keyof typeof LINES;
-  /** Header fields of RFC 1421 section 4.6, as `Proc-Type`, by name. */
+  /** Header fields of RFC 1421 section 4.6, such as `Proc-Type`, by name. */
   readonly headers?: Iterable<readonly [name: string, value: string]>;
 }
 
-/** A textual encoding of RFC 7468. @param label the words after BEGIN, as `CERTIFICATE`. */
+/**
+ * Returns a textual encoding of RFC 7468.
+ *
+ * @param label words after BEGIN, such as `CERTIFICATE`
+ */
 export function writePem(label: string, der: Buffer, { width = 64, headers = [] }: PemLayout = {}): string {
   const fields = [...headers].map(([name, value]) => `${name}: ${value}\n`);
   const head = fields.length === 0 ? '' : `${fields.join('')}\n`;

@@ -1,22 +1,22 @@
 import { fromBrokenBase64 } from './base64.js';
 
 export interface PemBlock {
-  /** The words after BEGIN. */
+  /** Words after BEGIN. */
   readonly label: string;
-  /** What stands between headers and END, for `bytesOf`. */
+  /** Text between the headers and END, for `bytesOf`. */
   readonly base64: string;
-  /** The block with its lines as they were first written. */
+  /** The block with its original line breaks restored. */
   readonly text: string;
   /** From 1. */
   readonly line: number;
-  /** It has no end: the next block or the end of the text came first. */
+  /** Whether END is missing because the next block or the end of the text came first. */
   readonly isCut: boolean;
 }
 
-/** RFC 7468 section 3 allows every printing character in a label; RFC 4716 has four hyphens and a blank. */
+/** RFC 7468 section 3 allows any printable character in a label. RFC 4716 uses four hyphens and a space. */
 const BEGIN = /-----BEGIN ([!-,.-~ ]{1,60})-----|---- BEGIN (SSH2 [A-Z ]{1,40}) ----/g;
 
-/** The blocks of a text (RFC 7468, RFC 4716), in time that grows with its length; what stands between them is a comment. */
+/** Returns the blocks of a text (RFC 7468, RFC 4716) in linear time. Text between blocks is ignored. */
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   const begin = new RegExp(BEGIN);
@@ -50,12 +50,12 @@ export function pemBlocks(text: string): PemBlock[] {
   return blocks;
 }
 
-/** The bytes of a block; none of one whose Base64 cannot be read. */
+/** Returns the bytes of a block. Empty if its base64 is invalid. */
 export function bytesOf({ base64 }: PemBlock): Buffer {
   return fromBrokenBase64(base64) ?? Buffer.alloc(0);
 }
 
-/** Tells where a word is next, for places that come in order, in one walk over the text; -1 for no more. */
+/** Returns a function that finds the next position of a word, or -1. Calls must use ascending positions, so that the text is scanned only once. */
 function placesOf(text: string, word: string): (from: number) => number {
   let at = 0;
   return (from) => {
@@ -64,15 +64,15 @@ function placesOf(text: string, word: string): (from: number) => number {
   };
 }
 
-/** Lines as they were before JSON or a shell escaped their ends, a file of settings indented them, or a mail quoted them. */
+/** Restores lines whose breaks were escaped by JSON or a shell, that were indented in a settings file, or quoted in an email. */
 function plainLines(text: string): string {
   const broken = text.includes('\\n') ? text.replaceAll(/\\r\\n|\\[rn]/g, '\n') : text;
   return broken.replaceAll(/^[> \t]+/gm, '');
 }
 
 /**
- * What follows the headers of old encrypted keys, which end at an empty line (RFC 1421), and of SSH keys, which end before the first line that
- * has no colon and goes on with none (RFC 4716 section 3.3).
+ * Removes headers: those of old encrypted keys end at an empty line (RFC 1421), those of SSH keys before the first line that has no colon and does not
+ * continue a header (RFC 4716 section 3.3).
  */
 function withoutHeaders(inner: string): string {
   if (!inner.includes(':')) return inner;

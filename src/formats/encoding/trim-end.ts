@@ -1,11 +1,11 @@
-/** The text without the characters `one` at its end. In time linear in its length, which `/x+$/` is not. */
+/** Removes trailing characters `one` in linear time, unlike `/x+$/`. */
 export function trimEndOf(text: string, one: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === one) end -= 1;
   return text.slice(0, end);
 }
 
-/** The text without the characters `one` at its beginning and end. */
+/** Removes leading and trailing characters `one`. */
 export function trimOf(text: string, one: string): string {
   let start = 0;
   while (start < text.length && text[start] === one) start += 1;

@@ -8,17 +8,17 @@ const SALT_BYTES = 20;
 const MAC_KEY = 3;
 const PBE_TRIPLE_DES = '1.2.840.113549.1.12.1.3';
 const SEAL = 'PBEWithSHA1AndDESede';
-/** What follows the certificates of an entry. */
+/** Tags of the data that follows the certificates of an entry. */
 const TAGS = { end: 0, certificate: 1, key: 2, secret: 3, sealed: 4 } as const;
 
 export interface BksEntry {
   readonly alias: string;
   readonly kind: 'private-key' | 'certificate' | 'secret-key';
-  /** DER, the entry's own certificate first. */
+  /** DER, starting with the entry's own certificate. */
   readonly certificates: readonly Buffer[];
-  /** The scheme that protects a key; undefined for one in the clear. */
+  /** Scheme that protects a key. Undefined for an unencrypted key. */
   readonly securedBy: string | undefined;
-  /** Algorithm, by the name that JCA gives it, and length of a secret key that could be opened. */
+  /** Algorithm (JCA name) and length of a secret key that could be decrypted. */
   readonly secret: BksSecret | undefined;
 }
 
@@ -27,10 +27,10 @@ export interface BksSecret {
   readonly octets: number;
 }
 
-/** The MAC of a store is not that of this password, or the store was changed. */
+/** WrongPassword means that the MAC of a store does not match the password, or that the store was modified. */
 export class WrongPassword extends Error {}
 
-/** True for a store of Bouncy Castle of type BKS, or of type UBER, which begins alike. */
+/** Reports whether the bytes are a Bouncy Castle store of type BKS, or of type UBER, which starts the same way. */
 export function isBks(bytes: Buffer): boolean {
   if (bytes.length < 12 + SALT_BYTES + MAC_BYTES) return false;
   const version = bytes.readUInt32BE(0);
@@ -38,10 +38,10 @@ export function isBks(bytes: Buffer): boolean {
 }
 
 /**
- * Reads a BKS store: names and certificates, and the algorithms of secret keys if there is a password. Of private keys only the chain is read.
+ * Reads a BKS store: names, certificates and, given a password, the algorithms of secret keys. For private keys, only the chain is read.
  *
- * @param password empty for none: what the store says is then not verified
- * @throws WrongPassword, DerivationTooCostly; RangeError for a store that is encrypted as a whole (UBER) or damaged.
+ * @param password empty for none; the integrity of the store is then not verified
+ * @throws WrongPassword, DerivationTooCostly; RangeError if the store is entirely encrypted (UBER) or damaged
  */
 export function readBks(bytes: Buffer, password: string, budget: DerivationBudget): BksEntry[] {
   const fields = new DataInput(bytes.subarray(0, -MAC_BYTES));
@@ -57,7 +57,7 @@ export function readBks(bytes: Buffer, password: string, budget: DerivationBudge
     const opening = { password, budget, isAlone: certificates.length === 0 };
     entries.push({ alias, certificates, ...contentOf(tag, fields, opening) });
   }
-  // The first version made its key of 20 bits where it meant octets.
+  // Version 1 used a MAC key of 20 bits instead of 20 octets, so its MAC is not verified.
   if (password !== '' && version === 2) {
     budget.spend(rounds);
     const key = pkcs12Key(password, salt, rounds, { purpose: MAC_KEY, length: MAC_BYTES });
@@ -75,7 +75,7 @@ function certificateIn(fields: DataInput): Buffer {
 interface Opening {
   readonly password: string;
   readonly budget: DerivationBudget;
-  /** No certificate stands beside it: it is a secret key. */
+  /** Whether the entry has no certificate, which makes it a secret key. */
   readonly isAlone: boolean;
 }
 
@@ -93,7 +93,7 @@ function contentOf(
   return { kind, securedBy: SEAL, secret };
 }
 
-/** Algorithm and length of a sealed secret key; undefined for one that stays closed. */
+/** Returns the algorithm and length of a sealed secret key. Undefined if it cannot be decrypted. */
 function opened(sealed: Buffer, password: string, budget: DerivationBudget): BksSecret | undefined {
   let clear: Buffer | undefined;
   try {
@@ -110,7 +110,7 @@ function opened(sealed: Buffer, password: string, budget: DerivationBudget): Bks
   }
 }
 
-/** A key as it was encoded: whether it is private, public or secret, its format, its algorithm and its octets. */
+/** Reads an encoded key: its kind (private, public or secret), format, algorithm and octets. */
 function encodedKey(fields: DataInput): BksSecret {
   fields.octet();
   fields.text();

@@ -1,7 +1,7 @@
 /**
- * Reads what a `java.io.DataOutput` has written, one value after another.
+ * DataInput reads the values that a `java.io.DataOutput` wrote.
  *
- * Every method throws a RangeError when the bytes end too early.
+ * Every method throws a RangeError if the bytes end too early.
  */
 export class DataInput {
   /** @param at offset of the first byte to read */
@@ -19,22 +19,22 @@ export class DataInput {
     return this.take(1).readUInt8();
   }
 
-  /** Two octets, unsigned. */
+  /** Reads an unsigned 16-bit number. */
   short(): number {
     return this.take(2).readUInt16BE();
   }
 
-  /** Four octets, unsigned. */
+  /** Reads an unsigned 32-bit number. */
   number(): number {
     return this.take(4).readUInt32BE();
   }
 
-  /** `writeUTF`: its length in two octets before it. NUL, which no database stores, is left out. */
+  /** Reads a `writeUTF` string: two octets of length, then the text. NUL is removed because databases cannot store it. */
   text(): string {
     return this.take(this.short()).toString('utf8').replaceAll('\u0000', '');
   }
 
-  /** Octets with their number, in four, before them. */
+  /** Reads octets preceded by their 32-bit length. */
   block(): Buffer {
     return this.take(this.number());
   }

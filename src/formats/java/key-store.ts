@@ -5,7 +5,7 @@ import { type JavaValue, readJavaObject } from './object-stream.js';
 const JKS = 0xfeedfeed;
 const JCEKS = 0xcececece;
 const DIGEST_BYTES = 20;
-/** Sun's format is signed with this word between the password and the data. */
+/** Sun's format hashes this text between the password and the data. */
 const WHITENER = Buffer.from('Mighty Aphrodite');
 const MAX_ENTRIES = 100_000;
 const SECRET_KEY = 3;
@@ -14,18 +14,18 @@ export interface JavaKeyStoreEntry {
   readonly alias: string;
   /** A private key with its chain, a trusted certificate, or a secret key. */
   readonly kind: 'private-key' | 'certificate' | 'secret-key';
-  /** DER, the entry's own certificate first. */
+  /** DER, starting with the entry's own certificate. */
   readonly certificates: readonly Buffer[];
-  /** Present for a secret key: a `javax.crypto.SealedObject`. */
+  /** A `javax.crypto.SealedObject`, present for a secret key. */
   readonly sealed?: JavaValue;
 }
 
 export interface JavaKeyStore {
   readonly type: 'JKS' | 'JCEKS';
   readonly entries: JavaKeyStoreEntry[];
-  /** Entries from the first one on whose end cannot be found. */
+  /** Number of entries after and including the first whose end cannot be determined. */
   readonly unread: number;
-  /** Where the digest over the entries stands; some tools leave zeros behind it. */
+  /** Offset of the digest of the entries. Some tools write zeros after it. */
   readonly end: number;
 }
 
@@ -33,7 +33,7 @@ export function isJavaKeyStore(bytes: Buffer): boolean {
   return bytes.length >= 12 && [JKS, JCEKS].includes(bytes.readUInt32BE(0));
 }
 
-/** False when the password is not that of the store; its certificates can be read without. */
+/** Reports whether the password belongs to the store. The certificates can be read without it. */
 export function isPasswordOf(bytes: Buffer, end: number, password: string): boolean {
   const data = bytes.subarray(0, end);
   const digest = createHash('sha1')
@@ -45,9 +45,9 @@ export function isPasswordOf(bytes: Buffer, end: number, password: string): bool
 }
 
 /**
- * Reads a keystore of type JKS or JCEKS: names, certificates, and that there are keys, whose bytes are skipped; secret keys stay sealed.
+ * Reads a JKS or JCEKS keystore: names, certificates, and the presence of keys, whose bytes are skipped. Secret keys stay sealed.
  *
- * @throws RangeError when it is cut short.
+ * @throws RangeError if the store is truncated
  */
 export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
   const body = bytes.subarray(0, -DIGEST_BYTES);
@@ -85,7 +85,7 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
   return { type, entries, unread: 0, end: fields.position };
 }
 
-/** A serialized object; undefined where its end cannot be found. */
+/** Reads a serialized object. Undefined if its end cannot be determined. */
 function sealedObject(bytes: Buffer, fields: DataInput): JavaValue | undefined {
   try {
     const { value, end } = readJavaObject(bytes, fields.position);

@@ -1,11 +1,11 @@
 import { DataInput } from './data-input.js';
 
-/** Values of an object stream that key stores need: bytes, texts, and objects by their fields; any other value is null. */
+/** JavaValue is a value that key stores need: bytes, text, or an object with its fields. Any other value is null. */
 export type JavaValue = Buffer | string | JavaObject | null;
 
 export interface JavaObject {
   readonly className: string;
-  /** Names of the class and its superclasses. */
+  /** Fields of the class and its superclasses, by name. */
   readonly fields: ReadonlyMap<string, JavaValue>;
 }
 
@@ -39,10 +39,10 @@ const MAX_DEPTH = 32;
 const MAX_CONTENTS = 10_000;
 
 /**
- * Reads the one object of a Java object stream (Java Object Serialization Specification, chapter 6) that begins at `at`, and says where
- * it ends. No class is looked for and nothing is run.
+ * Reads the single object of a Java object stream (Java Object Serialization Specification, chapter 6) at offset `at`. Returns the object and the offset
+ * after it. No class is loaded and no code is run.
  *
- * @throws RangeError when it is none, or is of a kind that says nothing of its length.
+ * @throws RangeError if there is no object, or one of undeterminable length
  */
 export function readJavaObject(bytes: Buffer, at: number): { readonly value: JavaValue; readonly end: number } {
   const stream = new ObjectStream(bytes, at);
@@ -105,7 +105,7 @@ class ObjectStream extends DataInput {
     return object;
   }
 
-  /** The fields, then what the class wrote beside them. */
+  /** Reads the fields, then the additional data written by the class. */
   private classData({ flags, fields }: ClassDesc, into: Map<string, JavaValue>): void {
     if ((flags & SC.serializable) !== 0) {
       for (const { type, name } of fields) into.set(name, this.field(type));
@@ -201,7 +201,7 @@ function asValue(held: unknown): JavaValue {
   return typeof held === 'object' && held !== null && 'className' in held ? (held as JavaObject) : null;
 }
 
-/** The topmost class first, which is how their data lies; none twice, whatever the stream says. */
+/** Returns the classes from the topmost superclass down, which is the order of their data. A class appears once, even in a malformed stream. */
 function lineage(desc: ClassDesc): ClassDesc[] {
   const all = new Set<ClassDesc>();
   for (let one: ClassDesc | undefined = desc; one !== undefined && !all.has(one); one = one.above) all.add(one);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeJws, isSignedByJwk, jwkThumbprint, type PublicJwk } from './json-web-key.js';
 
 it.each(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])(
-  '%s: a JWT that jose signed verifies with its key, and with no other',
+  '%s: a JWT signed by jose verifies with its key only',
   async (alg) => {
     const [pair, other] = await Promise.all([generateKeyPair(alg), generateKeyPair(alg)]);
     const token = await new SignJWT({ sub: 'x' }).setProtectedHeader({ alg }).sign(pair.privateKey);
@@ -19,7 +19,7 @@ it.each(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384',
   },
 );
 
-it('a key of another type or curve, no algorithm, and a symmetric one verify nothing', async () => {
+it('a symmetric key, a missing algorithm, and a key of another type or curve verify nothing', async () => {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const token = await new SignJWT({}).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
   const decoded = decodeJws(token);
@@ -32,7 +32,7 @@ it('a key of another type or curve, no algorithm, and a symmetric one verify not
   expect(jwkThumbprint({ kty: 'EC', crv: 'P-256', x: 'AA' })).toBeUndefined();
 });
 
-describe('what is no JWT in compact form is not taken apart', () => {
+describe('text that is not a compact JWT is not decoded', () => {
   const part = (text: string) => Buffer.from(text).toString('base64url');
   it.each([
     '',

@@ -2,7 +2,7 @@ import { constants, createHash, createPublicKey, type JsonWebKey, verify } from 
 import { base64UrlBytes, fromBase64Url } from '../encoding/base64.js';
 import { readJsonObject } from '../../platform/json/strict-json.js';
 
-/** The public members of a key (RFC 7517, RFC 7518 section 6, RFC 8037). */
+/** PublicJwk contains the public members of a key (RFC 7517, RFC 7518 section 6, RFC 8037). */
 export interface PublicJwk {
   readonly kty: string;
   readonly kid?: string;
@@ -14,10 +14,10 @@ export interface PublicJwk {
   readonly y?: string;
 }
 
-/** The members that identify a key of each type, in the order of their names (RFC 7638 section 3.2, RFC 8037 section 2). */
+/** Members that identify a key, by type, in lexicographic order (RFC 7638 section 3.2, RFC 8037 section 2). */
 const IDENTIFYING = { RSA: ['e', 'kty', 'n'], EC: ['crv', 'kty', 'x', 'y'], OKP: ['crv', 'kty', 'x'] } as const;
 
-/** The thumbprint of a public key (RFC 7638, SHA-256), base64url; undefined for a type that has none or a key that lacks a member. */
+/** Returns the base64url thumbprint of a public key (RFC 7638, SHA-256). Undefined for a type without thumbprints or a key with a missing member. */
 export function jwkThumbprint(jwk: PublicJwk): string | undefined {
   if (!Object.hasOwn(IDENTIFYING, jwk.kty)) return undefined;
   const names: readonly (keyof PublicJwk)[] = IDENTIFYING[jwk.kty as keyof typeof IDENTIFYING];
@@ -53,14 +53,14 @@ const JWS_ALGORITHMS: Readonly<Record<string, JwsAlgorithm>> = {
 interface DecodedJws {
   readonly header: Readonly<Record<string, unknown>>;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** What is signed (RFC 7515 section 5.1): the first two parts, as they are. */
+  /** Signing input (RFC 7515 section 5.1): the first two parts, unchanged. */
   readonly signingInput: string;
   readonly signature: Buffer;
 }
 
 /**
  * decodeJws splits a JWT in compact serialization (RFC 7515 section 7.1). It verifies nothing. Returns undefined for any other text, and for
- * a header or payload with a name twice (section 4, RFC 7519 section 4) or with a number that cannot be kept.
+ * a header or payload with a duplicate name (section 4, RFC 7519 section 4) or a number that cannot be represented exactly.
  */
 export function decodeJws(token: string): DecodedJws | undefined {
   const parts = token.split('.');
@@ -71,7 +71,7 @@ export function decodeJws(token: string): DecodedJws | undefined {
   return { header: first, payload: second, signingInput: `${header}.${payload}`, signature: third };
 }
 
-/** Whether this key made the signature. A header with `crit` is never understood (RFC 7515 section 4.1.11). */
+/** Reports whether this key made the signature. False for a header with `crit`, because no extension is supported (RFC 7515 section 4.1.11). */
 export function isSignedByJwk({ header, signingInput, signature }: DecodedJws, jwk: PublicJwk): boolean {
   const alg = header['alg'];
   const known = typeof alg === 'string' && Object.hasOwn(JWS_ALGORITHMS, alg) ? JWS_ALGORITHMS[alg] : undefined;

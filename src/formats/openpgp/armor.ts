@@ -2,11 +2,11 @@ import { fromBrokenBase64 } from '../encoding/base64.js';
 
 const CHECKSUM = /^=[A-Za-z0-9+/]{4}\s*$/;
 
-/** The bytes of one armored block (RFC 9580 section 6.2): its headers end at an empty line, its checksum is left out. */
+/** Decodes one armored block (RFC 9580 section 6.2). Headers end at an empty line. The checksum is ignored. */
 export function dearmored(block: string): Buffer {
   const lines = block.split(/\r\n|\r|\n/);
   const head = lines.findIndex((line, index) => index > 0 && line.trim() === '');
-  // A block without headers may lack the line; a header has a colon, base64 has none.
+  // A block without headers may lack the empty line. A header contains a colon, base64 does not.
   const start = head > 0 && lines.slice(1, head).every((line) => line.includes(': ')) ? head + 1 : 1;
   const body = lines.slice(start, -1).filter((line) => !CHECKSUM.test(line) && !line.includes(':'));
   const bytes = fromBrokenBase64(body.join(''));
@@ -20,16 +20,14 @@ const LINE = /.{1,64}/g;
 const CRC_START = 0xb704ce;
 const CRC_POLYNOMIAL = 0x1864cfb;
 
-/**
- * The armored form of packets (RFC 9580 section 6.2), with the checksum that it calls optional: rpm refuses blocks without one.
- */
+/** Returns the armored form of packets (RFC 9580 section 6.2) with the optional checksum, because rpm refuses blocks without it. */
 export function armored(label: ArmorLabel, bytes: Buffer): string {
   const lines = bytes.toString('base64').match(LINE) ?? [];
   const head = `-----BEGIN PGP ${label}-----`;
   return [head, '', ...lines, `=${checksum(bytes)}`, `-----END PGP ${label}-----`, ''].join('\n');
 }
 
-/** CRC-24 (RFC 9580 section 6.1.1), base64. */
+/** Returns the base64 CRC-24 (RFC 9580 section 6.1.1). */
 function checksum(bytes: Buffer): string {
   let crc = CRC_START;
   for (const octet of bytes) {

@@ -20,15 +20,15 @@ import {
 } from './signature-packet.js';
 import { PGP_SUBPACKET } from './signatures.js';
 
-/** This key may certify, and it may sign (RFC 9580 section 5.2.3.29). */
+/** Key flags for certifying and signing (RFC 9580 section 5.2.3.29). */
 const CERTIFIES_AND_SIGNS = 0x03;
 const USER_ID_MARK = 0xb4;
 
-/** Codes of reasons for revocation (RFC 9580 section 5.2.3.31). */
+/** REVOCATION_REASONS maps reasons for revocation to their codes (RFC 9580 section 5.2.3.31). */
 export const REVOCATION_REASONS = { unspecified: 0, superseded: 1, compromised: 2, retired: 3 } as const;
 export type RevocationReason = keyof typeof REVOCATION_REASONS;
 
-/** What a key says of itself in a signature: the hashed part, and the digest that is to be signed. */
+/** SelfStatement is a self-signature before signing: the hashed part, and the digest to sign. */
 export interface SelfStatement {
   readonly hashedPart: Buffer;
   readonly digest: Buffer;
@@ -37,14 +37,14 @@ export interface SelfStatement {
 interface Certification {
   readonly userId: string;
   readonly at: Date;
-  /** The end of the key; undefined when it does not expire. */
+  /** Expiry of the key. Undefined if the key does not expire. */
   readonly expiresAt?: Date;
-  /** Shown first by programs that show one user ID. */
+  /** Whether programs that show a single user ID show this one. */
   readonly primary: boolean;
   readonly hash: PgpHash;
 }
 
-/** The self-signature that binds a user ID to a key, with the flags and the end of the key (RFC 9580 section 5.2.3.10). */
+/** Returns the self-signature that binds a user ID to a key, with the key flags and expiry (RFC 9580 section 5.2.3.10). */
 export function certificationOf(key: PgpPublicKey, order: Certification): SelfStatement {
   const { userId, at, expiresAt, primary, hash } = order;
   const lifetime = expiresAt === undefined ? undefined : pgpSeconds(expiresAt) - pgpSeconds(key.madeAt);
@@ -60,12 +60,12 @@ export function certificationOf(key: PgpPublicKey, order: Certification): SelfSt
 interface Revocation {
   readonly at: Date;
   readonly reason: RevocationReason;
-  /** In the words of who revokes it; everybody can read it. */
+  /** Explanation by the revoking user. It is public. */
   readonly text: string;
   readonly hash: PgpHash;
 }
 
-/** The signature that revokes a key (RFC 9580 section 5.2.1.11). */
+/** Returns the signature that revokes a key (RFC 9580 section 5.2.1.11). */
 export function revocationOf(key: PgpPublicKey, { at, reason, text, hash }: Revocation): SelfStatement {
   const why = Buffer.concat([Buffer.from([REVOCATION_REASONS[reason]]), Buffer.from(text)]);
   return statementOf(key, { type: PGP_SIGNATURE.keyRevocation, hash, at }, [], [subpacket(PGP_SUBPACKET.reason, why)]);
@@ -91,11 +91,11 @@ function statementOf(
 
 export interface CertifiedUser {
   readonly userId: string;
-  /** Signature packets, whole. */
+  /** Complete signature packets. */
   readonly certifications: readonly Buffer[];
 }
 
-/** A certificate (RFC 9580 section 10.1.1): key, revocations, and each user ID with the signatures that bind it. */
+/** Returns a certificate (RFC 9580 section 10.1.1): the key, its revocations, and each user ID with the signatures that bind it. */
 export function certificate(
   key: PgpPublicKey,
   revocations: readonly Buffer[],

@@ -1,28 +1,28 @@
-/** Signed text (RFC 9580 section 7): bytes as latin1 characters, so that any encoding stays as it is. */
+/** Signed text (RFC 9580 section 7). Bytes are handled as Latin-1 characters, which preserves any encoding. */
 
 const DASH_ESCAPED = /^(?:-|From )/;
 
 /**
- * What is hashed of a text in the Cleartext Signature Framework: lines without blanks at their ends, with CR LF between them (section 7.1),
+ * Returns the hashed form of a text in the Cleartext Signature Framework: lines without trailing blanks, separated by CR LF (section 7.1),
  * without the last line ending.
  */
 export function canonicalCleartext(text: Buffer): Buffer {
   return Buffer.from(linesOf(text).map(withoutTrailingBlanks).join('\r\n'), 'latin1');
 }
 
-/** A whole text with CR LF at the end of each line, as it is hashed for a signature of text (section 5.2.1.2). */
+/** Returns a text with CR LF line endings, as hashed for a text signature (section 5.2.1.2). */
 export function canonicalText(text: Buffer): Buffer {
   return new TextLines().next(text);
 }
 
-/** The text before its signature: with its header, and lines that begin with a dash escaped (section 7.2). */
+/** Returns the part of a message before its signature: the header, and the text with dash-escaped lines (section 7.2). */
 export function cleartextMessage(text: Buffer, hash: string): Buffer {
   const body = linesOf(text).map((line) => (DASH_ESCAPED.test(line) ? `- ${line}` : line));
   const head = ['-----BEGIN PGP SIGNED MESSAGE-----', `Hash: ${hash.toUpperCase()}`, ''];
   return Buffer.from([...head, ...body, ''].join('\n'), 'latin1');
 }
 
-/** A line ending at the end of the text begins no line. */
+/** A final line ending does not start another line. */
 function linesOf(text: Buffer): string[] {
   const lines = text.toString('latin1').split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -38,11 +38,11 @@ function withoutTrailingBlanks(line: string): string {
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** Changes the line endings of a text to CR LF piece by piece, as a signature of the type 0x01 over it is hashed (section 5.2.1.2). */
+/** TextLines converts line endings to CR LF in chunks, as hashed for a signature of type 0x01 (section 5.2.1.2). */
 export class TextLines {
   private returns = 0;
 
-  /** The next piece as it is hashed. Returns at the end of a piece are kept back: they may belong to a line ending. */
+  /** Converts the next chunk. Carriage returns at its end are held back because they may be part of a line ending. */
   next(piece: Buffer): Buffer {
     const out = Buffer.alloc(piece.length * 2 + this.returns);
     let length = 0;

@@ -27,21 +27,21 @@ const KINDS: [string, PgpHash, () => { publicKey: KeyObject; privateKey: KeyObje
 ];
 const USER = 'Example releases <releases@example.org>';
 
-/** GnuPG, on a home of its own. */
+/** Runs GnuPG with a separate home directory. */
 function gpg(args: string[], input: Buffer | string): { ok: boolean; text: string } {
   const options = ['--homedir', home, '--batch', '--status-fd', '1', '--trust-model', 'always'];
   const { status, stdout, stderr } = spawnSync('gpg', [...options, ...args], { input });
   return { ok: status === 0, text: `${stdout.toString()}${stderr.toString()}` };
 }
 
-/** DigestInfo before a hash (RFC 8017 section 9.2), so that a digest can be signed as the HSM signs it. */
+/** Prefix of a DigestInfo (RFC 8017 section 9.2), so that a digest can be signed as the HSM does it. */
 const DIGEST_INFO: Record<PgpHash, string> = {
   sha256: '3031300d060960864801650304020105000420',
   sha384: '3041300d060960864801650304020205000430',
   sha512: '3051300d060960864801650304020305000440',
 };
 
-describe.skipIf(!HAS_GPG).each(KINDS)('GnuPG and a key of the type %s', (kind, hash, generate) => {
+describe.skipIf(!HAS_GPG).each(KINDS)('GnuPG with a %s key', (kind, hash, generate) => {
   const pair = generate();
   const key = {
     publicKey: pair.publicKey.export({ type: 'spki', format: 'der' }),
@@ -50,7 +50,7 @@ describe.skipIf(!HAS_GPG).each(KINDS)('GnuPG and a key of the type %s', (kind, h
   const fingerprint = openPgpFingerprintOf(keyBody(key)).toString('hex').toUpperCase();
   const file = join(home, `${fingerprint}.txt`);
 
-  /** As the service makes the packet of what its HSM signed. */
+  /** Creates the packet as the service does from an HSM signature. */
   function packetOf({ hashedPart, digest }: SelfStatement): Buffer {
     const pem = join(home, 'key.pem');
     writeFileSync(pem, pair.privateKey.export({ type: 'pkcs8', format: 'pem' }));
@@ -60,7 +60,7 @@ describe.skipIf(!HAS_GPG).each(KINDS)('GnuPG and a key of the type %s', (kind, h
     return signaturePacket(hashedPart, { digest, signature: isRsa ? made : sideBySide(made) });
   }
 
-  /** r and s of a DER signature, each as long as the order of the curve. */
+  /** Returns r and s of a DER signature, each padded to the length of the curve order. */
   function sideBySide(der: Buffer): Buffer {
     const bytes = Math.ceil(Number(kind.slice(2)) / 8);
     const numbers = elementsOfSequence(der).map(unsignedOf);
@@ -79,7 +79,7 @@ describe.skipIf(!HAS_GPG).each(KINDS)('GnuPG and a key of the type %s', (kind, h
   const certification = (expiresAt?: Date) =>
     packetOf(certificationOf(key, { userId: USER, at: new Date(), expiresAt, primary: true, hash }));
 
-  it('imports the certificate, with its fingerprint and its end', () => {
+  it('imports the certificate with its fingerprint and expiry', () => {
     const expiresAt = new Date(Date.now() + 86_400_000);
     const bytes = certificate(key, [], [{ userId: USER, certifications: [certification(expiresAt)] }]);
     expect(gpg(['--import'], armored('PUBLIC KEY BLOCK', bytes))).toMatchObject({ ok: true });
@@ -88,7 +88,7 @@ describe.skipIf(!HAS_GPG).each(KINDS)('GnuPG and a key of the type %s', (kind, h
     expect(text).toMatch(/^sig:!:.*:13x:/m);
   });
 
-  it('verifies a document, and refuses another', () => {
+  it('verifies a document, and rejects a different one', () => {
     writeFileSync(file, 'a document');
     const packet = packetOf(documentOf(Buffer.from('a document'), PGP_SIGNATURE.binary));
     expect(gpg(['--verify', '-', file], armored('SIGNATURE', packet)).text).toContain(`VALIDSIG ${fingerprint}`);
@@ -97,7 +97,7 @@ describe.skipIf(!HAS_GPG).each(KINDS)('GnuPG and a key of the type %s', (kind, h
     expect(gpg(['--verify', '-', file], packet).text).toContain('BADSIG');
   });
 
-  it('verifies a text that is signed in clear', () => {
+  it('verifies clear-signed text', () => {
     const text = Buffer.from('- a text \t\n\nFrom somewhere\n');
     const packet = packetOf(documentOf(canonicalCleartext(text), PGP_SIGNATURE.text));
     const message = Buffer.concat([cleartextMessage(text, hash), Buffer.from(armored('SIGNATURE', packet))]);

@@ -24,7 +24,7 @@ const MADE_AT = new Date('2027-01-01T00:00:00.900Z');
 const KEY = { publicKey: spki(ec.publicKey), madeAt: MADE_AT };
 
 describe('a key packet', () => {
-  it('says the second in which the key was made, and its fingerprint stays', () => {
+  it('contains the creation time in seconds, and has a stable fingerprint', () => {
     const body = keyBody(KEY);
     expect(body.readUInt32BE(1)).toBe(Date.parse('2027-01-01T00:00:00Z') / 1000);
     expect(openPgpFingerprintOf(body)).toEqual(
@@ -33,13 +33,13 @@ describe('a key packet', () => {
     expect(openPgpFingerprintOf(body)).toHaveLength(20);
   });
 
-  it('holds an RSA key by its numbers', () => {
+  it('contains the integers of an RSA key', () => {
     const { n = '' } = createPublicKey(rsa.publicKey.export({ type: 'spki', format: 'pem' })).export({ format: 'jwk' });
     const modulus = Buffer.from(n, 'base64url');
     expect(keyBody({ publicKey: spki(rsa.publicKey), madeAt: MADE_AT }).includes(mpi(modulus))).toBe(true);
   });
 
-  it('is not written for keys that version 4 does not have', () => {
+  it('cannot be written for keys that version 4 does not support', () => {
     const other = generateKeyPairSync('ed25519');
     expect(() => keyBody({ publicKey: spki(other.publicKey), madeAt: MADE_AT })).toThrow(RangeError);
   });
@@ -50,7 +50,7 @@ describe('a key packet', () => {
     ['01', '000101'],
     ['0001ff', '000901ff'],
     ['80', '000880'],
-  ])('the number %s is written as %s: no leading zero bits (RFC 9580 section 3.2)', (number, written) => {
+  ])('the number %s is encoded as %s: no leading zero bits (RFC 9580 section 3.2)', (number, written) => {
     expect(mpi(Buffer.from(number, 'hex')).toString('hex')).toBe(written);
   });
 });
@@ -63,13 +63,13 @@ const PART = writeHashedPart({
 });
 
 describe('the hashed part of a signature', () => {
-  it('reads what it wrote, and names its key', () => {
+  it('is read as written, and names its key', () => {
     const part = readHashedPart(PART);
     expect(part).toMatchObject({ type: 0, algorithm: 19, hash: 'sha256' });
     expect(issuerFingerprintOf(part)).toEqual(openPgpFingerprintOf(keyBody(KEY)));
   });
 
-  it('is nothing when it is longer or shorter than it says, or of another version', () => {
+  it('is rejected when its length is wrong or its version differs', () => {
     for (let length = 0; length < PART.length; length += 1)
       expect(() => readHashedPart(PART.subarray(0, length))).toThrow(RangeError);
     expect(() => readHashedPart(Buffer.concat([PART, Buffer.alloc(1)]))).toThrow(RangeError);
@@ -78,7 +78,7 @@ describe('the hashed part of a signature', () => {
 
   // RFC 9580 section 5.2.3.7: a subpacket has no partial length, so octets 224 to 254 begin a length of two octets.
   it.each([191, 192, 8383, 8384, 16_319])(
-    'reads a subpacket of %i octets by the lengths of other programs',
+    'may contain a subpacket of %i octets in any valid length encoding',
     (length) => {
       const [high, low] = [((length - 192) >> 8) + 192, (length - 192) & 0xff];
       const content = Buffer.alloc(length - 1, 7);
@@ -88,7 +88,7 @@ describe('the hashed part of a signature', () => {
     },
   );
 
-  it('names no key when it names two', () => {
+  it('names no key if it has two issuers', () => {
     const issuer = issuerSubpacket(openPgpFingerprintOf(keyBody(KEY)));
     expect(
       issuerFingerprintOf({ type: 0, algorithm: 19, hash: 'sha256', subpackets: [issuer, issuer] }),
@@ -99,7 +99,7 @@ describe('the hashed part of a signature', () => {
 describe('a signature packet', () => {
   const digest = createHash('sha256').update('document').digest();
 
-  it('holds r and s, and the first octets of the digest', () => {
+  it('contains r and s, and the first octets of the digest', () => {
     const signature = sign(undefined, digest, { key: ec.privateKey, dsaEncoding: 'ieee-p1363' });
     const read = readSignaturePacket(signaturePacket(PART, { digest, signature }));
     expect(read.hashedPart).toEqual(PART);
@@ -109,15 +109,15 @@ describe('a signature packet', () => {
     expect(verify(undefined, digest, key, Buffer.concat(padded))).toBe(true);
   });
 
-  it('is refused when it is cut short anywhere', () => {
+  it('is rejected when truncated anywhere', () => {
     const packet = signaturePacket(PART, { digest, signature: Buffer.alloc(64, 0xff) });
     for (let length = 0; length < packet.length; length += 1)
       expect(() => readSignaturePacket(packet.subarray(0, length))).toThrow(RangeError);
   });
 });
 
-describe('a certificate', () => {
-  it('is the key, then its revocation, then each user ID with what binds it', () => {
+describe('an OpenPGP certificate', () => {
+  it('contains the key, its revocation, then each user ID with its binding signature', () => {
     const at = new Date('2027-06-01T00:00:00Z');
     const { hashedPart, digest } = certificationOf(KEY, {
       userId: 'Anna <a@b.example>',
@@ -141,17 +141,17 @@ describe('signed text', () => {
     ['a\nb', 'a\r\nb'],
     ['a \t\r\n\nb\n\n', 'a\r\n\r\nb\r\n'],
     ['', ''],
-  ])('%j is hashed in clear as %j', (text, hashed) => {
+  ])('%j is hashed in clear-signed form as %j', (text, hashed) => {
     expect(canonicalCleartext(Buffer.from(text)).toString()).toBe(hashed);
   });
 
-  it('escapes lines that begin with a dash, and keeps every octet', () => {
+  it('escapes lines that start with a dash, and keeps every octet', () => {
     const text = Buffer.from([...Buffer.from('-----BEGIN x\n'), 0xff, 0x0a]);
     const message = cleartextMessage(text, 'sha256').toString('latin1');
     expect(message).toBe('-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n- -----BEGIN x\n\u00ff\n');
   });
 
-  it('changes line endings in the same way, wherever its pieces are cut', () => {
+  it('normalizes line endings the same way, wherever it is split', () => {
     const text = Buffer.from('a\r\r\nb\n\rc\r\n\nd');
     const whole = new TextLines().next(text).toString();
     expect(whole).toBe('a\r\nb\r\n\rc\r\n\r\nd');

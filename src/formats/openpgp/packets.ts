@@ -1,10 +1,10 @@
-/** A packet of an OpenPGP keyring (RFC 9580 section 4.2; RFC 4880 and LibrePGP have the same framing). */
+/** PgpPacket is a packet of an OpenPGP keyring (RFC 9580 section 4.2; RFC 4880 and LibrePGP use the same framing). */
 export interface PgpPacket {
   readonly tag: number;
   readonly body: Buffer;
 }
 
-/** Packet type IDs (RFC 9580 section 5). */
+/** PGP_TAG maps packets to packet type IDs (RFC 9580 section 5). */
 export const PGP_TAG = {
   signature: 2,
   onePassSignature: 4,
@@ -19,9 +19,9 @@ export const PGP_TAG = {
 const MAX_PACKETS = 1_000_000;
 
 /**
- * The packets of a binary keyring, in their order; also of old lengths and of partial ones.
+ * Yields the packets of a binary keyring in order, including packets with old or partial lengths.
  *
- * @throws RangeError where the bytes are no packets, or are cut short.
+ * @throws RangeError if the bytes are not packets or are truncated
  */
 export function* pgpPackets(bytes: Buffer): Generator<PgpPacket> {
   let at = 0;
@@ -37,18 +37,18 @@ export function* pgpPackets(bytes: Buffer): Generator<PgpPacket> {
 
 interface Framed {
   readonly body: Buffer;
-  /** Where the next packet begins. */
+  /** Offset of the next packet. */
   readonly end: number;
 }
 
-/** RFC 9580 section 4.2.2: one, two or four octets, or all that is left. */
+/** RFC 9580 section 4.2.2: a length of one, two or four octets, or all remaining bytes. */
 function oldBody(bytes: Buffer, at: number, type: number): Framed {
   if (type === 3) return slice(bytes, at, bytes.length - at);
   const octets = 1 << type;
   return slice(bytes, at + octets, bytes.readUIntBE(at, octets));
 }
 
-/** RFC 9580 section 4.2.1; a body in parts is put together. */
+/** RFC 9580 section 4.2.1. Joins a body of partial lengths. */
 function newBody(bytes: Buffer, start: number): Framed {
   const parts: Buffer[] = [];
   for (let at = start; ;) {
@@ -78,12 +78,12 @@ export function subpacketLength(bytes: Buffer, at: number): { length: number; ne
   return { length: bytes.readUInt32BE(at + 1), next: at + 5 };
 }
 
-/** One packet in the new framing (RFC 9580 section 4.2.1), which every reader of this century takes. */
+/** Encodes a packet in the new framing (RFC 9580 section 4.2.1), which all current readers support. */
 export function pgpPacket({ tag, body }: PgpPacket): Buffer {
   return Buffer.concat([Buffer.from([0xc0 | tag]), writtenLength(body.length), body]);
 }
 
-/** A length as packets and subpackets write it: one, two or five octets. */
+/** Encodes the length of a packet or subpacket in one, two or five octets. */
 export function writtenLength(length: number): Buffer {
   if (length < 192) return Buffer.from([length]);
   const rest = length - 192;

@@ -2,17 +2,17 @@ import { fourOctets, mpi, PGP_ALGORITHM } from './key-packet.js';
 import { PGP_TAG, pgpPacket, pgpPackets, writtenLength } from './packets.js';
 import { PGP_SUBPACKET, type PgpSubpacket, subpacketsIn } from './signatures.js';
 
-/** Signature types (RFC 9580 section 5.2.1) that this service makes. */
+/** PGP_SIGNATURE contains the signature types (RFC 9580 section 5.2.1) that this service makes. */
 export const PGP_SIGNATURE = { binary: 0x00, text: 0x01, certification: 0x13, keyRevocation: 0x20 } as const;
 
-/** Hash algorithm IDs (RFC 9580 section 9.5). */
+/** PGP_HASH maps hashes to hash algorithm IDs (RFC 9580 section 9.5). */
 export const PGP_HASH = { sha256: 8, sha384: 9, sha512: 10 } as const;
 export type PgpHash = keyof typeof PGP_HASH;
 
 const VERSION = 4;
 const HEAD_BYTES = 6;
 
-/** The part of a signature of version 4 that is hashed behind the document (RFC 9580 section 5.2.4). */
+/** HashedPart is the part of a version 4 signature that is hashed after the document (RFC 9580 section 5.2.4). */
 export interface HashedPart {
   readonly type: number;
   /** Public-key algorithm ID. */
@@ -21,7 +21,7 @@ export interface HashedPart {
   readonly subpackets: readonly PgpSubpacket[];
 }
 
-/** From the version to the last hashed subpacket. */
+/** Encodes everything from the version to the last hashed subpacket. */
 export function writeHashedPart({ type, algorithm, hash, subpackets }: HashedPart): Buffer {
   const area = Buffer.concat(subpackets.map(writtenSubpacket));
   const head = Buffer.from([VERSION, type, algorithm, PGP_HASH[hash], 0, 0]);
@@ -29,7 +29,11 @@ export function writeHashedPart({ type, algorithm, hash, subpackets }: HashedPar
   return Buffer.concat([head, area]);
 }
 
-/** Reads a hashed part, whole. @throws RangeError for another version or hash, and where it is not exactly that. */
+/**
+ * Parses a complete hashed part.
+ *
+ * @throws RangeError for another version or hash, or if the bytes are not exactly a hashed part
+ */
 export function readHashedPart(bytes: Buffer): HashedPart {
   if (bytes.length < HEAD_BYTES || bytes[0] !== VERSION) throw new RangeError('no signature of version 4');
   if (bytes.readUInt16BE(4) !== bytes.length - HEAD_BYTES)
@@ -48,12 +52,12 @@ export function subpacket(type: number, value: Buffer | number, critical = false
   return { type, critical, value: typeof value === 'number' ? fourOctets(value) : value };
 }
 
-/** The subpacket that names the key by its fingerprint, of version 4. */
+/** Returns the subpacket that identifies the key by its version 4 fingerprint. */
 export function issuerSubpacket(fingerprint: Buffer): PgpSubpacket {
   return subpacket(PGP_SUBPACKET.issuerFingerprint, Buffer.concat([Buffer.from([VERSION]), fingerprint]));
 }
 
-/** The fingerprint of version 4 that a hashed part names; undefined when it names none, or more than one. */
+/** Returns the version 4 fingerprint in a hashed part. Undefined if there is none or more than one. */
 export function issuerFingerprintOf({ subpackets }: HashedPart): Buffer | undefined {
   const [issuer, ...more] = subpackets.filter(({ type }) => type === PGP_SUBPACKET.issuerFingerprint);
   return more.length === 0 && issuer?.value[0] === VERSION && issuer.value.length === 21
@@ -61,20 +65,20 @@ export function issuerFingerprintOf({ subpackets }: HashedPart): Buffer | undefi
     : undefined;
 }
 
-/** What is hashed behind the document: the hashed part, and how long it is. */
+/** Returns what is hashed after the document: the hashed part and its length. */
 export function trailerOf(hashedPart: Buffer): Buffer {
   return Buffer.concat([hashedPart, Buffer.from([VERSION, 0xff]), fourOctets(hashedPart.length)]);
 }
 
-/** The parts of a signature packet beside its hashed part. */
+/** Parts of a signature packet other than the hashed part. */
 interface PgpSignatureValue {
-  /** The digest that was signed; its first two octets go into the packet. */
+  /** Signed digest. Its first two octets are part of the packet. */
   readonly digest: Buffer;
-  /** RSA: the signature. ECDSA: r and s, each as long as the order of the curve, one behind the other (IEEE P1363). */
+  /** RSA: the signature. ECDSA: r and s, each as long as the curve order, concatenated (IEEE P1363). */
   readonly signature: Buffer;
 }
 
-/** A signature packet of version 4 (RFC 9580 section 5.2.3). The key is named beside the hashed part once more, for old readers. */
+/** Encodes a version 4 signature packet (RFC 9580 section 5.2.3). The unhashed part repeats the key ID for old readers. */
 export function signaturePacket(hashedPart: Buffer, { digest, signature }: PgpSignatureValue): Buffer {
   const part = readHashedPart(hashedPart);
   const issuer = issuerFingerprintOf(part)?.subarray(-8);
@@ -90,13 +94,17 @@ export function signaturePacket(hashedPart: Buffer, { digest, signature }: PgpSi
 
 interface ReadSignature {
   readonly hashedPart: Buffer;
-  /** The first two octets of the digest. */
+  /** First two octets of the digest. */
   readonly left: Buffer;
   /** RSA: one number. ECDSA: r and s. */
   readonly numbers: readonly Buffer[];
 }
 
-/** Reads one signature packet of version 4, and nothing behind it. @throws RangeError on anything else. */
+/**
+ * Parses exactly one version 4 signature packet.
+ *
+ * @throws RangeError for anything else
+ */
 export function readSignaturePacket(bytes: Buffer): ReadSignature {
   const [packet, ...more] = pgpPackets(bytes);
   if (packet?.tag !== PGP_TAG.signature || more.length > 0 || packet.body[0] !== VERSION)

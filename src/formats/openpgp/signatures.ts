@@ -1,20 +1,20 @@
 import { subpacketLength } from './packets.js';
 
-/** The statements of a signature in a keyring that the inventory reads. Signatures are not verified. */
+/** PgpSignature contains the information that the inventory reads from a signature in a keyring. Signatures are not verified. */
 export interface PgpSignature {
   readonly type: number;
-  /** Seconds of Unix time. */
+  /** Creation time in seconds of Unix time. */
   readonly created: number;
-  /** The last eight octets of the fingerprint of who made it, in hexadecimal; undefined when it does not say. */
+  /** Last eight octets of the issuer's fingerprint, in hexadecimal. Undefined if the signature does not name the issuer. */
   readonly issuer: string | undefined;
-  /** Seconds from the creation of the key until it may not be used any more; undefined when it does not say, 0 is never. */
+  /** Validity of the key in seconds after its creation. 0 means that the key does not expire. Undefined if not specified. */
   readonly keyExpiry: number | undefined;
   readonly keyFlags: number | undefined;
-  /** Why something was revoked (RFC 9580 section 5.2.3.31). */
+  /** Reason for revocation (RFC 9580 section 5.2.3.31). */
   readonly reason: number | undefined;
 }
 
-/** Subpacket types (RFC 9580 section 5.2.3.7). */
+/** PGP_SUBPACKET maps subpackets to their types (RFC 9580 section 5.2.3.7). */
 export const PGP_SUBPACKET = {
   created: 2,
   signatureExpiry: 3,
@@ -30,7 +30,11 @@ export const PGP_SUBPACKET = {
   issuerFingerprint: 33,
 } as const;
 
-/** Undefined for a version that is not read. @throws RangeError when it is cut short. */
+/**
+ * Parses a signature. Undefined for an unsupported version.
+ *
+ * @throws RangeError if the body is truncated
+ */
 export function pgpSignature(body: Buffer): PgpSignature | undefined {
   const version = body.readUInt8(0);
   if (version === 2 || version === 3) return oldSignature(body);
@@ -50,7 +54,7 @@ export function pgpSignature(body: Buffer): PgpSignature | undefined {
   };
 }
 
-/** It may stand among the subpackets that are not signed (RFC 9580 section 5.2.3.12). */
+/** The issuer can be in the unhashed subpackets (RFC 9580 section 5.2.3.12). */
 function issuerIn(subpacketsOf: ReadonlyMap<number, Buffer>): string | undefined {
   const issuer = subpacketsOf.get(PGP_SUBPACKET.issuerFingerprint);
   if (issuer === undefined) return subpacketsOf.get(PGP_SUBPACKET.issuer)?.toString('hex');
@@ -65,20 +69,24 @@ function oldSignature(body: Buffer): PgpSignature {
   return { type: body.readUInt8(2), created: body.readUInt32BE(3), issuer, keyExpiry, keyFlags, reason };
 }
 
-/** Subpackets by type; the last of several. */
+/** Returns subpackets by type. The last one of a type counts. */
 function subpackets(bytes: Buffer): Map<number, Buffer> {
   return new Map(subpacketsIn(bytes).map(({ type, value }) => [type, value]));
 }
 
-/** A statement inside a signature (RFC 9580 section 5.2.3.7). */
+/** PgpSubpacket is a subpacket of a signature (RFC 9580 section 5.2.3.7). */
 export interface PgpSubpacket {
   readonly type: number;
-  /** A reader that does not know the type must take the signature for invalid. */
+  /** Whether a reader that does not know the type must reject the signature. */
   readonly critical: boolean;
   readonly value: Buffer;
 }
 
-/** All subpackets of an area, in their order. @throws RangeError when one is cut short. */
+/**
+ * Returns all subpackets of an area in order.
+ *
+ * @throws RangeError if a subpacket is truncated
+ */
 export function subpacketsIn(bytes: Buffer): PgpSubpacket[] {
   const found: PgpSubpacket[] = [];
   for (let at = 0; at < bytes.length;) {

@@ -1,6 +1,6 @@
 /*
- * RC2 (RFC 2268) and RC4, by which the oldest PKCS #12 files hide their certificates. OpenSSL has them in its legacy provider alone, which
- * is not loaded. They are here to read such files, never to protect anything.
+ * RC2 (RFC 2268) and RC4, which encrypt the certificates in the oldest PKCS #12 files. OpenSSL supports them only in its legacy provider, which is not
+ * loaded. They are used only to read such files, never to protect anything.
  */
 
 /** RFC 2268 section 2: a permutation of the octets. */
@@ -13,10 +13,14 @@ const PI = Buffer.from(
 );
 const BLOCK = 8;
 const ROTATIONS = [1, 2, 3, 5] as const;
-/** Rounds of mixing between those of mashing, as decryption meets them. */
+/** Mixing rounds between the mashing rounds, in the order of decryption. */
 const MIXES = [5, 6, 5] as const;
 
-/** RC2 in CBC mode with PKCS #7 padding; the effective length of the key is its length. @throws RangeError on bad padding. */
+/**
+ * Decrypts RC2 in CBC mode with PKCS #7 padding. The effective key length is the length of the key.
+ *
+ * @throws RangeError if the padding is invalid
+ */
 export function rc2Decrypt(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
   if (bytes.length === 0 || bytes.length % BLOCK !== 0) throw new RangeError('no whole blocks');
   const words = rc2Words(key);

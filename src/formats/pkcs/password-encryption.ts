@@ -2,34 +2,37 @@ import { createDecipheriv, createHash, pbkdf2Sync, scryptSync } from 'node:crypt
 import { DER, type DerElement, derElements, dotted, elementsInside } from '../asn1/der-reader.js';
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
 
-/** Rounds of PBKDF2 (RFC 8018) or of RFC 7292 appendix B.2 over all parts: a few seconds of work, and more than any tool writes. */
+/**
+ * MAX_ROUNDS is the maximum number of rounds of PBKDF2 (RFC 8018) or RFC 7292 appendix B.2 for a whole document: a few seconds of work, and more than any tool
+ * writes.
+ */
 export const MAX_ROUNDS = 3_000_000;
 
-/** A key derivation asks for more rounds than are left. */
+/** DerivationTooCostly means that a key derivation requires more rounds than are left. */
 export class DerivationTooCostly extends RangeError {}
 
 /**
- * The rounds of key derivation that one document may cost. The document itself says how many each of its parts takes, and a store may
- * have a thousand keys with salts of their own.
+ * DerivationBudget limits the rounds of key derivation that one document may cost. The document itself sets the rounds of each part, and a store can
+ * have a thousand keys with different salts.
  */
 export class DerivationBudget {
   private left = MAX_ROUNDS;
-  /** Whether a derivation was refused that the document may make, but its sender may not at this time. */
+  /** Whether a derivation was refused that is within the document's limit, but above the sender's current allowance. */
   isShort = false;
 
-  /** @param allowance rounds that the sender of the document may use now. */
+  /** @param allowance number of rounds that the sender of the document may currently use */
   constructor(private readonly allowance = MAX_ROUNDS) {}
 
-  /** Rounds that were taken. */
+  /** Number of rounds used. */
   get spent(): number {
     return MAX_ROUNDS - this.left;
   }
 
   /**
-   * Takes the rounds of one derivation before it is made. False when fewer are left, or the number is invalid: the part is then read
-   * without its secrets.
+   * Reserves the rounds of a derivation before it runs. Returns false if fewer are left or the number is invalid. The part is then read without its
+   * secrets.
    *
-   * @param blocks number of hash blocks of the key, each of which costs all rounds.
+   * @param blocks number of hash blocks of the key, each of which costs all rounds
    */
   take(rounds: number, blocks = 1): boolean {
     const cost = rounds * blocks;
@@ -42,7 +45,11 @@ export class DerivationBudget {
     return true;
   }
 
-  /** As `take`, for a part that cannot be read without its secrets. @throws DerivationTooCostly */
+  /**
+   * Like `take`, for a part that cannot be read without its secrets.
+   *
+   * @throws DerivationTooCostly if too few rounds are left
+   */
   spend(rounds: number, blocks = 1): void {
     if (!this.take(rounds, blocks)) throw new DerivationTooCostly('too many rounds of key derivation');
   }
@@ -61,7 +68,7 @@ interface LegacyScheme {
   readonly decrypt: (key: Buffer, iv: Buffer, bytes: Buffer) => Buffer;
 }
 
-/** PKCS #12 schemes of RFC 7292 appendix C, by names that say their parts. */
+/** PKCS #12 schemes of RFC 7292 appendix C, with names that describe their parts. */
 const LEGACY: Readonly<Record<string, LegacyScheme>> = {
   '1.2.840.113549.1.12.1.1': {
     name: 'PBEWithSHA1AndRC4_128',
@@ -74,14 +81,14 @@ const LEGACY: Readonly<Record<string, LegacyScheme>> = {
   '1.2.840.113549.1.12.1.5': { name: 'PBEWithSHA1AndRC2_128', keyBytes: 16, decrypt: rc2Decrypt },
   '1.2.840.113549.1.12.1.6': { name: 'PBEWithSHA1AndRC2_40', keyBytes: 5, decrypt: rc2Decrypt },
 };
-/** The first version of PKCS #5 (RFC 8018 appendix A.3), which OpenSSL wrote by default before 1.1. */
+/** Version 1 of PKCS #5 (RFC 8018 appendix A.3), the default of OpenSSL before 1.1. */
 const PBES1: Readonly<Record<string, Omit<LegacyScheme, 'keyBytes'> & { readonly digest: string }>> = {
   '1.2.840.113549.1.5.3': { name: 'PBEWithMD5AndDES-CBC', digest: 'md5', decrypt: tripleDes },
   '1.2.840.113549.1.5.6': { name: 'PBEWithMD5AndRC2-CBC', digest: 'md5', decrypt: rc2Decrypt },
   '1.2.840.113549.1.5.10': { name: 'PBEWithSHA1AndDES-CBC', digest: 'sha1', decrypt: tripleDes },
   '1.2.840.113549.1.5.11': { name: 'PBEWithSHA1AndRC2-CBC', digest: 'sha1', decrypt: rc2Decrypt },
 };
-/** By the names that OpenSSL gives them. */
+/** Ciphers by object identifier, with their names in OpenSSL. */
 const CIPHERS: Readonly<Record<string, { readonly name: string; readonly keyBytes: number }>> = {
   '2.16.840.1.101.3.4.1.2': { name: 'aes-128-cbc', keyBytes: 16 },
   '2.16.840.1.101.3.4.1.22': { name: 'aes-192-cbc', keyBytes: 24 },
@@ -110,25 +117,23 @@ const PRFS: Readonly<Record<string, { readonly digest: string; readonly bytes: n
 };
 const SHA1_PRF = '1.2.840.113549.2.7';
 
-/** How something is encrypted under a password. */
+/** PasswordEncryption describes how data is encrypted with a password. */
 export interface PasswordEncryption {
-  /** Names the scheme, so that rules can judge it. */
+  /** Name of the scheme, which rules can evaluate. */
   readonly name: string;
-  /**
-   * Undefined when the cipher is one that is not read. Throws when the password is wrong, and DerivationTooCostly.
-   */
+  /** Undefined for an unsupported cipher. Throws if the password is wrong, and DerivationTooCostly. */
   readonly decrypt: ((bytes: Buffer, password: string | null, budget: DerivationBudget) => Buffer) | undefined;
-  /** Whether no password (null) is another than an empty one, as in the schemes of PKCS #12. */
+  /** Whether no password (null) differs from an empty password, as in the schemes of PKCS #12. */
   readonly takesNoPassword?: boolean;
 }
 
-/** The name of an algorithm by its object identifier, beyond those that are decrypted here; undefined for one that is not known. */
+/** NameByOid returns the name of an algorithm that is not supported here. Undefined if the object identifier is unknown. */
 export type NameByOid = (oid: string) => string | undefined;
 
 /**
- * Reads an AlgorithmIdentifier (its whole element): a scheme of PKCS #5 (RFC 8018) or of PKCS #12 (RFC 7292).
+ * Reads a whole AlgorithmIdentifier: a scheme of PKCS #5 (RFC 8018) or PKCS #12 (RFC 7292).
  *
- * @throws RangeError when it is none.
+ * @throws RangeError if the element is not an AlgorithmIdentifier
  */
 export function passwordEncryption(algorithm: Buffer, nameByOid: NameByOid): PasswordEncryption {
   const [id, parameters] = elementsInside(derElements(algorithm)[0]);
@@ -149,13 +154,13 @@ export function passwordEncryption(algorithm: Buffer, nameByOid: NameByOid): Pas
   return { name, decrypt, takesNoPassword: true };
 }
 
-/** Triple DES with as many keys as there are, in turn: with one it is DES, which OpenSSL has in its legacy provider alone. */
+/** Decrypts triple DES, repeating the given keys. With a single key it equals DES, which OpenSSL supports only in its legacy provider. */
 function tripleDes(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
   const stream = createDecipheriv('des-ede3-cbc', Buffer.alloc(24, key), iv);
   return Buffer.concat([stream.update(bytes), stream.final()]);
 }
 
-/** RFC 8018 section 6.1: the hash of password and salt, made anew in each round, is key and IV. */
+/** RFC 8018 section 6.1: the iterated hash of password and salt is the key and the IV. */
 function pbes1(oid: string, salt: DerElement, iterations: DerElement | undefined): PasswordEncryption['decrypt'] {
   const scheme = PBES1[oid];
   if (scheme === undefined) return undefined;
@@ -174,7 +179,7 @@ function pbes2(derivation: DerElement, encryption: DerElement, nameByOid: NameBy
   const cipher = CIPHERS[cipherOid];
   const { name: kdf, derive } = keyDerivation(derivation, nameByOid);
   const cipherName = cipher?.name ?? nameByOid(cipherOid);
-  // The name of the derivation alone would be judged as if that were all.
+  // With the name of the derivation alone, rules would judge an incomplete scheme.
   const name = cipherName === undefined ? `encrypted as ${cipherOid}` : `PBES2-${kdf}-${cipherName.toUpperCase()}`;
   if (cipher === undefined || derive === undefined || iv === undefined) return { name, decrypt: undefined };
   const decrypt: PasswordEncryption['decrypt'] = (bytes, password, budget) =>
@@ -184,7 +189,7 @@ function pbes2(derivation: DerElement, encryption: DerElement, nameByOid: NameBy
 
 interface KeyDerivation {
   readonly name: string;
-  /** Undefined for a function that is not read. */
+  /** Undefined for an unsupported function. */
   readonly derive: ((password: string, keyBytes: number, budget: DerivationBudget) => Buffer) | undefined;
 }
 
@@ -211,7 +216,7 @@ function pbkdf2(salt: DerElement, [iterations, ...rest]: readonly DerElement[], 
   return { name: `HMAC-${hash.digest.toUpperCase()}`, derive };
 }
 
-/** A block of scrypt costs about what a round of PBKDF2 does. */
+/** A block of scrypt costs about as much as a round of PBKDF2. */
 function scrypt(salt: DerElement, [cost, block, parallel]: readonly DerElement[]): KeyDerivation['derive'] {
   return (password, keyBytes, budget) => {
     const [N, r, p] = [smallInteger(cost), smallInteger(block), smallInteger(parallel)];
@@ -235,7 +240,7 @@ function smallInteger(element: DerElement | undefined): number {
   return value;
 }
 
-/** RFC 7292 appendix B.2 with SHA-1. */
+/** Derives a key with RFC 7292 appendix B.2 and SHA-1. */
 export function pkcs12Key(
   password: string | null,
   salt: Buffer,
@@ -256,7 +261,7 @@ export function pkcs12Key(
   return Buffer.concat(keys).subarray(0, length);
 }
 
-/** Each block of 64 bytes becomes itself plus `addend` plus 1, modulo 2^512. */
+/** Adds `addend` and 1 to each block of 64 bytes, modulo 2^512. */
 function addToBlocks(input: Buffer, addend: Buffer): void {
   for (let block = 0; block < input.length; block += 64) {
     let carry = 1;

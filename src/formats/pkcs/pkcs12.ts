@@ -18,7 +18,7 @@ const FRIENDLY_NAME = '1.2.840.113549.1.9.20';
 const LOCAL_KEY_ID = '1.2.840.113549.1.9.21';
 /** RFC 9579. */
 const PBMAC1 = '1.2.840.113549.1.5.14';
-/** By the digest of a MAC of RFC 7292, or by the HMAC of a PBMAC1. */
+/** MAC names, by the digest of a MAC in RFC 7292 or by the HMAC of a PBMAC1. */
 const MACS: Readonly<Record<string, string>> = {
   '1.3.14.3.2.26': 'HMAC-SHA-1',
   '2.16.840.1.101.3.4.2.1': 'HMAC-SHA-256',
@@ -29,15 +29,15 @@ const MACS: Readonly<Record<string, string>> = {
   '1.2.840.113549.2.10': 'HMAC-SHA-384',
   '1.2.840.113549.2.11': 'HMAC-SHA-512',
 };
-/** An OCTET STRING in pieces, and the same below the tag [0]. */
+/** Tags of a segmented OCTET STRING, and of one below the tag [0]. */
 const IN_PIECES: ReadonlySet<number> = new Set([0x24, 0xa0]);
-/** Bags within bags. */
+/** Maximum nesting of bags. */
 const MAX_DEPTH = 8;
 
-/** What a store says of a thing in it. */
+/** Attributes of an item in a store. */
 interface Named {
   readonly name: string | undefined;
-  /** Hexadecimal; ties a key to its certificate. Undefined when the store does not say. */
+  /** Hexadecimal. Links a key to its certificate. Undefined if the store does not contain it. */
   readonly keyId: string | undefined;
 }
 
@@ -46,20 +46,23 @@ export interface Pkcs12Certificate extends Named {
 }
 
 export interface Pkcs12Key extends Named {
-  /** The scheme that protects it; undefined for a key in the clear. */
+  /** Scheme that protects the key. Undefined for an unencrypted key. */
   readonly securedBy: string | undefined;
-  /** PKCS #8, in the clear or encrypted. */
+  /** PKCS #8, unencrypted or encrypted. */
   readonly der: Buffer;
 }
 
-/** A secret key that lies in a store. */
+/** Pkcs12Secret is a secret key in a store. */
 export interface Pkcs12Secret extends Named {
   readonly securedBy: string;
-  /** Its algorithm and its length; undefined for what no password opens, and for a form that its maker alone knows. */
+  /** Algorithm and length of the key. Undefined if no password decrypts it, or its format is proprietary. */
   readonly key: { readonly oid: string; readonly octets: number } | undefined;
 }
 
-/** A part that could not be read: no password opens it, its cipher is not read, it is for a recipient's key, or it asks for too many rounds. */
+/**
+ * ClosedPart is a part that could not be read: no password decrypts it, its cipher is not supported, it is encrypted for a recipient's key, or it requires too
+ * many rounds.
+ */
 export interface ClosedPart {
   readonly reason: 'password' | 'cipher' | 'recipient' | 'cost';
   readonly scheme: string;
@@ -69,30 +72,30 @@ export interface Pkcs12Store {
   readonly certificates: Pkcs12Certificate[];
   readonly keys: Pkcs12Key[];
   readonly secrets: Pkcs12Secret[];
-  /** Names of the schemes by which parts are encrypted, one for each part. */
+  /** Names of the encryption schemes of the parts, one per part. */
   readonly schemes: string[];
   readonly closed: ClosedPart[];
-  /** Name of the MAC; undefined without one. */
+  /** Name of the MAC. Undefined if the store has none. */
   readonly mac: string | undefined;
 }
 
 export interface Pkcs12Options {
-  /** Each part is opened by the first that fits. PKCS #12 knows no password (null) beside an empty one. */
+  /** Each part is decrypted with the first matching password. PKCS #12 distinguishes no password (null) from an empty one. */
   readonly passwords: readonly (string | null)[];
   readonly budget: DerivationBudget;
   readonly nameByOid: NameByOid;
 }
 
-/** True for `SEQUENCE { INTEGER 3, … }`, which a certificate never is. */
+/** Reports whether the bytes start like `SEQUENCE { INTEGER 3, … }`, which no certificate does. */
 export function isPkcs12(bytes: Buffer): boolean {
   return leadingVersion(bytes) === 3;
 }
 
 /**
- * Reads a PKCS #12 store (RFC 7292), also one in BER. Private keys are counted and named, not decrypted; of a secret key only algorithm and
- * length are kept.
+ * Reads a PKCS #12 store (RFC 7292), including BER. Private keys are counted and named, but not decrypted. Only the algorithm and length of a secret key
+ * are returned.
  *
- * @throws RangeError when it is none, or damaged.
+ * @throws RangeError if the bytes are not a store or are damaged
  */
 export function readPkcs12(bytes: Buffer, options: Pkcs12Options): Pkcs12Store {
   const [, authSafe, macData] = elementsIn(withDefiniteLengths(bytes));
@@ -102,13 +105,13 @@ export function readPkcs12(bytes: Buffer, options: Pkcs12Options): Pkcs12Store {
   return store;
 }
 
-/** The octets of a ContentInfo of type `data`. */
+/** Returns the octets of a ContentInfo of type `data`. */
 function dataOf(contentInfo: DerElement | undefined): Buffer {
   const [, content] = elementsInside(contentInfo);
   return withDefiniteLengths(octets(elementsInside(content)[0]));
 }
 
-/** The bags in a part; none when it stays closed. */
+/** Returns the bags in a part. Empty if the part cannot be decrypted. */
 function bagsOf(part: DerElement, store: Pkcs12Store, options: Pkcs12Options): DerElement[] {
   const type = oidOf(elementsInside(part)[0]);
   if (type === DATA) return elementsIn(dataOf(part));
@@ -140,7 +143,7 @@ function openedBags(
       const bags = elementsIn(withDefiniteLengths(decrypt(sealed, password, budget)));
       if (bags.every((bag) => elementsInside(bag)[0]?.tag === DER.oid)) return bags;
     } catch (error) {
-      // Another password, unless it costs too much.
+      // Try the next password, unless the derivation is too costly.
       if (error instanceof DerivationTooCostly) return 'cost';
     }
   return 'password';
@@ -162,7 +165,7 @@ function take(bag: DerElement, store: Pkcs12Store, options: Pkcs12Options, depth
   if (type === SECRET_BAG) store.secrets.push({ ...named, ...secretIn(value, options) });
 }
 
-/** A SecretBag: a type, and the secret, which keytool shrouds like a private key. */
+/** Reads a SecretBag: a type, and the secret, which keytool encrypts like a private key. */
 function secretIn(bag: DerElement, options: Pkcs12Options): Pick<Pkcs12Secret, 'securedBy' | 'key'> {
   try {
     const shrouded = octets(elementsInside(elementsInside(bag)[1])[0]);
@@ -172,7 +175,7 @@ function secretIn(bag: DerElement, options: Pkcs12Options): Pick<Pkcs12Secret, '
   }
 }
 
-/** The key that PKCS #8 holds under a password; undefined when it stays closed. */
+/** Returns the key in an encrypted PKCS #8. Undefined if it cannot be decrypted. */
 function secretKey(shrouded: Buffer, { passwords, budget, nameByOid }: Pkcs12Options): Pkcs12Secret['key'] {
   const [algorithm, content] = elementsIn(shrouded);
   const { decrypt } = passwordEncryption(there(algorithm).raw, nameByOid);
@@ -184,7 +187,7 @@ function secretKey(shrouded: Buffer, { passwords, budget, nameByOid }: Pkcs12Opt
       const [, identifier, key] = elementsIn(clear);
       return { oid: oidOf(elementsInside(identifier)[0]), octets: there(key).contents.length };
     } catch {
-      // Another password, or it costs too much.
+      // Wrong password, or too costly: try the next one.
     } finally {
       clear?.fill(0);
     }
@@ -206,7 +209,7 @@ function macOf(macData: DerElement | undefined): string | undefined {
   return MACS[name] ?? `HMAC-${name}`;
 }
 
-/** BMPString, which is UTF-16 in the order of the network. */
+/** BMPString is big-endian UTF-16. */
 function friendlyName(attributes: DerElement | undefined): string | undefined {
   const name = attribute(attributes, FRIENDLY_NAME);
   return name
@@ -215,14 +218,14 @@ function friendlyName(attributes: DerElement | undefined): string | undefined {
     .toString('utf16le');
 }
 
-/** The contents of the first value of an attribute, copied. */
+/** Returns a copy of the contents of an attribute's first value. */
 function attribute(attributes: DerElement | undefined, id: string): Buffer | undefined {
   const found = elementsInside(attributes).find((one) => oidOf(elementsInside(one)[0]) === id);
   const [value] = found === undefined ? [] : elementsInside(elementsInside(found)[1]);
   return value && Buffer.from(value.contents);
 }
 
-/** The elements of the SEQUENCE that bytes begin with; some programs leave others behind a store. */
+/** Returns the elements of the SEQUENCE at the start of the bytes. Some programs write further data after a store. */
 function elementsIn(bytes: Buffer): DerElement[] {
   const sequence = firstElement(bytes);
   if (sequence.tag !== DER.sequence) throw new RangeError('not a DER SEQUENCE');

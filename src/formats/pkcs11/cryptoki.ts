@@ -1,6 +1,6 @@
-/** Numbers of PKCS #11 (header files of versions 2.40 and 3.0) that the key process and the agent use; names are those of the standard without prefix. */
+/** PKCS #11 constants (header files of versions 2.40 and 3.0) that the key process and the agent use. Names are those of the standard without prefix. */
 
-/** CK_RV: how a call ended. */
+/** CK_RV: return value of a call. */
 export const CKR = {
   OK: 0x0,
   HOST_MEMORY: 0x2,

@@ -5,10 +5,10 @@ import { sshFingerprintOf, readBlob, type SshPublicKey } from './public-key.js';
 import { isSignedBy } from './ssh-signature.js';
 import { WireReader, wireString } from './wire.js';
 
-/** A certificate of OpenSSH (PROTOCOL.certkeys), whose signature was verified with the key that it names as its authority. */
+/** SshCertificateContent is an OpenSSH certificate (PROTOCOL.certkeys) whose signature was verified with the authority key it contains. */
 export interface SshCertificateContent {
   readonly kind: 'user' | 'host';
-  /** The key that is certified. */
+  /** The certified key. */
   readonly key: SshPublicKey;
   readonly serial: bigint;
   readonly keyId: string;
@@ -16,14 +16,14 @@ export interface SshCertificateContent {
   readonly validAfter: Date;
   readonly validBefore: Date;
   readonly criticalOptions: readonly string[];
-  /** Names, such as `permit-pty`. */
+  /** Names of extensions, such as `permit-pty`. */
   readonly extensions: readonly string[];
-  /** `SHA256:…` of the authority's key. */
+  /** Fingerprint of the authority's key: `SHA256:…`. */
   readonly authority: string;
   readonly blob: Buffer;
 }
 
-/** Strings of the key itself, by its plain type. */
+/** Number of strings in the key itself, by plain key type. */
 const PARTS = new Map([
   ['ssh-ed25519', 1],
   ['ssh-rsa', 2],
@@ -32,10 +32,10 @@ const PARTS = new Map([
   ['ecdsa-sha2-nistp521', 2],
 ]);
 const MAX_BYTES = 32 * 1024;
-/** Dates have an end; a certificate without one ends there. */
+/** Largest time that a Date can represent. A certificate without expiry ends there. */
 const LAST_SECOND = 8_640_000_000_000n;
 
-/** `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined when it is none, more than one line, or its signature is not good. */
+/** Parses `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined for any other text, more than one line, or an invalid signature. */
 export function readCertificateLine(text: string): SshCertificateContent | undefined {
   const [type = '', base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
   const blob = isSshCertificateType(type) ? fromBase64(base64) : undefined;
@@ -71,7 +71,7 @@ function read(blob: Buffer): SshCertificateContent | undefined {
   const signer = reader.string();
   const signed = blob.subarray(0, blob.length - 4 - lastLength(blob, reader));
   const signature = reader.string();
-  // SHA-1 is no signature any more, and an authority that is itself certified is none (PROTOCOL.certkeys).
+  // SHA-1 signatures are not accepted, and an authority must not be a certificate itself (PROTOCOL.certkeys).
   const algorithm = new WireReader(signature).text();
   const isGood = reader.done && algorithm !== 'ssh-rsa' && isSignedBy(signer, signature, signed);
   if (key === undefined || kind === undefined || !isGood) return undefined;
@@ -80,7 +80,7 @@ function read(blob: Buffer): SshCertificateContent | undefined {
   return { ...content, authority, blob };
 }
 
-/** Length of the string that comes next, which is the last one. */
+/** Returns the length of the next string, which must be the last one. */
 function lastLength(blob: Buffer, reader: WireReader): number {
   return blob.length - 4 - reader.position;
 }
@@ -92,7 +92,7 @@ function textsOf(list: Buffer): string[] {
   return texts;
 }
 
-/** Names of a list of names and their data. */
+/** Returns the names in a list of names and data. */
 function namesOf(list: Buffer): string[] {
   return textsOf(list).filter((_, index) => index % 2 === 0);
 }

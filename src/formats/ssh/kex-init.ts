@@ -1,6 +1,6 @@
 import { WireReader } from './wire.js';
 
-/** The lists of KEXINIT (RFC 4253 section 7.1), in the order of the server's preference. */
+/** KexInit contains the lists of KEXINIT (RFC 4253 section 7.1), in the server's order of preference. */
 export interface KexInit {
   readonly kex: string[];
   readonly hostKey: string[];
@@ -32,15 +32,15 @@ const COOKIE_BYTES = 16;
 const HEAD_BYTES = 5;
 const MAX_NAME = 64;
 
-/** Reads the lists behind the message number. Throws the error of the reader when the message ends too early. */
+/** Reads the lists after the message number. Throws the reader's error if the message ends too early. */
 export function readKexInitLists(reader: WireReader): KexInit {
   reader.skip(COOKIE_BYTES);
   return Object.fromEntries(KEX_INIT_LISTS.map((name) => [name, nameListOf(reader)])) as unknown as KexInit;
 }
 
 /**
- * Reads the KEXINIT out of what a server sent first: its version line and an unencrypted packet (RFC 4253 sections 4.2 and 6). Undefined when it is not
- * there, or not whole.
+ * Reads KEXINIT from the first bytes of a server: its version line and an unencrypted packet (RFC 4253 sections 4.2 and 6). Undefined if it is missing or
+ * incomplete.
  */
 export function kexInitIn(bytes: Buffer): KexInit | undefined {
   const version = bytes.indexOf('SSH-');
@@ -56,7 +56,7 @@ export function kexInitIn(bytes: Buffer): KexInit | undefined {
   }
 }
 
-/** A name-list (RFC 4251 section 5), with what is not printable shown as `?`. */
+/** Reads a name-list (RFC 4251 section 5). Characters that are not printable become `?`. */
 function nameListOf(reader: WireReader): string[] {
   const text = reader.string().toString('latin1');
   return text === '' ? [] : text.split(',').map((name) => name.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, MAX_NAME));

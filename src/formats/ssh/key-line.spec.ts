@@ -6,7 +6,7 @@ const BODY = 'AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D8
 const KEY = `ssh-ed25519 ${BODY}`;
 const MORE = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHpdA8Wb0gdl1C2nBTPUQkFyfFsTZTjfvyNe1HpVXyUN more';
 
-describe('one line of a key file', () => {
+describe('a key file line', () => {
   it.each([
     ['a line feed', '\n'],
     ['CRLF', '\r\n'],
@@ -20,7 +20,7 @@ describe('one line of a key file', () => {
     ['text that runs backwards', '\u202e'],
     ['half a character', '\ud800'],
     ['an escape', '\u001b[2K'],
-  ])('is never two lines, separated by %s', (_name, between) => {
+  ])('is rejected if it contains %s', (_name, between) => {
     expect(oneKeyLine(`${KEY} ann${between}${MORE}`)).toBeUndefined();
     expect(readPublicKeyLine(`${KEY} ann${between}${MORE}`)).toBeUndefined();
   });
@@ -39,7 +39,7 @@ describe('one line of a key file', () => {
     ['options in front of the key', `command="true" ${KEY} ann`],
     ['no blank between key and comment', `${KEY}ann@laptop=`],
     ['a comment line above the key', `# Ann\n${KEY} ann`],
-  ])('is refused with %s', (_name, text) => {
+  ])('is rejected with %s', (_name, text) => {
     expect(readPublicKeyLine(text)).toBeUndefined();
   });
 });

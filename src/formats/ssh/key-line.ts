@@ -1,14 +1,14 @@
 /**
- * Characters that no line of a key file may hold: control characters (a line feed begins another line, NUL ends the line for sshd, a carriage
- * return or an escape changes what a terminal shows), the line and paragraph separators U+2028 and U+2029, controls that turn the direction of text
- * round, and halves of surrogate pairs. A tab only stands between fields.
+ * Characters not allowed in a line of a key file: control characters (a line feed starts another line, NUL ends the line for sshd, a carriage
+ * return or an escape changes what a terminal shows), the line and paragraph separators U+2028 and U+2029, bidirectional controls, and unpaired
+ * surrogates. A tab is allowed because it only separates fields.
  */
 const FORBIDDEN = /(?!\t)\p{Cc}|\p{Zl}|\p{Zp}|\p{Bidi_Control}|\p{Cs}/u;
 const BLANKS = ' \t\r\n';
 
 /**
- * The one line that a text holds, without the byte order mark, blanks and line ends that an editor or a copy left around it. Undefined for two lines,
- * and for a line with a character that no key file may hold.
+ * Returns the single line in a text, without the byte order mark, blanks and line ends that an editor or copying added. Undefined for several lines and for
+ * characters that are not allowed in a key file.
  */
 export function oneKeyLine(text: string): string | undefined {
   let [from, to] = [text.startsWith('\uFEFF') ? 1 : 0, text.length];
@@ -18,20 +18,20 @@ export function oneKeyLine(text: string): string | undefined {
   return isLine(line) ? line : undefined;
 }
 
-/** Whether the text can be one line of authorized_keys, known_hosts or a list of principals. */
+/** Reports whether the text can be a line of authorized_keys, known_hosts or a list of principals. */
 export function isLine(text: string): boolean {
   return !FORBIDDEN.test(text);
 }
-/** The options of an authorized_keys line (sshd(8), AUTHORIZED_KEYS FILE FORMAT), as they are written. */
+/** LineOption is an option of an authorized_keys line (sshd(8), AUTHORIZED_KEYS FILE FORMAT), as written. */
 export interface LineOption {
-  /** In lower case; sshd does not care about case. */
+  /** In lower case, because sshd ignores case. */
   readonly name: string;
-  /** Without quotes, `\"` undone; undefined for an option without a value. */
+  /** Value without quotes and with `\"` unescaped. Undefined for an option without a value. */
   readonly value: string | undefined;
   readonly text: string;
 }
 
-/** Splits options at the commas that no quotes hold. */
+/** Splits options at commas outside quotes. */
 export function readOptions(options: string): LineOption[] {
   const texts: string[] = [];
   let start = 0;
@@ -65,12 +65,12 @@ function readOption(text: string): LineOption {
 const EXPIRY = 'expiry-time';
 
 /**
- * How the expiry of a key is written for the sshd of a host. `utc` since OpenSSH 9.1; `local`: its own local time, since 7.7; `none`: it would refuse
- * a line with an option that it does not know.
+ * ExpirySupport is how a key's expiry is written for a host's sshd. `utc` since OpenSSH 9.1. `local`: local time of the host, since 7.7. `none`: sshd rejects a
+ * line with an unknown option.
  */
 export type ExpirySupport = 'utc' | 'local' | 'none';
 
-/** @param software of the version exchange, for example `OpenSSH_9.2p1 Debian-2` */
+/** @param software software version from the version exchange, for example `OpenSSH_9.2p1 Debian-2` */
 export function expirySupport(software: string): ExpirySupport {
   const [, major, minor] = /^OpenSSH_(\d+)\.(\d+)/.exec(software) ?? [];
   const version = Number(major) * 100 + Number(minor);
@@ -79,8 +79,8 @@ export function expirySupport(software: string): ExpirySupport {
 }
 
 /**
- * The options with a limit of ours in front; every other byte stays. A limit that the line has of its own stays too, since
- * sshd takes the earlier of two.
+ * Prepends an expiry to the options and leaves all other bytes unchanged. An existing expiry stays, because sshd applies the
+ * earlier one.
  */
 export function withExpiry(options: string, at: string): string {
   const limit = `${EXPIRY}="${at}"`;

@@ -5,13 +5,13 @@ import { wireString, wireUint32 } from './wire.js';
 
 export interface SshKeyPair {
   readonly publicKey: SshPublicKey;
-  /** `openssh-key-v1` in PEM (OpenSSH's PROTOCOL.key), without a passphrase: to be sealed at once. */
+  /** `openssh-key-v1` in PEM (OpenSSH's PROTOCOL.key), without a passphrase. Must be sealed immediately. */
   readonly privateKey: Buffer;
 }
 
 const BLOCK = 8;
 
-/** A new Ed25519 pair. */
+/** Generates an Ed25519 key pair. */
 export function newEd25519Pair(comment: string): SshKeyPair {
   const pair = generateKeyPairSync('ed25519');
   const publicKey = sshPublicKeyOf(pair.publicKey);

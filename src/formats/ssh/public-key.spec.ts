@@ -26,7 +26,7 @@ describe('public keys', () => {
     ['rsa', '3072'],
     ['ecdsa', '256'],
     ['ecdsa', '521'],
-  ])('%s %s: fingerprint, bits and comment are those that ssh-keygen prints', (type, bits) => {
+  ])('%s %s: fingerprint, bits and comment match ssh-keygen', (type, bits) => {
     const name = `${type}${bits}`;
     keygen('-q', '-t', type, '-b', bits, '-N', '', '-C', 'ann at home', '-f', name);
     const line = readFileSync(join(directory, `${name}.pub`), 'utf8');
@@ -41,17 +41,14 @@ describe('public keys', () => {
     expect(line.startsWith(publicKeyLine(key))).toBe(true);
   });
 
-  it.each(['prime256v1', 'secp384r1', 'secp521r1'])(
-    'of the curve %s are written as OpenSSH reads them',
-    (namedCurve) => {
-      const { publicKey } = generateKeyPairSync('ec', { namedCurve });
-      const key = sshPublicKeyOf(publicKey);
-      writeFileSync(join(directory, 'ec.pub'), publicKeyLine(key));
-      expect(keygen('-l', '-f', 'ec.pub')).toContain(sshFingerprintOf(key.blob));
-    },
-  );
+  it.each(['prime256v1', 'secp384r1', 'secp521r1'])('on curve %s are encoded as OpenSSH expects', (namedCurve) => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve });
+    const key = sshPublicKeyOf(publicKey);
+    writeFileSync(join(directory, 'ec.pub'), publicKeyLine(key));
+    expect(keygen('-l', '-f', 'ec.pub')).toContain(sshFingerprintOf(key.blob));
+  });
 
-  it('are refused when the blob names another type, is cut, or is no base64', () => {
+  it('are rejected if the blob names another type, is truncated, or is not base64', () => {
     const { publicKey } = newEd25519Pair('');
     const base64 = publicKey.blob.toString('base64');
     expect(readPublicKeyLine(`ssh-ed25519 ${base64}`)).toBeDefined();
@@ -61,7 +58,7 @@ describe('public keys', () => {
   });
 });
 
-describe('spellings of one key', () => {
+describe('alternative encodings of one key', () => {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const rsa = sshPublicKeyOf(publicKey);
   const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
@@ -81,14 +78,14 @@ describe('spellings of one key', () => {
       'zeros in front of the exponent',
       `ssh-rsa ${blobOf(Buffer.concat([zeros(2), exponent]), Buffer.concat([zeros(1), modulus]))}`,
     ],
-  ])('%s: ssh-keygen names the same fingerprint, and so do we', (_what, line) => {
+  ])('%s: ssh-keygen and the service report the same fingerprint', (_what, line) => {
     writeFileSync(join(directory, 'spelled.pub'), line);
     const read = readPublicKeyLine(line);
     expect(read && { type: read.type, blob: read.blob }).toEqual(rsa);
     expect(keygen('-l', '-f', 'spelled.pub')).toContain(sshFingerprintOf(rsa.blob));
   });
 
-  it('a key of a security token goes by the algorithm of browsers as well', () => {
+  it('include the browser algorithm of a security key', () => {
     const read = readPublicKeyLine(`webauthn-${secure} ${ofToken}`);
     expect(read?.type).toBe(secure);
     expect(read?.blob).toEqual(readPublicKeyLine(`${secure} ${ofToken}`)?.blob);
@@ -98,14 +95,14 @@ describe('spellings of one key', () => {
     ['a negative modulus', `ssh-rsa ${blobOf(exponent, modulus)}`],
     ['the algorithm of another type', `rsa-sha2-512 ${newEd25519Pair('').publicKey.blob.toString('base64')}`],
     ['a short name', `rsa ${plain}`],
-  ])('%s is none, for ssh-keygen neither', (_what, line) => {
+  ])('exclude %s, which ssh-keygen rejects too', (_what, line) => {
     writeFileSync(join(directory, 'none.pub'), line);
     expect(() => keygen('-l', '-f', 'none.pub')).toThrow('not a public key file');
     expect(readPublicKeyLine(line)).toBeUndefined();
   });
 });
 
-describe('what is no line with a public key', () => {
+describe('input that is not a public key line', () => {
   const { publicKey, privateKey } = newEd25519Pair('ann');
   writeFileSync(join(directory, 'own'), privateKey, { mode: 0o600 });
   writeFileSync(join(directory, 'own.pub'), `${publicKeyLine(publicKey)}\n`);
@@ -124,18 +121,18 @@ describe('what is no line with a public key', () => {
     ],
     ['two lines', () => file('own.pub').repeat(2), /^must be one line/],
     ['options in front', () => `no-pty ${file('own.pub')}`, /^is not a public key of the form/],
-  ])('%s: it says what it is, and what to send', (_what, text, expected) => {
+  ])('%s: the fault names what it is and what to send', (_what, text, expected) => {
     expect(readPublicKeyLine(text())).toBeUndefined();
     expect(publicKeyFault(text())).toMatch(expected);
   });
 
-  it.each(['constructor', 'toString', '__proto__'])('a type by the name %s is an unknown one', (type) => {
+  it.each(['constructor', 'toString', '__proto__'])('has no key size for the type name %s', (type) => {
     const read = readPublicKeyLine(`${type} ${wireString(type).toString('base64')}`);
     expect(read && keyBitsOf(read)).toBeNull();
   });
 });
 
-it('a new pair is one that ssh-keygen reads, and its halves belong together', () => {
+it('a generated key pair is readable by ssh-keygen, and its halves match', () => {
   for (let round = 0; round < 8; round += 1) {
     const comment = 'x'.repeat(round); // every length of padding
     const { publicKey, privateKey } = newEd25519Pair(comment);

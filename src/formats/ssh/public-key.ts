@@ -5,20 +5,20 @@ import { fromBase64 } from '../encoding/base64.js';
 import { wireMpint, WireReader, wireString } from './wire.js';
 import { bitLength } from '../asn1/der-reader.js';
 
-/** A public key as SSH writes it (RFC 4253 section 6.6). */
+/** SshPublicKey is a public key in SSH encoding (RFC 4253 section 6.6). */
 export interface SshPublicKey {
-  /** The name that stands in the blob itself. */
+  /** Key type from the blob itself. */
   readonly type: string;
   readonly blob: Buffer;
 }
 
-/** Maps, since types come from outside: `constructor` is none, and is a member of every object. */
+/** Maps instead of objects, because types are untrusted: every object has a member `constructor`. */
 const CURVE_BITS = new Map([
   ['nistp256', 256],
   ['nistp384', 384],
   ['nistp521', 521],
 ]);
-/** Strings that follow the name in a blob. */
+/** Number of strings after the name in a blob. */
 const PARTS = new Map([
   ['ssh-ed25519', 1],
   ['ssh-rsa', 2],
@@ -29,11 +29,11 @@ const PARTS = new Map([
   ['sk-ssh-ed25519@openssh.com', 2],
   ['sk-ecdsa-sha2-nistp256@openssh.com', 3],
 ]);
-/** Types whose parts are numbers (`mpint`, RFC 4251 section 5). */
+/** Types whose parts are integers (`mpint`, RFC 4251 section 5). */
 const NUMBERS = new Set(['ssh-rsa', 'ssh-dss']);
 /**
- * What OpenSSH takes in front of a key as well: names of algorithms that sign with such a key (RFC 8332 section 3, PROTOCOL.u2f). A line of
- * authorized_keys that begins with one lets its key in.
+ * Algorithm names that OpenSSH also accepts in front of a key (RFC 8332 section 3, PROTOCOL.u2f). An authorized_keys line that begins with one of these
+ * names accepts the key.
  */
 const TYPE_OF_ALGORITHM = new Map([
   ['rsa-sha2-256', 'ssh-rsa'],
@@ -41,14 +41,14 @@ const TYPE_OF_ALGORITHM = new Map([
   ['webauthn-sk-ecdsa-sha2-nistp256@openssh.com', 'sk-ecdsa-sha2-nistp256@openssh.com'],
 ]);
 const ED25519_BYTES = 32;
-/** Node's names of the curves of RFC 5656 section 10.1. */
+/** Node's names of the curves in RFC 5656 section 10.1. */
 const CURVES: Record<string, string> = { prime256v1: 'nistp256', secp384r1: 'nistp384', secp521r1: 'nistp521' };
 
 /**
- * Reads the blob of a line as OpenSSH does: base64 whose inner name is that of `name`, complete if its type is a known one. A key has one blob here,
- * whatever stands in the line: leading zeros of its numbers are left out, as sshd ignores them. Undefined when it is not one, and for certificates.
+ * Decodes the blob of a line like OpenSSH: base64 whose inner name is the type of `name`, complete if the type is known. Each key has exactly one blob here:
+ * leading zeros of its integers, which sshd ignores, are removed. Undefined for anything else, including certificates.
  *
- * @param name type of the key, or an algorithm of it
+ * @param name type of the key, or one of its algorithms
  */
 export function readBlob(name: string, base64: string): SshPublicKey | undefined {
   const type = TYPE_OF_ALGORITHM.get(name) ?? name;
@@ -75,8 +75,8 @@ function canonical(blob: Buffer, type: string): Buffer | undefined {
 }
 
 /**
- * `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined when it cannot be read, is more than one line, has a character that no key file may hold, or is
- * a certificate: it lets nobody in from authorized_keys, and a revocation list that names its bytes revokes nothing.
+ * Parses `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined if the text is malformed, has more than one line or a character not allowed in a key file, or
+ * is a certificate, which grants no access in authorized_keys and is not revoked by a revocation list that names its bytes.
  */
 export function readPublicKeyLine(text: string): (SshPublicKey & { readonly comment: string }) | undefined {
   const [type = '', base64 = '', ...comment] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
@@ -88,14 +88,18 @@ export function publicKeyLine({ type, blob }: SshPublicKey): string {
   return `${type} ${blob.toString('base64')}`;
 }
 
-/** The key that a blob is, by the name in it. @throws RangeError when it has none, and for certificates */
+/**
+ * Returns the key in a blob, with the type named in it.
+ *
+ * @throws RangeError if the blob names no type, or for certificates
+ */
 export function publicKeyOfBlob(blob: Buffer): SshPublicKey {
   const type = new WireReader(blob).text();
   if (isSshCertificateType(type)) throw new RangeError('an SSH certificate is not a public key');
   return { type, blob };
 }
 
-/** How files begin that people send in place of a line with a public key, and what to do about it. */
+/** Beginnings of files that users send by mistake instead of a public key line, and the advice for each. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [
     /^-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/,
@@ -109,7 +113,7 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [/^-----BEGIN PUBLIC KEY-----/, 'is PEM: convert it with ssh-keygen -i -m PKCS8 -f FILE'],
 ];
 
-/** Why a text is no line with a public key, for the person who sent it. It is not quoted. */
+/** Explains to the sender why a text is not a public key line. The text is not quoted. */
 export function publicKeyFault(text: string): string {
   const beginning = text.trimStart();
   const [, advice] = INSTEAD.find(([begins]) => begins.test(beginning)) ?? [];
@@ -122,12 +126,12 @@ export function publicKeyFault(text: string): string {
     : 'is not a public key of the form TYPE BASE64';
 }
 
-/** As `ssh-keygen -l` writes it. */
+/** Returns the fingerprint in the format of `ssh-keygen -l`. */
 export function sshFingerprintOf(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`;
 }
 
-/** Length of the modulus or order in bits; null for a type that is not known. */
+/** Returns the length of the modulus or order in bits. Null for an unknown type. */
 export function keyBitsOf({ type, blob }: SshPublicKey): number | null {
   if (type === 'ssh-ed25519' || type.startsWith('sk-')) return 256;
   const reader = new WireReader(blob);
@@ -137,7 +141,7 @@ export function keyBitsOf({ type, blob }: SshPublicKey): number | null {
   return CURVE_BITS.get(type.replace('ecdsa-sha2-', '')) ?? null;
 }
 
-/** The SSH form of an Ed25519, RSA or NIST curve key. Throws for any other. */
+/** Returns the SSH form of an Ed25519, RSA or NIST curve key. Throws for any other key. */
 export function sshPublicKeyOf(key: KeyObject): SshPublicKey {
   const jwk = key.export({ format: 'jwk' });
   const part = (value: string | undefined) => Buffer.from(value ?? '', 'base64url');
@@ -152,12 +156,12 @@ export function sshPublicKeyOf(key: KeyObject): SshPublicKey {
   throw new Error(`SSH has no form for a key of type ${key.asymmetricKeyType}`);
 }
 
-/** The SSH form of a SubjectPublicKeyInfo, DER. */
+/** Returns the SSH form of a SubjectPublicKeyInfo in DER. */
 export function sshPublicKeyOfSpki(spki: Buffer): SshPublicKey {
   return sshPublicKeyOf(createPublicKey({ key: spki, format: 'der', type: 'spki' }));
 }
 
-/** SubjectPublicKeyInfo, DER, of a key on the curve P-256. */
+/** Returns the SubjectPublicKeyInfo, in DER, of a key on the curve P-256. Throws for any other key. */
 export function spkiOf({ type, blob }: SshPublicKey): Buffer {
   if (type !== 'ecdsa-sha2-nistp256') throw new Error(`the HSM generates no SSH keys of type ${type}`);
   const reader = new WireReader(blob);

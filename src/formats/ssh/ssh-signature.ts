@@ -11,8 +11,8 @@ const CURVES: Record<string, { crv: string; bytes: number; hash: string }> = {
 const RSA_HASH: Record<string, string> = { 'ssh-rsa': 'sha1', 'rsa-sha2-256': 'sha256', 'rsa-sha2-512': 'sha512' };
 
 /**
- * Whether the signature (RFC 4253 section 6.6) over the data was made with the key. Throws for keys and signatures that cannot be read, and
- * for keys that cost too much.
+ * Reports whether the signature of the data (RFC 4253 section 6.6) was made with the key. Throws for malformed keys and signatures, and for keys that are too
+ * costly.
  */
 export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boolean {
   const sealed = new WireReader(signature);
@@ -23,7 +23,7 @@ export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boo
   if (type === 'ssh-ed25519' && algorithm === type) return verify(null, data, ed25519(key.string()), value);
   const curve = ownMember(CURVES, type);
   if (curve !== undefined && algorithm === type) {
-    key.string(); // the curve's name once more
+    key.string(); // the curve name again
     return verify(
       curve.hash,
       data,
@@ -38,10 +38,10 @@ export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boo
 }
 
 /**
- * The signature blob (RFC 4253 section 6.6, RFC 5656 section 3.1.2).
+ * Encodes a signature blob (RFC 4253 section 6.6, RFC 5656 section 3.1.2).
  *
- * @param algorithm its name, as `rsa-sha2-512` or `ecdsa-sha2-nistp256`
- * @param value r‖s in the full width of the curve for ECDSA, else the value itself
+ * @param algorithm name of the algorithm, such as `rsa-sha2-512` or `ecdsa-sha2-nistp256`
+ * @param value for ECDSA r‖s, each in the full width of the curve; otherwise the value itself
  */
 export function sshSignature(algorithm: string, value: Buffer): Buffer {
   const isEcdsa = ownMember(CURVES, algorithm) !== undefined;
@@ -70,7 +70,7 @@ function ecdsa({ crv, bytes }: { crv: string; bytes: number }, point: Buffer): K
   });
 }
 
-/** r and s of RFC 5656 section 3.1.2, each in the full width of the curve. */
+/** Returns r and s of RFC 5656 section 3.1.2, each in the full width of the curve. */
 function flat(value: Buffer, width: number): Buffer {
   const reader = new WireReader(value);
   const parts = [reader.string(), reader.string()].map(bare);

@@ -28,11 +28,11 @@ describe.each([
   ['ed25519', ['-t', 'ed25519']],
   ['rsa', ['-t', 'rsa', '-b', '2048']],
   ['ecdsa', ['-t', 'ecdsa', '-b', '384']],
-])('a signature of ssh-keygen with %s', (_type, kind) => {
+])('an ssh-keygen signature with %s', (_type, kind) => {
   const key = newKey(...kind);
   const signature = key.sign('one');
 
-  it('is verified with the key and the message', () => {
+  it('verifies with the key and the message', () => {
     expect(isSshsigBy(key.blob, signature, about('one'))).toBe(true);
   });
 
@@ -42,11 +42,11 @@ describe.each([
     ['another key', () => isSshsigBy(newKey('-t', 'ed25519').blob, signature, about('one'))],
     ['nothing', () => isSshsigBy(key.blob, '', about('one'))],
     ['a cut signature', () => isSshsigBy(key.blob, signature.slice(0, 200), about('one'))],
-  ])('is refused for %s', (_name, asked) => {
+  ])('is rejected for %s', (_name, asked) => {
     expect(asked()).toBe(false);
   });
 
-  it('is refused after the change of any byte', () => {
+  it('is rejected after any byte changes', () => {
     const body = signature.split('\n').slice(1, -2).join('');
     const bytes = Buffer.from(body, 'base64');
     for (let at = 0; at < bytes.length; at += 1) {

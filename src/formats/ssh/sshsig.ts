@@ -4,22 +4,22 @@ import { WireReader, wireString } from './wire.js';
 import { fromBrokenBase64 } from '../encoding/base64.js';
 import { sshFingerprintOf } from './public-key.js';
 
-/** The first bytes of a signature of this format, and of the message that it is over. */
+/** SSHSIG_MAGIC starts a signature in this format, and the message that it signs. */
 export const SSHSIG_MAGIC = Buffer.from('SSHSIG', 'latin1');
 const VERSION = 1;
-/** The hashes of the format, with their lengths in bytes. */
+/** SSHSIG_HASH_BYTES maps the hashes of the format to their lengths in bytes. */
 export const SSHSIG_HASH_BYTES: Readonly<Record<string, number>> = { sha256: 32, sha512: 64 };
 const ARMOR = /-----BEGIN SSH SIGNATURE-----\s([A-Za-z0-9+/=\s]{1,20000})-----END SSH SIGNATURE-----/;
 
 export interface SignedMessage {
   readonly message: Buffer;
-  /** The namespace of the signature: one that was made for another does not count. */
+  /** Namespace of the signature. A signature for another namespace is not accepted. */
   readonly namespace: string;
 }
 
 /**
- * Whether an armored signature of `ssh-keygen -Y sign` (OpenSSH's PROTOCOL.sshsig) over the message was made with the private half of this key, given as
- * its blob. False for whatever cannot be read.
+ * Reports whether an armored signature of `ssh-keygen -Y sign` (OpenSSH's PROTOCOL.sshsig) over the message was made with the private half of this key,
+ * given as its blob. False for malformed signatures.
  */
 export function isSshsigBy(key: Buffer, armored: string, { message, namespace }: SignedMessage): boolean {
   const base64 = ARMOR.exec(armored)?.[1];
@@ -35,7 +35,7 @@ export function isSshsigBy(key: Buffer, armored: string, { message, namespace }:
     if (!reader.done || !Object.hasOwn(SSHSIG_HASH_BYTES, hash)) return false;
     const digest = createHash(hash).update(message).digest();
     const signed = [SSHSIG_MAGIC, wireString(namespace), wireString(reserved), wireString(hash), wireString(digest)];
-    // SHA-1 is no signature any more (PROTOCOL.sshsig: RSA signs with SHA-2).
+    // SHA-1 signatures are not accepted (PROTOCOL.sshsig: RSA signs with SHA-2).
     if (new WireReader(signature).text() === 'ssh-rsa') return false;
     return isSignedBy(key, signature, Buffer.concat(signed));
   } catch {
@@ -43,11 +43,11 @@ export function isSshsigBy(key: Buffer, armored: string, { message, namespace }:
   }
 }
 
-/** The namespace of the signatures (OpenSSH's PROTOCOL.sshsig) by which hosts prove that they have their key. */
+/** RENEWAL_NAMESPACE is the namespace of signatures (OpenSSH's PROTOCOL.sshsig) with which hosts prove possession of their key. */
 export const RENEWAL_NAMESPACE = 'host-renewal@sealwright';
 
 /**
- * What a host signs to have its certificate renewed: the SHA-256 of the certificate as SSH writes fingerprints, a space, and the time as
+ * Returns the message that a host signs to renew its certificate: the SHA-256 fingerprint of the certificate in SSH notation, a space, and the time as
  * YYYY-MM-DDTHH:MM:SS.sssZ.
  */
 export function renewalMessage(certificate: Buffer, signedAt: Date): string {

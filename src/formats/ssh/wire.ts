@@ -1,7 +1,7 @@
 /**
- * Reads the data types of RFC 4251 section 5, one after another.
+ * WireReader reads the data types of RFC 4251 section 5.
  *
- * Every method throws a RangeError when the bytes end too early; a subclass may throw another error by `tooShort`.
+ * Every method throws a RangeError if the bytes end too early. A subclass can throw another error from `tooShort`.
  */
 export class WireReader {
   /** @param position offset of the first byte to read */
@@ -32,12 +32,12 @@ export class WireReader {
     return this.take(8).readBigUInt64BE();
   }
 
-  /** The bytes of a `string`. */
+  /** Returns the bytes of a `string`. */
   string(): Buffer {
     return this.take(this.uint32());
   }
 
-  /** A `string` that holds UTF-8. */
+  /** Returns a `string` as UTF-8 text. */
   text(): string {
     return this.string().toString('utf8');
   }
@@ -74,7 +74,7 @@ export function wireString(value: Buffer | string): Buffer {
   return Buffer.concat([wireUint32(bytes.length), bytes]);
 }
 
-/** A non-negative integer, given as big-endian bytes: no leading zeros but the one that keeps it positive. */
+/** Encodes a non-negative integer given as big-endian bytes, without leading zeros except one that keeps it positive. */
 export function wireMpint(magnitude: Buffer): Buffer {
   const first = magnitude.findIndex((byte) => byte !== 0);
   const digits = first === -1 ? Buffer.alloc(0) : magnitude.subarray(first);

@@ -15,7 +15,8 @@ export class AnalyticsController {
 
   /**
    * Get inventory summary
-   * @remarks Returns counts of the inventory: assets, sources, verdicts and states.
+   * @remarks Returns asset counts by kind, state and quantum status, the share of assets that need no migration, and the number of expired certificates and
+   * keys.
    */
   @Get('summary')
   @Needs('inventory:read')
@@ -31,7 +32,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by risk level
-   * @remarks Returns the number of assets of each risk level.
+   * @remarks Returns the number of assets at each risk level.
    */
   @Get('levels')
   @Needs('inventory:read')
@@ -61,7 +62,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by deadline
-   * @remarks Returns the number of assets by their first deadline.
+   * @remarks Returns the number of assets for each first deadline.
    */
   @Get('deadlines')
   @Needs('inventory:read')
@@ -71,7 +72,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by expiry
-   * @remarks Returns the number of certificates and keys by the day on which they expire.
+   * @remarks Returns the number of certificates and keys for each expiry date, starting today.
    */
   @Get('expiry')
   @Needs('inventory:read')
@@ -91,7 +92,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by source
-   * @remarks Returns the number of assets of each source, largest first.
+   * @remarks Returns the number of assets of each source, in descending order.
    */
   @Get('sources')
   @Needs('inventory:read')
@@ -101,7 +102,7 @@ export class AnalyticsController {
 
   /**
    * Get risk over time
-   * @remarks Returns the numbers of assets by risk level for each day, and the current numbers.
+   * @remarks Returns asset counts by risk level for each day with a snapshot, and the current counts.
    */
   @Get('risk-over-time')
   @Needs('inventory:read')
@@ -112,7 +113,7 @@ export class AnalyticsController {
 
   /**
    * Get an inventory snapshot
-   * @remarks Returns the state of the inventory at the end of a day.
+   * @remarks Returns the inventory as of the end of a day (UTC).
    */
   @Get('snapshots/:day')
   @Needs('inventory:read')

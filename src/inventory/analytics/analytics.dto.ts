@@ -24,7 +24,7 @@ export class LevelCountsView implements Record<Level, number> {
 }
 
 export class ExpiryQuery {
-  /** Number of days to count. */
+  /** Number of days to count, starting today. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(3660) days?: number = 365;
 }
 
@@ -34,7 +34,7 @@ export class CountView {
   /** @example 12 */
   count: number;
   levels: LevelCountsView;
-  /** Components without cryptography of their own. @example 0 */
+  /** Number of assets without a verdict, such as components that use no cryptography themselves. @example 0 */
   unjudged: number;
 
   static of(count: Count): CountView {
@@ -57,9 +57,9 @@ export class SummaryView {
   kinds: CountView[];
   states: CountView[];
   quantum: CountView[];
-  /** Share of the assets that a quantum computer matters to which need no migration, from 0 to 1; null without any. @example 0.57 */
+  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. @example 0.57 */
   readiness: number | null;
-  /** Share of the judged assets without a known verdict, from 0 to 1; null if there are none. @example 1 */
+  /** Share of judged assets whose quantum status is unknown, from 0 to 1; null if no asset is judged. @example 1 */
   unknown: number | null;
   /** Number of expired certificates and keys. @example 2 */
   expired: number;

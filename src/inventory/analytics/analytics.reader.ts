@@ -7,10 +7,10 @@ import type { InventorySnapshot, InventorySummary } from './inventory-counts.ent
 import { type Count, countsOf, type TallyRow } from '../model/tally.js';
 import { summaryOf } from './summary.js';
 
-/** The dimensions by which assets are counted. */
+/** Dimension is a property by which assets are counted. */
 export type Dimension = 'kind' | 'state' | 'owner' | 'quantum' | 'family' | 'size' | 'deadline' | 'expiry';
 
-/** A source and how many assets it shows. */
+/** SourceCount is a source with the number of assets it reports. */
 export interface SourceCount {
   readonly id: string;
   readonly name: string;
@@ -21,7 +21,7 @@ export interface SourceCount {
   readonly countedAt: Date;
 }
 
-/** Reads the running counts: a few hundred rows, however large the inventory is. */
+/** AnalyticsReader reads the running counts: a few hundred rows, regardless of the inventory size. */
 @Injectable()
 export class AnalyticsReader {
   constructor(
@@ -40,7 +40,7 @@ export class AnalyticsReader {
     return countsOf(rows);
   }
 
-  /** Sources, those of the most assets first. */
+  /** Returns sources in descending order of their asset counts. */
   async sources(limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<SourceCount>> {
     const list = 'inventory sources';
     const [total, id] = this.cursors.read(list, cursor) ?? [];
@@ -54,7 +54,7 @@ export class AnalyticsReader {
     return this.cursors.page(list, rows, limit, (row) => [String(row.total), row.id]);
   }
 
-  /** Days that have a snapshot, in order; both ends are days, YYYY-MM-DD. */
+  /** Returns the daily snapshots in order, without their counts. Both bounds are inclusive days (YYYY-MM-DD). */
   async overTime(from: string, to: string): Promise<InventorySnapshot[]> {
     return this.reads.db.query(
       `SELECT day::text, taken_at AS "takenAt", demo, summary FROM inventory_snapshot WHERE day BETWEEN $1 AND $2 ORDER BY day`,
@@ -72,21 +72,21 @@ export class AnalyticsReader {
     return row;
   }
 
-  /** How it stands now. */
+  /** Returns the current summary. */
   async summary(): Promise<InventorySummary> {
     const dimensions = ['kind', 'quantum', 'deadline', 'expiry'] as const;
     const counts = await Promise.all(dimensions.map(async (name) => [name, await this.by(name)] as const));
     return summaryOf(new Map(counts), this.clock.now());
   }
 
-  /** Certificates and keys by the day on which they end, from today on. */
+  /** Counts certificates and keys by expiry date, from today onwards. */
   expiry(days: number): Promise<Count[]> {
     const today = this.clock.now();
     const last = new Date(today.getTime() + days * 24 * 3600 * 1000);
     return this.by('expiry', dayOf(today), dayOf(last));
   }
 
-  /** The number of those that have expired. */
+  /** Counts certificates and keys that have expired. */
   async expired(): Promise<number> {
     const yesterday = new Date(this.clock.now().getTime() - 24 * 3600 * 1000);
     return (await this.by('expiry', '', dayOf(yesterday))).reduce((sum, { count }) => sum + count, 0);

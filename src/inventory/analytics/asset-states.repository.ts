@@ -2,14 +2,14 @@ import type { DataSource } from 'typeorm';
 import { NIL_ID } from '../../platform/database/new-id.js';
 import { stateOf } from '../model/asset-kind.js';
 
-/** Assets of one statement: some milliseconds of the database. */
+/** Assets per statement. Keeps each statement within a few milliseconds. */
 const PAGE = 1000;
 
 /**
- * Compares the state of every asset with its occurrences, and sets what is not what they say. Each page is one statement. Counts do not move with it: what
- * compares them comes afterwards.
+ * repairStates corrects the state of every asset that disagrees with its occurrences, one statement per page. It does not adjust the running counts, which must
+ * be reconciled afterwards.
  *
- * @returns how many states were wrong
+ * @returns the number of corrected states
  */
 export async function repairStates(db: DataSource): Promise<number> {
   let repaired = 0;
@@ -21,7 +21,7 @@ export async function repairStates(db: DataSource): Promise<number> {
   return repaired;
 }
 
-/** The assets after $1; `last` is null on the last page. */
+/** SQL: repairs one page of assets, starting after $1. `last` is null on the last page. */
 const REPAIR_PAGE = `
   WITH page AS MATERIALIZED (SELECT id FROM asset WHERE id > $1 ORDER BY id LIMIT ${PAGE}),
   actual AS (

@@ -13,12 +13,12 @@ import { Background, isWorker } from '../../platform/work/background.js';
 
 const JOB = 'reconcile-counts';
 const DAY_MS = 24 * 3_600_000;
-/** Every asset is read: at 100 million that is some minutes. Neither the database nor the driver stops it before this. */
+/** Timeout for the statement and for the driver, in milliseconds. The statement reads every asset, which takes minutes at 100 million assets. */
 const MAX_MS = 3_600_000;
-/** Sources of one statement. */
+/** Sources per statement. */
 const PAGE = 200;
 
-/** Counts that were not what the assets say, by dimension of `inventory_tally`, and how far off they were together. */
+/** WrongCounts is the number of wrong counts in one dimension of `inventory_tally` and their total deviation. */
 export interface WrongCounts {
   readonly dimension: string;
   readonly values: number;
@@ -26,18 +26,18 @@ export interface WrongCounts {
 }
 
 export interface Reconciled {
-  /** Assets whose state was not what their occurrences say. */
+  /** Number of assets whose state disagreed with their occurrences. */
   readonly states: number;
   readonly tally: readonly WrongCounts[];
-  /** Sources whose counts were wrong; they are counted again by SourceCounter. */
+  /** Number of sources with wrong counts. SourceCounter recounts them. */
   readonly sources: number;
 }
 
 /**
- * Compares the states of assets with their occurrences, and the running counts with the assets that they count, and repairs them. Each ingest moves them by differences, so one that goes wrong, by a
- * fault of ours or a version that did not know a count yet, would stay wrong for good.
+ * CountReconciler compares asset states with occurrences and running counts with assets, and repairs both. Ingests update counts by differences, so a count
+ * that is wrong because of a bug or an older version would otherwise stay wrong forever.
  *
- * Assets, counts and repair are one statement on one snapshot, and the repair is a difference too: what others add meanwhile stays right.
+ * Comparison and repair are one statement on one snapshot. The repair also adds a difference, so concurrent updates are preserved.
  */
 @Injectable()
 export class CountReconciler {
@@ -66,7 +66,7 @@ export class CountReconciler {
   /** Reconciles once a day, and after every migration. */
   @Background({ name: JOB, scope: 'cluster', every: DAY_MS, when: isWorker, drain: false, quotesErrors: false })
   async reconcile(): Promise<Reconciled> {
-    // States first: the counts are of them.
+    // States first: the tally counts them.
     const states = await repairStates(this.db);
     const tally = await this.reconcileTally();
     const sources = await this.reconcileSources();
@@ -99,7 +99,7 @@ export class CountReconciler {
     try {
       await runner.startTransaction();
       await runner.query(`SET LOCAL statement_timeout = ${MAX_MS}`);
-      // The type of pg leaves the time-out of a single query out.
+      // The type definitions of pg omit the timeout of a single query.
       const query = { text: REPAIR_TALLY, values: [ASSET_KINDS], query_timeout: MAX_MS };
       const { rows } = await client.query<WrongCounts>(query);
       await runner.commitTransaction();
@@ -112,7 +112,7 @@ export class CountReconciler {
     }
   }
 
-  /** Sources that wait for a recount are wrong by design, and left to it. */
+  /** Requests a recount of sources with wrong counts. Sources already waiting for a recount are expected to be wrong and are skipped. */
   private async reconcileSources(): Promise<number> {
     let wrong = 0;
     for (let after: string | undefined = NIL_ID; after !== undefined;) {
@@ -141,7 +141,7 @@ const REPAIR_TALLY = `
 
 const ofLevel = (level: number) => `coalesce(sum(n) FILTER (WHERE level = ${level}), 0)::int`;
 
-/** After the source $1: asks for a recount of those whose counts are not what their assets say; `last` is null on the last page. */
+/** SQL: requests a recount of the sources after $1 whose counts disagree with their assets. `last` is null on the last page. */
 const RECOUNT_WRONG_SOURCES = `
   WITH page AS (SELECT id FROM inventory_source WHERE id > $1 ORDER BY id LIMIT ${PAGE}),
   wrong AS (

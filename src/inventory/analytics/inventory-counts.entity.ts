@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import type { Count } from '../model/tally.js';
 
-/** How many assets a source shows now. Counted again, a moment later, whenever that may have changed. */
+/** Number of assets that a source currently reports. Recounted shortly after each change. */
 @Entity('inventory_source_count')
 @Index('inventory_source_count_total', ['total', 'sourceId'])
 export class InventorySourceCount {
@@ -11,7 +11,7 @@ export class InventorySourceCount {
   @Column('int')
   total: number;
 
-  /** Index 0 is NONE, 4 is CRITICAL. */
+  /** Counts by level, from NONE (index 0) to CRITICAL (index 4). */
   @Column('int', { array: true })
   levels: number[];
 
@@ -22,7 +22,7 @@ export class InventorySourceCount {
   countedAt: Date;
 }
 
-/** A source to be counted again. A transaction that changes its assets adds a row, without waiting for others. */
+/** A source waiting for a recount. Each transaction that changes its assets inserts a row, so that transactions do not wait for each other. */
 @Entity('inventory_recount')
 @Index('inventory_recount_source', ['sourceId'])
 export class InventoryRecount {
@@ -34,12 +34,12 @@ export class InventoryRecount {
 }
 
 /**
- * Running counts of assets, so that a summary reads some hundred rows however many assets there are. Each ingest adds its
- * differences to one of a few slots; the count is the sum over the slots.
+ * Running counts of assets, so that a summary reads a few hundred rows regardless of the inventory size. Each ingest adds its differences to one of a few
+ * slots. The count is the sum over the slots.
  */
 @Entity('inventory_tally')
 export class InventoryTally {
-  /** kind, state, owner, quantum, family, size, deadline, expiry, or verdict: of the active ones. */
+  /** One of kind, state, owner, quantum, family, size, deadline, expiry and verdict. The verdict dimension counts active assets only. */
   @PrimaryColumn('text')
   dimension: string;
 
@@ -57,22 +57,22 @@ export class InventoryTally {
   count: string;
 }
 
-/** The inventory in a few numbers. */
+/** InventorySummary holds the key figures of the inventory. */
 export interface InventorySummary {
   readonly total: number;
-  /** Index 0 is NONE, 4 is CRITICAL. */
+  /** Counts by level, from NONE (index 0) to CRITICAL (index 4). */
   readonly levels: readonly number[];
   readonly unjudged: number;
-  /** Share of the assets that a quantum computer matters to which need no migration, from 0 to 1; null without any. */
+  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. */
   readonly readiness: number | null;
-  /** Share of the judged assets about which nothing is known. */
+  /** Share of judged assets whose quantum status is unknown, from 0 to 1; null if no asset is judged. */
   readonly unknown: number | null;
   readonly expired: number;
-  /** Assets whose first deadline is not after this day, by the day. */
+  /** Number of assets whose first deadline is on or before each day. */
   readonly due: Readonly<Record<string, number>>;
 }
 
-/** The inventory at the end of a day. A trigger of the database forbids later changes. */
+/** The inventory at the end of a day. A database trigger rejects later changes. */
 @Entity('inventory_snapshot')
 export class InventorySnapshot {
   /** UTC. */
@@ -82,7 +82,7 @@ export class InventorySnapshot {
   @Column('timestamptz', { default: () => 'now()' })
   takenAt: Date;
 
-  /** Made up for the demo; removed with it. */
+  /** Whether the snapshot was generated for the demo. The demo deletes it on removal. */
   @Column('boolean', { default: false })
   demo: boolean;
 

@@ -7,9 +7,9 @@ import type { SourceCount } from './analytics.reader.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-counts.entity.js';
 
 export class OverTimeQuery {
-  /** The first day (UTC); two years before `to` otherwise. @example 2026-01-01 */
+  /** First day (UTC); defaults to two years before `to`. @example 2026-01-01 */
   @Optional(Day()) from?: string;
-  /** The last day; today otherwise. @example 2026-12-31 */
+  /** Last day (UTC); defaults to today. @example 2026-12-31 */
   @Optional(Day()) to?: string;
 }
 
@@ -22,11 +22,11 @@ export class InventoryStandView {
   /** @example 100 */
   total: number;
   levels: LevelCountsView;
-  /** Components without cryptography of their own. @example 0 */
+  /** Number of assets without a verdict, such as components that use no cryptography themselves. @example 0 */
   unjudged: number;
-  /** Share of the assets that a quantum computer matters to which need no migration, from 0 to 1; null without any. @example 0.57 */
+  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. @example 0.57 */
   readiness: number | null;
-  /** Share of the judged assets without a known verdict; null if there are none. @example 0.02 */
+  /** Share of judged assets whose quantum status is unknown, from 0 to 1; null if no asset is judged. @example 0.02 */
   unknown: number | null;
   /** Number of expired certificates and keys. @example 2 */
   expired: number;
@@ -49,7 +49,7 @@ export class InventoryDayView extends InventoryStandView {
   /** UTC. @example 2026-06-30 */
   day: string;
   takenAt: Date;
-  /** true: demo data. */
+  /** Whether the snapshot is demo data. */
   demo: boolean;
 
   static ofSnapshot({ day, takenAt, demo, summary }: InventorySnapshot): InventoryDayView {
@@ -58,7 +58,7 @@ export class InventoryDayView extends InventoryStandView {
 }
 
 export class RiskOverTimeView {
-  /** One item for each day that has a snapshot, as of the end of the day. */
+  /** Days that have a snapshot, each as of its end. */
   items: InventoryDayView[];
   now: InventoryStandView;
 
@@ -102,16 +102,16 @@ export class SourceCountView {
   /** @example 12 */
   total: number;
   levels: LevelCountsView;
-  /** Components without cryptography of their own. @example 0 */
+  /** Number of assets without a verdict, such as components that use no cryptography themselves. @example 0 */
   unjudged: number;
-  /** When it last reported. Of reports that say the same again, the first in each hour counts. */
+  /** Time of the last report. Identical reports update it at most once an hour. */
   lastSeen: Date;
-  /** Counted a moment after each change. */
+  /** Time of the last count. Assets are recounted shortly after each change. */
   countedAt: Date;
 }
 
 export class SourceCountsView {
-  /** The source of the most assets first. */
+  /** Sources in descending order of their asset counts. */
   items: SourceCountView[];
   /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;

@@ -8,7 +8,7 @@ import {
   ScheduleTargets,
 } from '../../platform/schedules/schedule-targets.js';
 
-/** `snapshot`: makes sure that the last day has its snapshot, and says so in the history of the schedule. */
+/** SnapshotTarget runs `snapshot` schedules: it ensures that yesterday has a snapshot and records the outcome in the schedule history. */
 @Injectable()
 export class SnapshotTarget implements ScheduleTarget {
   readonly scope = 'inventory:write' satisfies Scope;

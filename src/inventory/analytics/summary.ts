@@ -3,13 +3,13 @@ import type { InventorySummary } from './inventory-counts.entity.js';
 
 /** Statuses on the quantum axis that need no migration. */
 const READY = new Set(['pq-standard', 'pq-hybrid', 'unaffected']);
-/** Statuses that say nothing about readiness. */
+/** Statuses excluded from the readiness share. */
 const NO_MATTER = new Set(['not-applicable', 'no-finding']);
-/** The days that most deadlines of the migration fall on: CNSA 2.0, NIST IR 8547, BSI, EU. */
+/** Days on which most migration deadlines fall: CNSA 2.0, NIST IR 8547, BSI, EU. */
 export const BURN_DOWN_DAYS = ['2030-12-31', '2031-12-31', '2035-12-31'];
 const LEVEL_COUNT = 5;
 
-/** The inventory in a few numbers, out of its counts by dimension. */
+/** summaryOf computes the key figures of the inventory from its counts by dimension. */
 export function summaryOf(counts: ReadonlyMap<string, readonly Count[]>, now: Date): InventorySummary {
   const kinds = counts.get('kind') ?? [];
   const quantum = counts.get('quantum') ?? [];
@@ -28,13 +28,13 @@ export function summaryOf(counts: ReadonlyMap<string, readonly Count[]>, now: Da
   };
 }
 
-/** Share of the assets that a quantum computer matters to which need no migration. */
+/** readinessOf returns the share of quantum-relevant assets that need no migration, or null if there are none. */
 export function readinessOf(quantum: readonly Count[]): number | null {
   const matters = sumOf(quantum.filter(({ value }) => !NO_MATTER.has(value)));
   return matters === 0 ? null : sumOf(quantum.filter(({ value }) => READY.has(value))) / matters;
 }
 
-/** Share of the judged assets about which nothing is known. */
+/** unknownOf returns the share of judged assets whose quantum status is unknown, or null if no asset is judged. */
 export function unknownOf(quantum: readonly Count[]): number | null {
   const judged = sumOf(quantum);
   return judged === 0 ? null : sumOf(quantum.filter(({ value }) => value === 'unknown')) / judged;

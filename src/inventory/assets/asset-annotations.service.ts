@@ -9,12 +9,12 @@ import { Asset } from './asset.entity.js';
 import { addToTally } from '../model/tally.js';
 
 export interface Annotation {
-  /** null: nobody. */
+  /** null removes the owner. */
   readonly owner?: string | null;
   readonly labels?: readonly string[];
 }
 
-/** Annotations that people make: owner and labels of an asset. No document changes them. */
+/** AssetAnnotationsService changes the owner and labels of assets. Imported documents never change them. */
 @Injectable()
 export class AssetAnnotationsService {
   constructor(
@@ -22,7 +22,7 @@ export class AssetAnnotationsService {
     private readonly audit: AuditService,
   ) {}
 
-  /** @throws Problem 404 `asset.missing`, 412 when it was changed since `version`. */
+  /** @throws Problem 404 `asset.missing`, 412 if the asset was changed since `version`. */
   async change(caller: Caller, id: string, version: number, { owner, labels }: Annotation): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockVerdictsShared(tx);
@@ -45,7 +45,7 @@ export class AssetAnnotationsService {
   }
 }
 
-/** Moves one asset from the count of one owner to that of another. */
+/** Moves an asset from the count of one owner to that of another. */
 async function recount(tx: EntityManager, before: Pick<Asset, 'id' | 'owner'>, owner: string | null): Promise<void> {
   if (before.owner === owner) return;
   const counted = `

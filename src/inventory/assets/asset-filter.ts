@@ -24,18 +24,18 @@ export interface AssetFilter {
   readonly rule?: string;
   readonly owner?: string;
   readonly label?: string;
-  /** Start of the name. */
+  /** Prefix of the name. */
   readonly name?: string;
   /** Name of a source. */
   readonly source?: string;
-  /** Start of a location. */
+  /** Prefix of a location. */
   readonly location?: string;
   readonly firstSeenAfter?: Date;
   readonly lastSeenAfter?: Date;
   readonly lastSeenBefore?: Date;
   readonly expiresAfter?: Date;
   readonly expiresBefore?: Date;
-  /** A query, as query-tree.ts reads it, or several that must all be met. */
+  /** Query in the syntax of query-tree.ts, or several queries that must all match. */
   readonly q?: string | readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function whereClause(where: readonly string[]): string {
 const EQUAL = ['state', 'family', 'quantum', 'classical', 'rule', 'owner'] as const;
 
 /**
- * Conditions on the `judged_asset` that is called `alias`, numbered from $1, and their values.
+ * conditionsOf returns SQL conditions on the `judged_asset` with the alias `alias` and their values, with parameters numbered from $1.
  *
  * @throws Problem 400 `query.invalid`, with the column.
  */
@@ -85,7 +85,10 @@ export function conditionsOf(filter: AssetFilter, alias: string, now: Date): Con
 
 const OF_VERDICTS = ['family', 'quantum', 'classical', 'rule'] as const;
 
-/** The same as far as verdicts decide, on the `risk_verdict` that is called `alias`: no asset of another verdict meets the filter. */
+/**
+ * verdictConditionsOf returns the part of the filter that depends on verdicts alone, as conditions on the `risk_verdict` with the alias `alias`. Assets with
+ * any other verdict cannot match the filter.
+ */
 export function verdictConditionsOf(filter: AssetFilter, alias: string, now: Date): Conditions {
   const where: string[] = [];
   const values: unknown[] = [];

@@ -1,16 +1,16 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A place where a source saw an asset; with an empty location when it named none. */
+/** A place where a source found an asset. The location is empty if the source named none. */
 @Entity('asset_occurrence')
 @Index('asset_occurrence_source', ['sourceId', 'assetId'])
-// An index over the beginnings of locations; a GIN, where the database has pg_trgm (search-indexes.ts). TypeORM describes neither.
+// An index on location prefixes and, if the database has pg_trgm, a trigram GIN index (search-indexes.ts). TypeORM can describe neither.
 @Index('asset_occurrence_location_start', { synchronize: false })
 @Index('asset_occurrence_location_text', { synchronize: false })
 export class AssetOccurrence {
   @PrimaryColumn('uuid')
   assetId: string;
 
-  /** Hash of the place. */
+  /** Hash of location, line, position, symbol and context. */
   @PrimaryColumn('uuid')
   id: string;
 
@@ -23,7 +23,7 @@ export class AssetOccurrence {
   @Column('int', { nullable: true })
   line: number | null;
 
-  /** CycloneDX calls it `offset`. */
+  /** `offset` in CycloneDX. */
   @Column('int', { nullable: true })
   position: number | null;
 
@@ -36,11 +36,11 @@ export class AssetOccurrence {
   @Column('timestamptz', { default: () => 'now()' })
   firstSeen: Date;
 
-  /** Written at most once an hour: a scan that finds everything as it was should cost reads only. */
+  /** Updated at most once an hour, so that a scan without changes costs only reads. */
   @Column('timestamptz', { default: () => 'now()' })
   lastSeen: Date;
 
-  /** Newer documents of the same source, one after the other, that did not show it. */
+  /** Number of consecutive newer documents of the same source that did not contain the occurrence. */
   @Column('int', { default: 0 })
   missed: number;
 }

@@ -6,18 +6,18 @@ import { hashId } from '../model/asset-identity.js';
 import { type Conditions, whereClause } from './asset-filter.js';
 import { nameAtSource } from './asset-source-name.entity.js';
 
-/** So many assets are looked at in the order of the list before the planner is asked for another way. */
+/** Rows scanned in list order before falling back to a planner-chosen query. */
 const MAX_WALKED = 3000;
-/** How far a second walk may go, when the first one has met so many that the page is expected to be full by then. */
+/** Maximum rows of a second walk. It runs only if the matches of the first walk suggest that it will fill the page. */
 const MAX_SECOND_WALK = 20_000;
-/** A value that was met less often on the walk is rare: the planner must not expect to meet it soon. */
+/** A value with fewer matches on the walk is rare, and the planner must not expect an early match. */
 const RARE = 3;
-/** What an index serves is found within this time. What takes longer would read the table, for as long as that takes. */
+/** Timeout of a search, in milliseconds. Searches served by an index finish earlier; slower ones would scan the table. */
 const MAX_SEARCH_MS = 300;
 const MAX_COUNT_MS = 1000;
-/** So many assets one call reads at most when no index serves its filter. */
+/** Maximum number of assets that one call reads if no index serves its filter. */
 const MAX_READ = 50_000;
-/** For so long the further parts of a list are read without another search, when one has found no index that serves its filter. */
+/** How long a filter is remembered as served by no index, in milliseconds. Later pages of the list are then read without another search. */
 const UNSERVED_MS = 10_000;
 const MAX_UNSERVED = 1000;
 const QUERY_CANCELED = '57014';
@@ -26,53 +26,53 @@ type Position = readonly [key: string, id: string];
 
 export type ListedAsset = JudgedAsset & { position: string };
 
-/** An order that an index has. */
+/** AssetOrder is a sort order that an index provides. */
 export interface AssetOrder {
   readonly by: readonly string[];
   readonly isDescending?: boolean;
-  /** The sort key of a cursor, beside the id: a column of `asset`, or a constant. */
+  /** Sort key of a cursor, in addition to the id: a column of `asset` or a constant. */
   readonly key: string;
-  /** What must not be null: such assets are not in the index. */
+  /** Column that must not be null. The index excludes assets with a null value. */
   readonly notNull?: string;
 }
 
-/** The assets that meet a filter, in an order. */
+/** AssetList describes the assets that match a filter, in an order. */
 export interface AssetList extends Conditions {
   readonly order: AssetOrder;
-  /** The source whose names are shown. */
+  /** Name of the source whose names for the assets are returned. */
   readonly namesOf?: string | undefined;
-  /** Values of `by` of the last asset before the page. */
+  /** Values of `by` for the last asset of the previous page. */
   readonly after?: readonly string[] | undefined;
 }
 
-/** What was read of a list. */
+/** ListPart is the part of a list that one call has read. */
 export interface ListPart {
   readonly rows: ListedAsset[];
-  /** Sort key and id where reading ended before the page was full and before the end of the list; there it goes on. */
+  /** Sort key and id at which reading stopped before the page was full and before the end of the list. The next call continues from here. */
   readonly stoppedAt?: Position;
 }
 
 export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.deadline_by AS "deadlineBy", a.state, a.owner, a.labels, a.version,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
 
-/** SQL: the part of a component that lists read, which is what the lifecycle of a key is judged by. A whole component may be large. */
+/** SQL: the part of a component from which the lifecycle of a key is evaluated. A whole component may be large. */
 const LISTED_COMPONENT = `CASE WHEN a.kind <> 'related-crypto-material' THEN '{}'::json ELSE (
   SELECT json_build_object('cryptoProperties', json_build_object('relatedCryptoMaterialProperties', json_build_object(
     'state', left(k.key ->> 'state', 40), 'creationDate', left(k.key ->> 'creationDate', 40), 'activationDate', left(k.key ->> 'activationDate', 40))))
   FROM (SELECT a.component -> 'cryptoProperties' -> 'relatedCryptoMaterialProperties' AS key) k) END AS component`;
 
 /**
- * Reads pages of assets at a cost that does not grow with the inventory (docs/decisions/0065, 0148): by the order of the list while it meets
- * enough, else by whatever index serves the filter, and where none does, a bounded part of the list at a time.
+ * AssetPages reads pages of assets at a cost independent of the inventory size (docs/decisions/0065, 0148). It walks the list in order while matches are
+ * frequent, then tries any index that serves the filter, and otherwise reads a bounded part of the list per call.
  */
 @Injectable()
 export class AssetPages {
-  /** Filters that no index serves, and until when that is believed. */
+  /** Filters that no index serves, with the time at which the entry expires. */
   private readonly unserved = new Map<string, number>();
 
   constructor(private readonly reads: ReadReplica) {}
 
-  /** The first `count` of a list, or fewer, and then where to go on. */
+  /** Returns the first `count` assets of a list, or fewer together with the position to continue from. */
   async read(list: AssetList, count: number): Promise<ListPart> {
     const filter = JSON.stringify([list.where, list.values]);
     if (list.after !== undefined && performance.now() < (this.unserved.get(filter) ?? 0))
@@ -84,7 +84,7 @@ export class AssetPages {
     return this.readOn(list, count);
   }
 
-  /** The first `count` of a list; undefined when they are not found on a walk, nor by an index. */
+  /** Returns the first `count` assets of a list, or undefined if neither a walk nor an index finds them in time. */
   private async search(list: AssetList, count: number): Promise<ListedAsset[] | undefined> {
     const values = [...list.values];
     const start = startOf(list, values);
@@ -100,7 +100,7 @@ export class AssetPages {
       if (further.length === count) return further;
     }
     const conditions = [...start, ...list.where];
-    // OFFSET 0 keeps the limit from the planner: it collects all.
+    // OFFSET 0 hides the limit from the planner, so that it collects all matches.
     const found =
       met.length >= RARE
         ? { from: 'judged_asset', where: conditions, count }
@@ -108,7 +108,7 @@ export class AssetPages {
     return this.within<ListedAsset[]>(MAX_SEARCH_MS, selection(list, found), values);
   }
 
-  /** How many meet the conditions: up to `max`, and whether all of them were looked at. */
+  /** Counts the matches, up to `max`. `isWhole` is false if only a part of the assets was examined. */
   async count({ where, values }: Conditions, max: number): Promise<{ count: number; isWhole: boolean }> {
     const counted = (from: string) =>
       `SELECT count(*)::int AS count FROM (SELECT FROM ${from} a ${whereClause(where)} LIMIT ${max}) counted`;
@@ -119,10 +119,10 @@ export class AssetPages {
     return { count: some[0]?.count ?? 0, isWhole: false };
   }
 
-  /** As many assets as one call may read, in the order of the list. */
+  /** Returns the matches among the next MAX_READ assets of the list. */
   private async readOn(list: AssetList, count: number): Promise<ListPart> {
     const end = await this.endOfPart(list);
-    // Up to the end and not up to a number: meanwhile others may have been added before it.
+    // Bounded by position rather than by count: assets may have been added before the end in the meantime.
     const values = [...list.values];
     const range = startOf(list, values);
     const { by, isDescending = false } = list.order;
@@ -135,7 +135,7 @@ export class AssetPages {
     return rows.length === count || end === undefined ? { rows } : { rows, stoppedAt: end };
   }
 
-  /** Key and id of the last asset that one call may read; undefined when the list ends before. */
+  /** Returns the key and id of the last asset that one call may read, or undefined if the list ends earlier. */
   private async endOfPart(list: AssetList): Promise<Position | undefined> {
     const values: unknown[] = [];
     const start = whereClause(startOf(list, values));
@@ -146,12 +146,12 @@ export class AssetPages {
     return end === undefined ? undefined : [end.key, end.id];
   }
 
-  /** The rows of a statement; undefined when it takes longer. */
+  /** Returns the rows of a statement, or undefined if it takes longer than `ms` milliseconds. */
   private async within<Rows>(ms: number, statement: string, values: readonly unknown[]): Promise<Rows | undefined> {
     try {
       return await this.reads.db.transaction(async (tx) => {
         await tx.query(`SET LOCAL statement_timeout = ${ms}`);
-        // The words are for the check of plans: this statement may read much, and is not let.
+        // The SQL comment marks this statement for the query plan check: it may read a lot, but is cancelled in time.
         return tx.query<Rows>(`${statement} -- ended after ${ms} ms`, [...values]);
       });
     } catch (error) {
@@ -172,7 +172,7 @@ function selection(list: AssetList, { from, where, count }: Selected): string {
   return `SELECT ${fields} FROM ${from} a ${whereClause(where)} ${orderBy(list)} LIMIT ${count}`;
 }
 
-/** The name is that of the source which the list is of. */
+/** With `namesOf`, selects the name that this source uses. */
 function fieldsOf({ namesOf }: AssetList): string {
   if (namesOf === undefined) return ASSET_FIELDS;
   return ASSET_FIELDS.replace('a.name', `${nameAtSource(`'${hashId('source', namesOf)}'::uuid`)} AS name`);
@@ -182,7 +182,7 @@ function orderBy({ order: { by, isDescending = false } }: AssetList): string {
   return `ORDER BY ${by.map((column) => (isDescending ? `${column} DESC` : column)).join(', ')}`;
 }
 
-/** Conditions for what comes after the page before; their values are added to `values`. */
+/** Returns the conditions that skip the previous pages, and appends their values to `values`. */
 function startOf({ order: { by, isDescending = false, notNull }, after }: AssetList, values: unknown[]): string[] {
   const start = notNull === undefined ? [] : [`${notNull} IS NOT NULL`];
   if (after === undefined) return start;

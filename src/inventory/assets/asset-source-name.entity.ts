@@ -1,10 +1,10 @@
 import { Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A name that the documents of a source have for an asset, where it is not the name of the asset itself. */
+/** A name that documents of a source use for an asset, if it differs from the name of the asset itself. */
 @Entity('asset_source_name')
 @Index('asset_source_name_name', ['name'])
 @Index('asset_source_name_source', ['sourceId', 'assetId'])
-// A GIN index over trigrams, which TypeORM does not describe; it is there where the database has pg_trgm (search-indexes.ts).
+// A trigram GIN index, which TypeORM cannot describe. It exists if the database has pg_trgm (search-indexes.ts).
 @Index('asset_source_name_text', { synchronize: false })
 export class AssetSourceName {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'PK_asset_source_name' })
@@ -17,12 +17,18 @@ export class AssetSourceName {
   name: string;
 }
 
-/** SQL: the name that a source has for the asset `a`. Of several it is the first. @param source SQL that gives the id of the source */
+/**
+ * nameAtSource returns SQL for the name that a source uses for the asset `a`, the first one if there are several. @param source SQL that yields the id of the
+ * source
+ */
 export function nameAtSource(source: string): string {
   return `coalesce((SELECT min(n.name) FROM asset_source_name n WHERE n.asset_id = a.id AND n.source_id = ${source}), a.name)`;
 }
 
-/** SQL: whether the asset, or a source for it, has a name that meets a condition. @param meets the condition on a column */
+/**
+ * anyNameMeets returns SQL that tests whether any name of the asset, its own or one used by a source, meets a condition. @param meets builds the condition on a
+ * column
+ */
 export function anyNameMeets(alias: string, meets: (column: string) => string): string {
   return `(${meets(`${alias}.name`)} OR ${alias}.id = ANY(ARRAY(SELECT n.asset_id FROM asset_source_name n WHERE ${meets('n.name')})))`;
 }

@@ -4,8 +4,8 @@ import type { Deadline, VerdictFacts } from '../model/risk-verdict.js';
 import type { AssetKind, AssetState } from '../model/asset-kind.js';
 
 /**
- * One cryptographic asset, wherever it was seen. Its id is a hash of its identity (model/asset-identity.ts), so that every row can be found,
- * written and distributed by it alone.
+ * One cryptographic asset, regardless of where it was found. Its id is a hash of its identity (model/asset-identity.ts), so that every row can be found,
+ * written and distributed by id alone.
  */
 @Entity('asset')
 @Index('asset_name', ['name', 'id'])
@@ -13,7 +13,7 @@ import type { AssetKind, AssetState } from '../model/asset-kind.js';
 @Index('asset_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })
 @Index('asset_component', ['id'], { where: "kind = 'component'" })
 @Index('asset_gone', ['id'], { where: "state <> 'active'" })
-// The two are GIN indexes, which TypeORM does not describe; the second one is there where the database has pg_trgm (search-indexes.ts).
+// GIN indexes, which TypeORM cannot describe. The second one exists if the database has pg_trgm (search-indexes.ts).
 @Index('asset_labels', { synchronize: false })
 @Index('asset_name_text', { synchronize: false })
 @Index('asset_not_after', ['notAfter', 'id'], { where: 'not_after IS NOT NULL' })
@@ -28,52 +28,58 @@ export class Asset {
   @Column('text')
   name: string;
 
-  /** The verdict that it shares with every asset of the same facts. Null for a plain component. */
+  /** Verdict shared by all assets with the same facts. Null for a plain component. */
   @Column('uuid', { nullable: true })
   verdictId: string | null;
 
-  /** How the algorithm of a key, certificate or protocol was found. */
+  /** How the algorithm of a key, certificate or protocol was resolved. */
   @Column('json', { nullable: true })
   resolvedBy: ResolvedBy[] | null;
 
-  /** Validity of certificates and keys. */
+  /** Start of the validity of a certificate or key. */
   @Column('timestamptz', { nullable: true })
   notBefore: Date | null;
 
   @Column('timestamptz', { nullable: true })
   notAfter: Date | null;
 
-  /** CycloneDX 1.6 component without bom-ref, evidence and secrets; references are asset ids. Its text goes into exports as it stands. */
+  /** CycloneDX 1.6 component without bom-ref, evidence and secrets; references are asset ids. Exports contain its text unchanged. */
   @Column('json')
   component: Record<string, unknown>;
 
-  /** Hash of what may change while it stays the same asset. */
+  /** Hash of the attributes that can change without changing the identity of the asset. */
   @Column('uuid')
   content: string;
 
-  /** The source that last made it worse; null: the source that has shown it for the longest time describes it. */
+  /** The source that last raised the risk of the asset. Null if the asset is described by the source that has reported it longest. */
   @Column('uuid', { nullable: true })
   describedBy: string | null;
 
-  /** Level in another owner's description before the describer made it worse. The describer cannot set a lower level. Null: no limit. */
+  /**
+   * Risk level in another owner's description before the describing source raised it. The describing source cannot set a lower level. Null if there is no
+   * limit.
+   */
   @Column('int', { nullable: true })
   floorLevel: number | null;
 
-  /** Earliest end of validity in other owners' descriptions before the describer changed it. The describer cannot set a later end. Null: no limit. */
+  /**
+   * Earliest end of validity in other owners' descriptions before the describing source changed it. The describing source cannot set a later end. Null if there
+   * is no limit.
+   */
   @Column('timestamptz', { nullable: true })
   floorNotAfter: Date | null;
 
   @Column('text', { default: 'active' })
   state: AssetState;
 
-  /** The team or person responsible. Set by people, never by documents. */
+  /** Responsible team or person. Set by people, never by documents. */
   @Column('text', { nullable: true })
   owner: string | null;
 
   @Column('text', { array: true, default: () => `'{}'` })
   labels: string[];
 
-  /** Version of owner and labels, which people edit. */
+  /** Version of owner and labels, for optimistic concurrency control. */
   @Column('int', { default: 1 })
   version: number;
 
@@ -84,8 +90,8 @@ export class Asset {
   changedAt: Date;
 }
 
-/** An asset with what its verdict says, as the view `judged_asset` shows it; null when nothing is known about it. */
+/** JudgedAsset is an asset with the facts of its verdict, as in the view `judged_asset`. Facts are null if unknown. */
 export type JudgedAsset = Asset & { [Fact in keyof VerdictFacts]: VerdictFacts[Fact] | null } & {
-  /** Jurisdiction of `deadline`. */
+  /** Source of `deadline`: its jurisdiction, authority and provision. */
   readonly deadlineBy: Deadline | null;
 };

@@ -7,30 +7,30 @@ import { type Level, LEVELS } from '../model/risk-verdict.js';
 import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from '../model/asset-kind.js';
 import { ASSET_SORTS, type AssetSort } from './assets.reader.js';
 
-/** Which assets: every condition that is given must hold. */
+/** Filter for assets. All given conditions must match. */
 export class AssetFilterQuery extends PageQuery {
   @Optional(OneOf(ASSET_KINDS)) kind?: AssetKind;
   @Optional(OneOf(ASSET_STATES)) state?: AssetState;
   @Optional(OneOf(LEVELS)) level?: Level;
-  /** This level or a higher one. */
+  /** Minimum risk level. */
   @Optional(OneOf(LEVELS)) minLevel?: Level;
-  /** Algorithm family, as the rules name it. @example RSA */
+  /** Algorithm family, as named by the rules. @example RSA */
   @Optional(Text(1, 100)) family?: string;
   /** Status on the quantum axis. @example quantum-vulnerable */
   @Optional(Text(1, 100)) quantum?: string;
   /** Status on the classical axis. @example disallowed */
   @Optional(Text(1, 100)) classical?: string;
-  /** The rule that decided. @example Q-RSA-SIG-112 */
+  /** Rule that determined the verdict. @example Q-RSA-SIG-112 */
   @Optional(Text(1, 100)) rule?: string;
-  /** Start of the name. @example RSA */
+  /** Prefix of the name. @example RSA */
   @Optional(Text(1, 500)) name?: string;
-  /** Name of a source that shows it. @example https://github.com/keycloak/keycloak */
+  /** Name of a source that reports the asset. @example https://github.com/keycloak/keycloak */
   @Optional(Text(1, 500)) source?: string;
-  /** Start of a location. @example db1.example.com */
+  /** Prefix of a location. @example db1.example.com */
   @Optional(Text(1, 500)) location?: string;
-  /** Owner of the host. @example payments */
+  /** Owner of the asset: a team or person. @example payments */
   @Optional(Text(1, 200)) owner?: string;
-  /** A label that it has. @example pci */
+  /** Label of the asset. @example pci */
   @Optional(Text(1, 100)) label?: string;
   /** First seen after this time. */
   @Optional(Moment()) firstSeenAfter?: Date;
@@ -38,18 +38,18 @@ export class AssetFilterQuery extends PageQuery {
   @Optional(Moment()) lastSeenAfter?: Date;
   /** Not seen by any source since this time. */
   @Optional(Moment()) lastSeenBefore?: Date;
-  /** Certificates and keys that expire at this time or later. */
+  /** Certificates and keys that expire at or after this time. */
   @Optional(Moment()) expiresAfter?: Date;
   /** Certificates and keys that expire before this time. */
   @Optional(Moment()) expiresBefore?: Date;
-  /** A query: comparisons with `and`, `or`, `not` and parentheses; `*` matches anything. @example 'level>=HIGH and family=RSA and bits<3072 and host=db*' */
+  /** Query of comparisons with `and`, `or`, `not` and parentheses; `*` is a wildcard. @example 'level>=HIGH and family=RSA and bits<3072 and host=db*' */
   @Optional(Text(1, 2000)) q?: string;
 }
 
 export class AssetsQuery extends AssetFilterQuery {
-  /** -level sorts by risk, highest first; notAfter sorts by expiry, earliest first. */
+  /** Sort order: `-level` by risk, highest first; `notAfter` by expiry, earliest first. */
   @Optional(OneOf(ASSET_SORTS, { default: 'id' })) sort?: AssetSort;
-  /** true: count the matches too, up to 10,000. */
+  /** Whether to also count the matches, up to 10,000. */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()
@@ -57,13 +57,13 @@ export class AssetsQuery extends AssetFilterQuery {
 }
 
 export class AnnotateAssetBody {
-  /** A team or a person; null removes the owner. @example payments */
+  /** Responsible team or person; null removes the owner. @example payments */
   @ApiProperty({ type: String, nullable: true, required: false })
   @ValidateIf((_, value) => value !== null && value !== undefined)
   @IsString()
   @Length(1, 200)
   owner?: string | null;
-  /** All of its labels. @example ["pci", "internet-facing"] */
+  /** Complete list of labels. Replaces the existing labels. @example ["pci", "internet-facing"] */
   @Optional(ListOf(Text(1, 100), { max: 50, unique: true })) labels?: string[];
 }
 

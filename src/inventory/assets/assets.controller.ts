@@ -76,7 +76,7 @@ export class AssetsController {
     return OccurrencePageView.of(await this.assets.occurrences(id, limit, cursor));
   }
 
-  /** Lifecycle is judged when it is read. */
+  /** The lifecycle is evaluated when an asset is read, by the current rules. */
   private async rules(): Promise<RuleSet> {
     return (await this.book.current()).ruleSet;
   }

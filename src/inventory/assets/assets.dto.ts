@@ -13,7 +13,7 @@ export class AxisView {
   /** @example quantum-vulnerable */
   status: string;
   level: Level;
-  /** The rule that decided. @example Q-SHOR */
+  /** Rule that determined the status. @example Q-SHOR */
   rule: string | null;
 
   static of(row: AxisVerdict): AxisView {
@@ -31,9 +31,9 @@ export class AssetView {
   family: string | null;
   /** @example 2048 */
   bits: number | null;
-  /** The worst of the quantum, classical and material findings; null for a component that uses no cryptography itself. */
+  /** Worst level of the quantum, classical and material findings; null for a component that uses no cryptography itself. */
   @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
-  /** `level` and lifecycle together. */
+  /** The worse of `level` and the lifecycle level. */
   @ApiProperty({ enum: LEVELS, nullable: true }) overall: Level | null;
   /** @example quantum-vulnerable */
   quantum: string | null;
@@ -42,9 +42,9 @@ export class AssetView {
   lifecycle: AxisView;
   /** @example Q-SHOR */
   rule: string | null;
-  /** Date of the first binding deadline, or of the first deadline if none is binding. Dates of plans and acquisitions do not count. @example 2030-12-31 */
+  /** Date of the first binding deadline, or of the first deadline if none is binding. Planning and acquisition deadlines are excluded. @example 2030-12-31 */
   deadline: string | null;
-  /** Jurisdiction of `deadline`. */
+  /** Source of `deadline`: its jurisdiction, authority and provision. */
   @ApiProperty({
     type: () => DeadlineView,
     nullable: true,
@@ -65,7 +65,7 @@ export class AssetView {
   owner: string | null;
   /** @example ["pci"] */
   labels: string[];
-  /** Of owner and labels: the ETag for If-Match. @example 1 */
+  /** Version of owner and labels: the value for `If-Match`. @example 1 */
   version: number;
   notBefore: Date | null;
   notAfter: Date | null;
@@ -112,13 +112,13 @@ export class ResolvedByView {
   assetId?: string;
 }
 
-/** How things stand with one authority on a day. */
+/** State that applies in one jurisdiction on the requested day. */
 export class StandingView {
   /** @example NIST */
   jurisdiction: string;
   /** @example deprecated */
   state: string;
-  /** The last day before that state. @example 2030-12-31 */
+  /** Last day before the state applied. @example 2030-12-31 */
   since: string;
   /** @example "NIST IR 8547" */
   authority: string;
@@ -149,14 +149,14 @@ export class AssetDetailView extends AssetView {
     example: { status: 'quantum-vulnerable', level: 'HIGH', rule: 'Q-SHOR' },
   })
   materialAxis: AxisView | null;
-  /** Every rule that applies, the worst first: reason, standard, deadlines. */
+  /** Findings of all rules that apply, worst first, each with its reason, standard and deadlines. */
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true }, example: [{ rule: 'Q-SHOR' }] })
   findings: RiskFinding[];
-  /** Deadlines that have passed on the requested day, the newest of each jurisdiction. */
+  /** For each jurisdiction, the latest deadline that has passed on the requested day. */
   standing: StandingView[];
-  /** The way from the asset to the algorithm that decided; empty for its own. */
+  /** Path from the asset to the algorithm that determined the verdict; empty if the asset itself determined it. */
   resolvedBy: ResolvedByView[];
-  /** CycloneDX 1.6; references are ids of assets. */
+  /** CycloneDX 1.6 component. References are asset ids. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,

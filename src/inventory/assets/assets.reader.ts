@@ -11,9 +11,9 @@ import { LAST_SEEN } from './query/query-condition.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 
-/** Counting stops here: an exact count of everything is what makes lists slow. */
+/** Maximum count. Counting everything exactly would make lists slow. */
 const MAX_COUNTED = 10_000;
-/** For more verdicts than these the planner estimates as well by itself. */
+/** Above this number of verdicts, the estimates of the planner are good enough. */
 const MAX_VERDICTS = 500;
 const ORDERS: Readonly<Record<Exclude<AssetSort, '-level'>, AssetOrder>> = {
   id: { by: ['a.id'], key: 'a.id' },
@@ -39,7 +39,7 @@ export interface AssetPage extends Page<JudgedAsset> {
   readonly total?: Total;
 }
 
-/** A place with the name of its source, and the name that the source has for the asset. */
+/** PlaceAtSource is an occurrence with the name of its source and the name that the source uses for the asset. */
 export type PlaceAtSource = AssetOccurrence & { readonly source: string; readonly name: string };
 
 export interface AssetDetail {
@@ -49,7 +49,7 @@ export interface AssetDetail {
 
 interface NamedVerdicts {
   readonly verdicts: readonly Verdict[] | undefined;
-  /** The source whose names are shown. */
+  /** Name of the source whose names for the assets are returned. */
   readonly namesOf: string | undefined;
 }
 
@@ -58,7 +58,7 @@ interface Verdict {
   readonly level: number;
 }
 
-/** Finds assets. */
+/** AssetsReader lists and finds assets. */
 @Injectable()
 export class AssetsReader {
   constructor(
@@ -105,7 +105,7 @@ export class AssetsReader {
     return { asset, verdict };
   }
 
-  /** Where an asset was seen, by place and source. */
+  /** Returns the occurrences of an asset, ordered by place and source. */
   async occurrences(assetId: string, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<PlaceAtSource>> {
     const list = `occurrences ${assetId}`;
     const [id, sourceId] = this.cursors.read(list, cursor) ?? [];
@@ -120,7 +120,7 @@ export class AssetsReader {
     return this.cursors.page(list, rows, limit, (row) => [row.id, row.sourceId]);
   }
 
-  /** No index has the order of levels: each of them is a list of its own. */
+  /** No index orders assets by level, so each level is read as a separate list. */
   private async byLevel(
     { where, values, verdicts, namesOf }: Conditions & NamedVerdicts,
     count: number,
@@ -141,8 +141,8 @@ export class AssetsReader {
   }
 
   /**
-   * The verdicts that assets of a list can have (docs/decisions/0068): how many assets a verdict has is known to the planner, how many meet
-   * a condition on verdicts is not. Undefined for too many of them, and when assets without a verdict may be in the list.
+   * Returns the verdicts that assets of a list can have (docs/decisions/0068). The planner knows how many assets have a verdict, but not how many match a
+   * condition on verdicts. Returns undefined if there are too many verdicts or if assets without a verdict may match.
    */
   private async verdicts({ where, values }: Conditions): Promise<Verdict[] | undefined> {
     if (where.length === 0) return undefined;

@@ -7,7 +7,7 @@ export class OccurrenceView {
   sourceId: string;
   /** @example "checkout of keycloak" */
   source: string;
-  /** The name that the source has for the asset. @example SHA256 */
+  /** Name that the source uses for the asset. @example SHA256 */
   name: string;
   /** @example src/main/java/Keys.java */
   location: string;

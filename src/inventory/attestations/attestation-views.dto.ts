@@ -11,11 +11,11 @@ export class PolicyRequirementView {
   identifier: string;
   /** @example "A strategy is documented" */
   text: string;
-  /** stance: checked by an authority's statements on each algorithm; query: must find nothing; review: assessed by a person. */
+  /** stance: compared with the position of an authority on each algorithm; query: no asset may match; review: assessed by a person. */
   @ApiProperty({ enum: CHECKS }) check: string;
   /** Of a query. @example 'kind=protocol and level>=HIGH' */
   q?: string;
-  /** For a query: the assets that the requirement concerns, if not all. @example kind=protocol */
+  /** For a query: selects the assets that the requirement concerns; absent for all assets. @example kind=protocol */
   among?: string;
 
   static of({ identifier, text, check }: PolicyRequirement): PolicyRequirementView {
@@ -35,10 +35,10 @@ export class PolicyPackView {
   owner: string;
   /** @example "Cipher suites and protocols are reviewed every 12 months" */
   description: string;
-  /** Maximum validity of an attestation. @example 365 */
+  /** Maximum validity of an attestation, in days. @example 365 */
   reviewEveryDays: number;
   requirements: PolicyRequirementView[];
-  /** For your own packs: the value for `If-Match`. Packs of the product cannot be changed. @example 1 */
+  /** Value for `If-Match`, present for your own packs. Packs of the product cannot be changed. @example 1 */
   revision?: number;
 
   static of({ requirements, ...pack }: PolicyPack): PolicyPackView {
@@ -49,9 +49,9 @@ export class PolicyPackView {
 }
 
 export class PolicyPackList {
-  /** Packs of the product first. */
+  /** Policy packs, with those of the product first. */
   items: PolicyPackView[];
-  /** Always null: all packs are in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: all packs are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(packs: readonly PolicyPack[]): PolicyPackList {
@@ -62,22 +62,22 @@ export class PolicyPackList {
 export class AcceptedUntilView {
   /** @example 12 */
   assets: number;
-  /** The first day until which all of the affected algorithms are accepted. @example 2031-12-31 */
+  /** Earliest of the dates until which the authority accepts affected algorithms. @example 2031-12-31 */
   first: string;
 }
 
 export class RequirementResultView {
   /** @example CNSA-KE */
   identifier: string;
-  /** Assets that it is about. @example 40 */
+  /** Number of assets that the requirement concerns. @example 40 */
   assets: number;
   /** @example 3 */
   violations: number;
-  /** Ids of some assets that violate it. @example ["0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01"] */
+  /** Ids of up to 10 assets that violate the requirement. @example ["0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01"] */
   examples: string[];
-  /** For assets that do not violate the requirement: the date until which the authority accepts them; absent if there is none. */
+  /** Assets that do not violate the requirement yet, with the earliest date until which the authority accepts them; absent if there are none. */
   acceptedUntil?: AcceptedUntilView;
-  /** From 0 to 1; null for a requirement that has not been assessed. @example 0.925 */
+  /** Score from 0 to 1; null for a requirement that has not been assessed. @example 0.925 */
   score: number | null;
   /** @example "3 of 40 assets violate it." */
   rationale: string;
@@ -89,10 +89,10 @@ export class RequirementResultView {
 
 export class EvaluationView {
   pack: PolicyPackView;
-  /** The day for which deadlines were evaluated. @example 2031-01-01 */
+  /** Day for which deadlines were evaluated. @example 2031-01-01 */
   asOf: string;
   results: RequirementResultView[];
-  /** Mean of the assessed requirements, from 0 to 1. @example 0.98 */
+  /** Mean score of the assessed requirements, from 0 to 1. @example 0.98 */
   score: number;
 
   static of({ pack, asOf, results, score }: Omit<Evaluated, 'at'>): EvaluationView {
@@ -114,7 +114,7 @@ export class AttestationEvidenceView {
 export class AttestationView extends EvaluationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** A query; null for the whole inventory. @example label=pci */
+  /** Query that selects the assets; null for the whole inventory. @example label=pci */
   scope: string | null;
   /** @example "We reviewed all cipher suites and protocols in use" */
   statement: string;

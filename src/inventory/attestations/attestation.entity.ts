@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 import type { PolicyPack } from './policy-pack.js';
 
-/** A policy pack of the organisation. */
+/** A policy pack created by the organisation. */
 @Entity('policy_pack')
 @Unique('policy_pack_name', ['name'])
 export class PolicyPackRow {
@@ -24,13 +24,13 @@ export class PolicyPackRow {
   createdAt: Date;
 }
 
-/** A part of the inventory that was checked against a policy pack of the organisation, and about which an alert event was recorded. */
+/** A scope for which a policy pack of the organisation was checked and alert events were recorded. */
 @Entity('policy_scope')
 export class PolicyScope {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'policy_scope_of_pack' })
   packId: string;
 
-  /** SHA-256 of the query: a query may be longer than a key of an index. */
+  /** SHA-256 of the query, because a query may exceed the size of an index key. */
   @PrimaryColumn('bytea', { primaryKeyConstraintName: 'policy_scope_of_pack' })
   digest: Buffer;
 
@@ -39,17 +39,17 @@ export class PolicyScope {
   scope: string;
 }
 
-/** How far one requirement is met. */
+/** RequirementResult is the degree to which a requirement is met. */
 export interface RequirementResult {
   readonly identifier: string;
-  /** Assets that the requirement is about; 0 for one that a person judges. */
+  /** Number of assets that the requirement concerns; 0 for a requirement that a person assesses. */
   readonly assets: number;
   readonly violations: number;
-  /** Ids of some assets that violate it. */
+  /** Ids of some assets that violate the requirement. */
   readonly examples: readonly string[];
-  /** Assets that do not violate it yet: the authority accepts them to the end of a day, YYYY-MM-DD, the first of them until this one. */
+  /** Assets that do not violate the requirement yet, with the earliest date (YYYY-MM-DD, inclusive) until which the authority accepts them. */
   readonly acceptedUntil?: { readonly assets: number; readonly first: string };
-  /** From 0 to 1; null for a requirement that has not been assessed. */
+  /** Score from 0 to 1; null for a requirement that has not been assessed. */
   readonly score: number | null;
   readonly rationale: string;
 }
@@ -59,7 +59,7 @@ export interface AttestationEvidence {
   readonly url?: string;
 }
 
-/** An attestation: how the inventory stood against a policy pack on a day. It is never changed; a newer one replaces it. */
+/** An attestation of the compliance of the inventory with a policy pack on a day. Attestations never change; a newer one replaces an older one. */
 @Entity('attestation')
 @Index('attestation_pack', ['packId', 'id'])
 export class Attestation {
@@ -69,15 +69,15 @@ export class Attestation {
   @Column('text')
   packId: string;
 
-  /** As it was then. */
+  /** Policy pack at the time of the attestation. */
   @Column('jsonb')
   pack: PolicyPack;
 
-  /** A query; null for the whole inventory. */
+  /** Query that selects the assets; null for the whole inventory. */
   @Column('text', { nullable: true })
   scope: string | null;
 
-  /** The day for which deadlines were evaluated. */
+  /** Day for which deadlines were evaluated. */
   @Column('date')
   asOf: string;
 

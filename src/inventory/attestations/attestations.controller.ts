@@ -35,7 +35,7 @@ export class AttestationsController {
 
   /**
    * Create an attestation
-   * @remarks Records the compliance of the inventory with a policy pack: the assessor, the evidence and the validity.
+   * @remarks Records the compliance of the inventory with a policy pack, with the assessor, the evidence and the expiry.
    */
   @Post()
   @Needs('inventory:write')
@@ -89,7 +89,7 @@ export class AttestationsController {
 
   /**
    * Export a signed attestation
-   * @remarks Returns an attestation with an embedded signature of a signing key (JSF). Each call creates a signature.
+   * @remarks Returns an attestation with an embedded signature (JSF) by a signing key. Each call creates a new signature.
    */
   @Post(':id/cyclonedx')
   @HttpCode(HttpStatus.OK)

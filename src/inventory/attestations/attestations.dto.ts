@@ -9,9 +9,9 @@ import type { PolicyCheck } from './policy-pack.js';
 const MAX_ITEMS = 100;
 
 export class ReviewBody {
-  /** Of a requirement that a person judges. @example 12.3.3-STRATEGY */
+  /** Identifier of a requirement that a person assesses. @example 12.3.3-STRATEGY */
   @Text(1, 100) identifier: string;
-  /** How far it is met, from 0 to 1. @example 1 */
+  /** Degree to which the requirement is met, from 0 to 1. @example 1 */
   @IsNumber() @Min(0) @Max(1) score: number;
   /** @example "The migration plan was approved in March" */
   @Text(1, 2000) rationale: string;
@@ -27,9 +27,9 @@ export class AttestationEvidenceBody {
 export class EvaluateBody {
   /** Id of a policy pack. @example pci-dss-12.3.3 */
   @Text(1, 100) pack: string;
-  /** A query, as in the list of assets; the whole inventory otherwise. @example 'label=pci' */
+  /** Query that selects the assets, as in the list of assets; defaults to the whole inventory. @example 'label=pci' */
   @Optional(Text(1, 2000)) scope?: string;
-  /** The day for which deadlines are evaluated; today by default. @example 2031-01-01 */
+  /** Day for which deadlines are evaluated; defaults to today. @example 2031-01-01 */
   @Optional(Day()) asOf?: string;
   /** Assessments of the requirements that no query can check. */
   @Optional(ListOf(ReviewBody, { max: MAX_ITEMS })) reviews?: ReviewBody[];
@@ -43,10 +43,10 @@ export class EvaluateBody {
 export class AttestBody extends EvaluateBody {
   /** @example "We reviewed all cipher suites and protocols in use" */
   @Text(1, 4000) statement: string;
-  /** The assessor; the caller by default. @example 'Ada Lovelace' */
+  /** Name of the assessor; defaults to the caller. @example 'Ada Lovelace' */
   @Optional(Text(1, 200)) reviewer?: string;
   @Optional(ListOf(AttestationEvidenceBody, { max: MAX_ITEMS })) evidence?: AttestationEvidenceBody[];
-  /** Expiry of the attestation; the longest that the pack allows by default. */
+  /** Expiry of the attestation; defaults to the maximum validity that the pack allows. */
   @Optional(Moment()) expiresAt?: Date;
 
   toAttest(): AttestOrder {
@@ -60,12 +60,12 @@ export class PolicyRequirementBody {
   @Matches(/^[\w.-]{1,100}$/, { message: '$property must be letters, digits, dots and dashes' }) identifier: string;
   /** @example "No RSA below 3072 bits" */
   @Text(1, 2000) text: string;
-  /** A query that must find nothing; without it, a person judges. @example 'family=RSA and bits<3072' */
+  /** Query that no asset may match; without it, a person assesses the requirement. @example 'family=RSA and bits<3072' */
   @ValidateIf(({ q, among }: PolicyRequirementBody) => q !== undefined || among !== undefined)
   @IsString()
   @Length(1, 2000)
   q?: string;
-  /** A query for the assets that the requirement concerns; all assets by default. Only with `q`. @example 'family=RSA' */
+  /** Query that selects the assets that the requirement concerns; defaults to all assets. Requires `q`. @example 'family=RSA' */
   @ValidateIf(({ among }: PolicyRequirementBody) => among !== undefined) @IsString() @Length(1, 2000) among?: string;
 }
 
@@ -78,7 +78,7 @@ export class PolicyPackBody {
   @Text(1, 200) owner: string;
   /** @example 'What every team keeps to' */
   @Text(1, 2000) description: string;
-  /** Maximum validity of an attestation. @example 365 */
+  /** Maximum validity of an attestation, in days. @example 365 */
   @Int(1, 3660) reviewEveryDays: number;
   @ListOf(PolicyRequirementBody, { min: 1, max: MAX_ITEMS }) requirements: PolicyRequirementBody[];
 
@@ -103,6 +103,6 @@ export class AttestationsQuery extends PageQuery {
 }
 
 export class SigningKeyQuery {
-  /** Name or ID of the signing key: EC or RSA, and one that signs without approval. @example default */
+  /** Name or ID of the signing key. It must be an EC or RSA key that signs without approval. @example default */
   @Text(1, 64) key: string;
 }

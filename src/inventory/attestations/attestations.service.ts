@@ -13,13 +13,13 @@ const DAY_MS = 24 * 3600 * 1000;
 
 export interface AttestOrder extends EvaluateOrder {
   readonly statement: string;
-  /** The person who assessed it; the caller by default. */
+  /** Name of the assessor; defaults to the caller. */
   readonly reviewer?: string;
   readonly evidence: readonly AttestationEvidence[];
   readonly expiresAt?: Date;
 }
 
-/** Stores attestations of the conformance of the inventory to a policy pack. */
+/** AttestationsService stores attestations of the compliance of the inventory with a policy pack. */
 @Injectable()
 export class AttestationsService {
   constructor(
@@ -30,7 +30,7 @@ export class AttestationsService {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** @throws Problem 422 `attestation.open` while a person has yet to judge, 422 `attestation.expiry`. */
+  /** @throws Problem 422 `attestation.open` if a person has yet to assess a requirement, 422 `attestation.expiry`. */
   async attest(caller: Caller, order: AttestOrder, use?: IdempotentUse): Promise<Attestation> {
     const known = await this.idempotency.known(use);
     if (known !== undefined) return this.find(known);
@@ -58,7 +58,7 @@ export class AttestationsService {
       const detail = { pack: pack.id, scope, asOf, score, reviewer, expiresAt: expiresAt.toISOString() };
       const target = { kind: 'attestation', id };
       await this.audit.appendBy(tx, caller, { action: 'inventory.attested', target, detail });
-      // The result for another day records no alert events.
+      // Results for another day do not record alert events.
       if (asOf === dayOf(at)) await this.judge.recordEvents(tx, { pack, results, scope: order.scope });
       return id;
     });
@@ -72,7 +72,7 @@ export class AttestationsService {
     return row;
   }
 
-  /** Newest first. */
+  /** Returns attestations, newest first. */
   async list(pack: string | undefined, limit?: number, cursor?: string): Promise<Page<Attestation>> {
     const list = `attestations ${pack ?? ''}`;
     const query = this.db.createQueryBuilder(Attestation, 'a');

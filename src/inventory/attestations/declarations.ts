@@ -5,12 +5,12 @@ import type { Caller } from '../../access/caller.js';
 import { JsonSignaturesService } from '../../signing/documents/json-signatures.service.js';
 import { AttestationsService } from './attestations.service.js';
 
-/** The operator of this installation; the schema requires a name. */
+/** Name of the operator, which the schema requires. */
 const ORGANIZATION = 'The operator of this inventory';
 
 /**
- * An attestation as a CycloneDX 1.6 document: the policy pack as a standard with its requirements, and for each a claim with
- * its evidence and how far it conforms (declarations and definitions; CycloneDX 1.6, Attestations).
+ * declarationsOf converts an attestation to a CycloneDX 1.6 document: the policy pack becomes a standard with its requirements, and each requirement has a
+ * claim with its evidence and conformance (declarations and definitions; CycloneDX 1.6, Attestations).
  */
 export function declarationsOf(attestation: Attestation): object {
   const { id, pack, results, createdAt, statement, reviewer, scope } = attestation;
@@ -112,7 +112,7 @@ const requirementRef = (identifier: string) => `requirement-${identifier}`;
 const claimRef = (identifier: string) => `claim-${identifier}`;
 const evidenceRef = (identifier: string) => `evidence-${identifier}`;
 
-/** Attestations as CycloneDX documents that are signed in themselves. */
+/** SignedDeclarations exports attestations as CycloneDX documents with an embedded signature. */
 @Injectable()
 export class SignedDeclarations {
   constructor(
@@ -120,7 +120,7 @@ export class SignedDeclarations {
     private readonly signatures: JsonSignaturesService,
   ) {}
 
-  /** @throws Problem `attestation.missing`, and those of the signature. */
+  /** @throws Problem `attestation.missing`, and the problems of signing. */
   async of(caller: Caller, id: string, key: string): Promise<object> {
     const document = declarationsOf(await this.attestations.find(id));
     const signer = await this.signatures.signer(caller, key, { filename: `attestation-${id}.cdx.json` });

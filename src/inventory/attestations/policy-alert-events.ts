@@ -5,14 +5,14 @@ import type { PolicyPack } from './policy-pack.js';
 
 export interface JudgedPolicy {
   readonly pack: PolicyPack;
-  /** A query; the whole inventory without. */
+  /** Query that selects the assets; absent for the whole inventory. */
   readonly scope?: string;
   readonly results: readonly RequirementResult[];
 }
 
 /**
- * The alert events of a judged policy: for every requirement whether it is violated or no longer is; none for those that a person has yet to judge. A violation that lasts
- * is one alert however often its event is repeated, so that earlier events need not be known.
+ * policyAlertEvents returns an event for each assessed requirement, which states whether it is violated. A lasting violation is one alert regardless of how
+ * often its event is repeated, so earlier events need not be known.
  */
 export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): AlertEvent[] {
   const texts = new Map(pack.requirements.map(({ identifier, text }) => [identifier, text]));
@@ -23,7 +23,7 @@ export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): Alert
   });
 }
 
-/** Ends the violations of requirements that were removed. */
+/** endedAlertEvents returns events that end the violations of removed requirements. */
 export function endedAlertEvents(
   pack: PolicyPack,
   identifiers: readonly string[],
@@ -35,7 +35,7 @@ export function endedAlertEvents(
   );
 }
 
-/** The subject of alerts about one requirement in one scope. */
+/** Returns an event about one requirement in one scope. */
 function about(
   pack: PolicyPack,
   identifier: string,

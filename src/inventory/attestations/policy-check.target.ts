@@ -11,14 +11,17 @@ class PolicyCheckSettings {
   @Length(1, 100)
   pack: string;
 
-  /** A query; the whole inventory otherwise. */
+  /** Query that selects the assets; absent for the whole inventory. */
   @IsOptional()
   @IsString()
   @Length(1, 2000)
   scope?: string;
 }
 
-/** `policy-check`: checks the inventory against a policy pack as of today, and records alert events about new and ended violations. */
+/**
+ * PolicyCheckTarget runs `policy-check` schedules: it checks the inventory against a policy pack as of today and records alert events about new and ended
+ * violations.
+ */
 @Injectable()
 export class PolicyCheckTarget implements ScheduleTarget {
   readonly scope = 'inventory:read' satisfies Scope;
@@ -30,7 +33,7 @@ export class PolicyCheckTarget implements ScheduleTarget {
     targets.serve('policy-check', this);
   }
 
-  /** Evaluates it once: a pack that cannot be evaluated now is not scheduled. */
+  /** Evaluates the pack once, so that a pack that cannot be evaluated is not scheduled. */
   async check(settings: Record<string, unknown>): Promise<void> {
     await this.evaluate(settings);
   }

@@ -15,11 +15,11 @@ const MAX_EXAMPLES = 10;
 
 export interface Evaluation {
   readonly results: RequirementResult[];
-  /** Mean over the requirements that were judged; 0 when none was. */
+  /** Mean score of the assessed requirements; 0 if none is assessed. */
   readonly score: number;
 }
 
-/** The judgement of a person about a requirement that no query can check. */
+/** Review is a person's assessment of a requirement that no query can check. */
 export interface Review {
   readonly identifier: string;
   readonly score: number;
@@ -28,7 +28,7 @@ export interface Review {
 
 export interface EvaluationOrder {
   readonly pack: PolicyPack;
-  /** A query; all active assets without. */
+  /** Query that selects the assets; absent for all active assets. */
   readonly scope?: string;
   readonly day: string;
   readonly reviews: readonly Review[];
@@ -36,7 +36,7 @@ export interface EvaluationOrder {
 
 type Found = Pick<RequirementResult, 'assets' | 'violations' | 'examples' | 'acceptedUntil'>;
 
-/** Evaluates a policy pack over the inventory. */
+/** PolicyEvaluator evaluates policy packs against the inventory. */
 @Injectable()
 export class PolicyEvaluator {
   constructor(
@@ -105,7 +105,7 @@ export class PolicyEvaluator {
     };
   }
 
-  /** Facts and numbers of the assets in scope, read once for all requirements. */
+  /** Returns the facts and counts of the assets in scope, which are read once for all requirements. */
   private async subjects(scope: string | undefined): Promise<SubjectCount[]> {
     const counts = new Map((await this.byVerdict(scope)).map(({ id, count }) => [id, count]));
     const rows: { id: string; subject: RiskSubject }[] = await this.db.query(
@@ -115,7 +115,7 @@ export class PolicyEvaluator {
     return rows.map((row) => ({ ...row, count: counts.get(row.id) ?? 0 }));
   }
 
-  /** Counts of the whole inventory, from the running counts. */
+  /** Counts active assets by verdict. For the whole inventory, the running counts are read. */
   private byVerdict(...queries: readonly (string | undefined)[]): Promise<VerdictCount[]> {
     return queries.every((q) => q === undefined)
       ? this.db.query(ACTIVE_BY_VERDICT)
@@ -129,7 +129,7 @@ export class PolicyEvaluator {
     );
   }
 
-  /** Reads verdict by verdict, so that nothing has to be collected and sorted. */
+  /** Returns some violating assets. Reads verdict by verdict, which avoids collecting and sorting all matches. */
   private async examples(bad: readonly VerdictCount[], { where, values }: Conditions): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT e.id FROM unnest($${values.length + 1}::uuid[]) AS b(id) CROSS JOIN LATERAL (
@@ -140,7 +140,7 @@ export class PolicyEvaluator {
     return rows.map(({ id }) => id).toSorted();
   }
 
-  /** Active assets with cryptography of their own, by all of these queries. */
+  /** Returns the conditions for active assets that use cryptography themselves and match all queries. */
   private conditions(...queries: readonly (string | undefined)[]): Conditions {
     const q = queries.filter((one) => one !== undefined);
     const { where, values } = conditionsOf({ state: 'active', q }, 'a', this.clock.now());
@@ -148,13 +148,13 @@ export class PolicyEvaluator {
   }
 }
 
-/** How many assets a verdict is of. */
+/** The number of assets with a verdict. */
 interface VerdictCount {
   readonly id: string;
   readonly count: number;
 }
 
-/** And of which facts. */
+/** Adds the facts of the verdict. */
 interface SubjectCount extends VerdictCount {
   readonly subject: RiskSubject;
 }
@@ -167,7 +167,7 @@ function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
   return `${violated} Accepted for now only: ${acceptedUntil.assets}, the first of them until ${acceptedUntil.first}.`;
 }
 
-/** The position of an authority on the worst algorithm of each set of facts that a requirement covers. */
+/** Finds the position of an authority on the worst algorithm of each set of facts that a requirement covers. */
 class WorstOpinions {
   private readonly known = new Map<string, Opinion | undefined>();
 
@@ -177,7 +177,7 @@ class WorstOpinions {
     private readonly engine: RiskEngine,
   ) {}
 
-  /** Undefined when it says nothing. */
+  /** Returns undefined if the authority has no position on any of the algorithms. */
   of({ ingredients }: RiskSubject): Opinion | undefined {
     const { uses } = this.check;
     return ingredients

@@ -12,7 +12,7 @@ import { isCustomPack, PolicyPacksService } from './policy-packs.service.js';
 export interface EvaluateOrder {
   readonly pack: string;
   readonly scope?: string;
-  /** YYYY-MM-DD; today otherwise. */
+  /** YYYY-MM-DD; defaults to today. */
   readonly asOf?: string;
   readonly reviews: readonly Review[];
 }
@@ -20,11 +20,11 @@ export interface EvaluateOrder {
 export interface Evaluated extends Evaluation {
   readonly pack: PolicyPack;
   readonly asOf: string;
-  /** The time of the evaluation. */
+  /** Time of the evaluation. */
   readonly at: Date;
 }
 
-/** Judges the inventory by policy packs. */
+/** PolicyJudge evaluates the inventory against policy packs and records alert events. */
 @Injectable()
 export class PolicyJudge {
   constructor(
@@ -34,7 +34,7 @@ export class PolicyJudge {
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  /** Changes nothing. @throws Problem 404 `policy-pack.missing`, 400 `query.invalid`. */
+  /** Evaluates a policy pack without recording anything. @throws Problem 404 `policy-pack.missing`, 400 `query.invalid`. */
   async evaluate({ pack: id, scope, asOf, reviews }: EvaluateOrder): Promise<Evaluated> {
     const pack = await this.packs.get(id);
     const checked = new Set(
@@ -51,7 +51,7 @@ export class PolicyJudge {
     return { pack, asOf: day, at, ...(await this.evaluator.evaluate({ pack, scope, day, reviews })) };
   }
 
-  /** Records alert events about the policy. None for a pack that was changed or removed since it was read: its violations have ended. */
+  /** Records alert events about the policy. Records none for a pack that was changed or removed since it was read, because its violations have ended. */
   async recordEvents(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
     const { pack, scope } = judged;
     if (isCustomPack(pack.id)) {

@@ -2,25 +2,25 @@ import type { Stance } from '../risk/jurisdictions.js';
 import type { CryptoUse } from '../names/crypto-use.js';
 import packs from './policy-packs.json' with { type: 'json' };
 
-/** A requirement by the position of an authority. */
+/** StanceCheck checks a requirement by the position of an authority. */
 export interface StanceCheck {
   readonly kind: 'stance';
   readonly jurisdiction: string;
-  /** Only algorithms for this use. */
+  /** Restricts the check to algorithms with these uses. */
   readonly uses?: readonly CryptoUse[];
-  /** Violated at this stance or a worse one. */
+  /** The requirement is violated at this stance or a worse one. */
   readonly limit: Extract<Stance, 'DISCOURAGES' | 'REJECTS'>;
 }
 
-/** A requirement by a query that must find nothing. */
+/** QueryCheck checks a requirement by a query that no asset may match. */
 export interface QueryCheck {
   readonly kind: 'query';
   readonly q: string;
-  /** A query for the assets that the requirement is about; all otherwise. */
+  /** Query that selects the assets that the requirement concerns; absent for all assets. */
   readonly among?: string;
 }
 
-/** How a requirement is checked; `review`: by a person. */
+/** PolicyCheck is the way a requirement is checked; `review` means by a person. */
 export type PolicyCheck = StanceCheck | QueryCheck | { readonly kind: 'review' };
 
 export interface PolicyRequirement {
@@ -35,12 +35,12 @@ export interface PolicyPack {
   readonly version: string;
   readonly owner: string;
   readonly description: string;
-  /** Maximum validity of an attestation. */
+  /** Maximum validity of an attestation, in days. */
   readonly reviewEveryDays: number;
   readonly requirements: readonly PolicyRequirement[];
-  /** Present in packs of the organisation: counts changes, from 1. */
+  /** Number of the revision, from 1. Present only in packs of the organisation. */
   readonly revision?: number;
 }
 
-/** The packs that come with the product. */
+/** The policy packs that ship with the product. */
 export const PACKS = packs as unknown as readonly PolicyPack[];

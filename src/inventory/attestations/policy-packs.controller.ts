@@ -27,7 +27,7 @@ export class PolicyPacksController {
 
   /**
    * Get a policy pack
-   * @remarks Returns a policy pack. Your own packs have an ETag.
+   * @remarks Returns a policy pack. The response for your own packs includes an ETag.
    */
   @Get(':id')
   @Needs('inventory:read')
@@ -37,7 +37,7 @@ export class PolicyPacksController {
 
   /**
    * Create a policy pack
-   * @remarks Creates a policy pack: requirements that a query checks or a person assesses.
+   * @remarks Creates a policy pack with requirements that a query checks or a person assesses.
    */
   @Post()
   @Needs('inventory:write')
@@ -51,7 +51,7 @@ export class PolicyPacksController {
 
   /**
    * Replace a policy pack
-   * @remarks Replaces one of your own policy packs with a new version. Existing attestations keep the version that they were made with.
+   * @remarks Replaces one of your own policy packs with a new version. Existing attestations keep the version they were made with.
    */
   @Put(':id')
   @Needs('inventory:write')

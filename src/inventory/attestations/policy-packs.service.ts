@@ -18,7 +18,7 @@ const MAX_PACKS = 200;
 
 export type PolicyPackOrder = Omit<PolicyPack, 'id' | 'revision'>;
 
-/** Keeps policy packs, those of the product and those of its users. */
+/** PolicyPacksService manages the policy packs of the product and of the organisation. */
 @Injectable()
 export class PolicyPacksService {
   private readonly record: EntryRecorder;
@@ -33,7 +33,7 @@ export class PolicyPacksService {
     this.record = audit.recorderFor('policy-pack');
   }
 
-  /** Packs of the product first. */
+  /** Returns all policy packs, with those of the product first. */
   async list(): Promise<PolicyPack[]> {
     const rows = await this.db.manager.find(PolicyPackRow, { order: { name: 'ASC' }, take: MAX_PACKS });
     return [...PACKS, ...rows.map(({ pack, revision }) => ({ ...pack, revision }))];
@@ -66,9 +66,9 @@ export class PolicyPacksService {
   }
 
   /**
-   * What attestations say of it stays: they keep the pack as it was, and name its version, so that a change has another.
+   * Replaces a policy pack. Existing attestations keep a copy of the pack and refer to its version, so a change requires a new version.
    *
-   * @throws Problem 400 `query.invalid`, 409 `policy-pack.name`, `policy-pack.product`, `policy-pack.version`, 412 when it was changed since `revision`.
+   * @throws Problem 400 `query.invalid`, 409 `policy-pack.name`, `policy-pack.product`, `policy-pack.version`, 412 if the pack was changed since `revision`.
    */
   async change(caller: Caller, id: string, revision: number, order: PolicyPackOrder): Promise<PolicyPack> {
     assertOwn(id);
@@ -84,7 +84,7 @@ export class PolicyPacksService {
     return { ...pack, revision: revision + 1 };
   }
 
-  /** Its attestations stay. @throws Problem 404 `policy-pack.missing`, 409 `policy-pack.product`. */
+  /** Deletes a policy pack. Its attestations remain. @throws Problem 404 `policy-pack.missing`, 409 `policy-pack.product`. */
   async remove(caller: Caller, id: string): Promise<void> {
     assertOwn(id);
     await this.db.transaction(async (tx) => {
@@ -104,7 +104,7 @@ export class PolicyPacksService {
     return writeUnique(this.db, work, taken);
   }
 
-  /** Nobody is to be kept waiting for what is not asked for any more, wherever it was asked for. */
+  /** Ends the alerts about requirements that the pack no longer has, in every scope for which it was checked. */
   private async end(tx: EntityManager, pack: PolicyPack, left: readonly PolicyRequirement[]): Promise<void> {
     const kept = new Set(left.map(({ identifier }) => identifier));
     const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));
@@ -114,7 +114,7 @@ export class PolicyPacksService {
   }
 }
 
-/** Until it is changed or removed by nobody else. */
+/** Returns the pack, locked against concurrent changes until the transaction ends. */
 async function packIn(tx: EntityManager, id: string): Promise<PolicyPackRow> {
   const row = isId(id) ? await tx.findOne(PolicyPackRow, { where: { id }, lock: { mode: 'pessimistic_write' } }) : null;
   if (row === null) throw missing('policy-pack');

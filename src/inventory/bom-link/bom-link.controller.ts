@@ -19,7 +19,7 @@ export class BomLinkController {
 
   /**
    * Create a BOM-Link
-   * @remarks Returns the BOM-Link of a document or of an element of it.
+   * @remarks Returns the BOM-Link of a document or of one of its elements.
    */
   @Post()
   @HttpCode(HttpStatus.OK)
@@ -30,7 +30,7 @@ export class BomLinkController {
 
   /**
    * Resolve a BOM-Link
-   * @remarks Returns the document or the element that a BOM-Link names, in any version of the document.
+   * @remarks Returns the document or element that a BOM-Link refers to, in any version of the document.
    */
   @Get('resolve')
   @Needs('inventory:read')
@@ -40,7 +40,7 @@ export class BomLinkController {
 
   /**
    * List linkable documents
-   * @remarks Returns every version of the documents that can be linked, newest first.
+   * @remarks Returns all versions of the documents that can be linked to, newest first.
    */
   @Get('documents')
   @Needs('inventory:read')

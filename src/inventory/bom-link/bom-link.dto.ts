@@ -21,7 +21,7 @@ export class BomLinkBody {
   @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' }) serialNumber: string;
   /** @example 1 */
   @Matches(/^[1-9][0-9]{0,17}$/, { message: '$property must be a whole number from 1, as text' }) version: string;
-  /** Of an element; without it, the link leads to the document. @example rsa */
+  /** The bom-ref of an element; without it, the link refers to the document. @example rsa */
   @Optional(Text(1, 2000)) ref?: string;
 
   toLink(): string {
@@ -30,7 +30,7 @@ export class BomLinkBody {
 }
 
 export class BomLinkDocumentsQuery extends PageQuery {
-  /** Serial number of a document, to list all its versions. @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
+  /** Serial number of a document whose versions are listed. @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
   @IsOptional()
   @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' })
   serialNumber?: string;
@@ -45,7 +45,7 @@ export class LinkedDocumentView {
   serialNumber: string;
   /** @example 1 */
   version: string;
-  /** The newest version of the same serial number. @example 2 */
+  /** Newest version with the same serial number. @example 2 */
   newestVersion: string;
   /** @example shop */
   source: string;
@@ -79,7 +79,7 @@ export class BomLinkView {
   /** @example urn:cdx:3e671687-395b-41f5-a30f-a58921a69b79/1#rsa */
   link: string;
   document: LinkedDocumentView;
-  /** Of a link to an element: the asset as it is now. */
+  /** The linked asset in its current state; present for a link to an element. */
   asset?: LinkedAssetView;
 
   static of({ link, document, asset }: Resolved): BomLinkView {
@@ -93,7 +93,7 @@ export class BomLinkView {
 
 export class BomLinkList {
   items: BomLinkView[];
-  /** Always null: the newest documents of 20 sources at most. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: at most the newest documents of 20 sources are listed. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(links: readonly Resolved[]): BomLinkList {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { keptRefs } from './bom-link.js';
 
-it('links name bom-refs of at most 1,000 characters, and of a document no more than 32 million characters of them', () => {
+it('BOM links keep bom-refs of up to 1,000 characters, and up to 32 million characters per document', () => {
   const ref = 'r'.repeat(1000);
   expect(
     keptRefs([

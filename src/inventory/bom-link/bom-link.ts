@@ -6,7 +6,7 @@ import type { EntityManager } from 'typeorm';
 const LINK = /^urn:cdx:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/([1-9][0-9]{0,17})(?:#(.+))?$/;
 const SERIAL = 'urn:uuid:';
 
-/** A link to a document, or to an element of it (CycloneDX, BOM-Link): `urn:cdx:<uuid>/<version>#<bom-ref>`. */
+/** BomLink is a link to a document or to one of its elements (CycloneDX, BOM-Link): `urn:cdx:<uuid>/<version>#<bom-ref>`. */
 export interface BomLink {
   /** Serial number of the document, without `urn:uuid:`. */
   readonly uuid: string;
@@ -14,7 +14,7 @@ export interface BomLink {
   readonly ref?: string;
 }
 
-/** @throws Problem 400 `bom-link.invalid`: the UUID is in lower case, the version at least 1, the bom-ref percent-encoded. */
+/** @throws Problem 400 `bom-link.invalid` unless the UUID is in lower case, the version at least 1 and the bom-ref percent-encoded. */
 export function parseBomLink(text: string): BomLink {
   const [, uuid, version, fragment] = LINK.exec(text) ?? [];
   const ref = decoded(fragment);
@@ -45,20 +45,20 @@ const compressed = promisify<Buffer, Buffer>(deflateRaw);
 const expanded = (bytes: Buffer) =>
   promisify<Buffer, object, Buffer>(inflateRaw)(bytes, { maxOutputLength: MAX_REFS_BYTES });
 
-/** Maximum characters of a bom-ref that is kept. Nobody links to longer bom-refs. */
+/** Maximum number of characters of a stored bom-ref. Longer bom-refs are not linked to in practice. */
 const MAX_REF = 1000;
-/** Maximum characters of all bom-refs of a document that are kept. Later bom-refs cannot be linked to. */
+/** Maximum total number of characters of the stored bom-refs of a document. Later bom-refs cannot be linked to. */
 const MAX_REFS = 32 * 1024 * 1024;
 /** Maximum bytes of the JSON of a document's bom-refs, including ids, quotes and escapes. */
 const MAX_REFS_BYTES = 8 * MAX_REFS;
 
-/** keptRefs returns the bom-refs that links may name. */
+/** keptRefs returns the bom-refs that can be linked to. */
 export function keptRefs(refs: readonly [ref: string, id: string][]): [ref: string, id: string][] {
   let left = MAX_REFS;
   return refs.filter(([ref]) => ref.length <= MAX_REF && (left -= ref.length) >= 0);
 }
 
-/** Stores which assets the bom-refs of a document stand for; documents of the same content share it. */
+/** keepRefs stores the asset that each bom-ref of a document refers to. Documents with the same content share them. */
 export async function keepRefs(tx: EntityManager, said: Buffer, refs: [ref: string, id: string][]): Promise<void> {
   const known = (await tx.query('SELECT 1 FROM bom_link_refs WHERE said = $1', [said])) as unknown[];
   if (known.length > 0) return;

@@ -4,25 +4,25 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { bomLinkOf, parseBomLink, readRefs } from './bom-link.js';
 
-/** Which asset each bom-ref stands for, of all documents that say the same. */
+/** The asset that each bom-ref refers to, shared by all documents with the same content. */
 @Entity('bom_link_refs')
 export class BomLinkRefs {
   @PrimaryColumn('bytea')
   said: Buffer;
 
-  /** Compressed JSON: {ref: asset id}. */
+  /** Compressed JSON: a list of pairs of bom-ref and asset id. */
   @Column('bytea')
   refs: Buffer;
 }
 
-/** An export: its bom-refs are ids of assets. */
+/** An export. Its bom-refs are asset ids. */
 @Entity('bom_link_export')
 export class BomLinkExport {
   /** Serial number of the document. */
   @PrimaryColumn('uuid')
   serial: string;
 
-  /** The time of the newest document in it. */
+  /** Time of the newest document in the export. */
   @Column('timestamptz')
   state: Date;
 
@@ -34,7 +34,7 @@ const MAX_DOCUMENTS = 20;
 /** Maximum links to one asset in a response. */
 const MAX_LINKS = 1000;
 
-/** The document that a link points to. */
+/** LinkedDocument is the document that a link points to. */
 export interface LinkedDocument {
   readonly id: string;
   readonly serialNumber: string;
@@ -42,7 +42,7 @@ export interface LinkedDocument {
   readonly source: string;
   readonly format: string;
   readonly receivedAt: Date;
-  /** Other versions of the same serial number. */
+  /** Newest version with the same serial number from the same source. */
   readonly newestVersion: string;
 }
 
@@ -55,7 +55,7 @@ export interface LinkedAsset {
 }
 
 export interface Resolved {
-  /** As it is written. */
+  /** The link in canonical form. */
   readonly link: string;
   readonly document: LinkedDocument;
   /** Present for a link to an element. */
@@ -69,12 +69,12 @@ interface StoredDocument extends LinkedDocument {
 const COLUMNS = `d.id, d.serial_number AS "serialNumber", d.version, i.name AS source, d.format, d.received_at AS "receivedAt",
   (SELECT max(n.version) FROM inventory_document n WHERE n.serial_number = d.serial_number AND n.source_id = d.source_id) AS "newestVersion"`;
 const FROM = `FROM inventory_document d JOIN inventory_source i ON i.id = d.source_id`;
-/** A serial number belongs to the source that used it first: a later document of another source cannot take over its links. */
+/** A serial number belongs to the source that used it first, so that a later document of another source cannot take over its links. */
 const OF_FIRST_SOURCE = `d.source_id = (
   SELECT f.source_id FROM inventory_document f WHERE f.serial_number = d.serial_number ORDER BY f.received_at, f.id LIMIT 1)`;
 const LINKABLE = `d.serial_number ~ '^urn:uuid:' AND d.version > 0`;
 
-/** Follows BOM-Links to documents that were taken in or exported, whatever their version, and to the assets of their elements. */
+/** BomLinksReader resolves BOM-Links to imported or exported documents of any version and to the assets of their elements. */
 @Injectable()
 export class BomLinksReader {
   constructor(
@@ -85,7 +85,7 @@ export class BomLinksReader {
   /** @throws Problem 400 `bom-link.invalid`, 404 `bom-link.missing`. */
   async resolve(link: string): Promise<Resolved> {
     const { uuid, version, ref } = parseBomLink(link);
-    // Exports take precedence: importing an export again, or another document with its serial number, does not change the targets of its links.
+    // Exports take precedence: reimporting an export, or importing another document with its serial number, does not change the targets of its links.
     const own = await this.resolveExport(uuid, version, ref);
     if (own !== undefined) return own;
     const documents: StoredDocument[] = await this.db.query(
@@ -103,7 +103,7 @@ export class BomLinksReader {
     throw unresolved('The document is known, but no asset of the inventory has this bom-ref in it.');
   }
 
-  /** Documents that can be linked to, the newest first. */
+  /** Returns the documents that can be linked to, newest first. */
   async documents(serial: string | undefined, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<LinkedDocument>> {
     const list = `bom-links ${serial ?? ''}`;
     const [at, id] = this.cursors.read(list, cursor) ?? [];
@@ -117,7 +117,7 @@ export class BomLinksReader {
     return this.cursors.page(list, rows, limit, (row) => [row.at, row.id]);
   }
 
-  /** Links to an asset, from the newest document of each source that shows it. */
+  /** Returns the links to an asset from the newest document of each source that contains it. */
   async ofAsset(id: string): Promise<Resolved[]> {
     const asset = await this.asset(id);
     if (asset === undefined) throw missing('asset');

@@ -6,9 +6,9 @@ import type { DerivationBudget } from '../../formats/pkcs/password-encryption.js
 import { closedByPassword } from './credential-reading.js';
 import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
-/** An entry of a BCFKS store, and what the service makes of one of BKS. */
+/** KeyStoreEntry is an entry of a BCFKS store, or a converted entry of a BKS store. */
 export interface KeyStoreEntry extends Omit<BksEntry, 'secret'> {
-  /** Present for a secret key that could be opened. */
+  /** Present for a secret key that could be decrypted. */
   readonly secret: SecretKeyFacts | undefined;
 }
 
@@ -19,7 +19,7 @@ const AES256_CCM = '2.16.840.1.101.3.4.1.47';
 const AES256_WRAP_PAD = '2.16.840.1.101.3.4.1.48';
 const KEY_BYTES = 32;
 const MAX_SCRYPT_BYTES = 128 * 1024 * 1024;
-/** RFC 5084: where the parameters do not say it. */
+/** Default of RFC 5084 if the parameters omit the length. */
 const DEFAULT_TAG_BYTES = 12;
 const WRAP_PAD_IV = Buffer.from('A65959A6', 'hex');
 const PRFS: Readonly<Record<string, string>> = {
@@ -32,8 +32,8 @@ const PRFS: Readonly<Record<string, string>> = {
 const KINDS = ['certificate', 'private-key', 'secret-key', 'private-key', 'secret-key'] as const;
 
 /**
- * True for an `ObjectStore` of Bouncy Castle: what is stored, in the clear or as `{ algorithm, OCTET STRING }`, then what protects its
- * integrity. A certificate has three parts, a key or PKCS #12 begins with a number.
+ * isBcfks recognizes an `ObjectStore` of Bouncy Castle: the content, in the clear or as `{ algorithm, OCTET STRING }`, followed by its integrity check. A
+ * certificate has three parts; a key or a PKCS #12 store begins with an integer.
  */
 export function isBcfks(bytes: Buffer): boolean {
   try {
@@ -49,16 +49,16 @@ export function isBcfks(bytes: Buffer): boolean {
 }
 
 /**
- * Reads a BCFKS store (Bouncy Castle's FIPS key store): certificates, and that there are keys. Private keys stay closed; of a secret key
- * the algorithm and the length are looked at.
+ * readBcfks reads the certificates of a BCFKS store (Bouncy Castle's FIPS key store) and lists its keys. Private keys are not decrypted; of secret keys, only
+ * algorithm and length are read.
  *
- * @throws Problem 422 `key-store.password` or `key-store.cipher`. RangeError when it is damaged.
+ * @throws Problem 422 `key-store.password` or `key-store.cipher`. RangeError if the store is damaged.
  */
 export function readBcfks(bytes: Buffer, password: string, budget: DerivationBudget): KeyStoreEntry[] {
   const [data] = elementsInside(derElements(bytes)[0]);
   const parts = elementsInside(data);
   const clear = isEncrypted(parts) ? openStore(parts, password, budget) : data?.contents;
-  // Version, integrity algorithm, two times, then the entries.
+  // The entries follow version, integrity algorithm and two times.
   const entries = derElements(clear ?? Buffer.alloc(0)).find(({ tag }, index) => index >= 3 && tag === DER.sequence);
   return elementsInside(entries).map((entry) => entryOf(entry, password, budget));
 }
@@ -76,7 +76,7 @@ function openStore(parts: readonly DerElement[], password: string, budget: Deriv
   return derElements(clear)[0]?.contents ?? Buffer.alloc(0);
 }
 
-/** Type, alias, two times, data. */
+/** An entry consists of type, alias, two times and data. */
 function entryOf(entry: DerElement, password: string, budget: DerivationBudget): KeyStoreEntry {
   const [type, alias, , , data] = elementsInside(entry);
   const kind = KINDS[type?.contents[0] ?? -1];
@@ -115,11 +115,11 @@ function secretFacts(clear: Buffer): SecretKeyFacts | undefined {
 
 interface Scheme {
   readonly name: string;
-  /** Undefined when a cipher or derivation is not read; its answer is undefined when the password is another. */
+  /** Undefined if the cipher or derivation is not supported. Returns undefined if the password is wrong or the budget is exhausted. */
   readonly decrypt: ((bytes: Buffer, password: string, budget: DerivationBudget) => Buffer | undefined) | undefined;
 }
 
-/** PBES2 (RFC 8018) as Bouncy Castle uses it: the purpose of a key is part of what it is derived from. */
+/** PBES2 (RFC 8018) as used by Bouncy Castle: the key is derived from its purpose as well. */
 function schemeOf(algorithm: DerElement | undefined, purpose: string): Scheme {
   const [id, parameters] = elementsInside(algorithm);
   const oid = id === undefined ? '' : dotted(id.contents);
@@ -190,7 +190,7 @@ function cipherOf(oid: string, parameters: DerElement | undefined) {
   return { name: 'AES-256-CCM', decrypt };
 }
 
-/** RFC 7292 appendix B.1: UTF-16 with a zero at the end, and nothing for an empty password. */
+/** Encodes a password by RFC 7292 appendix B.1: UTF-16 with a terminating zero, or nothing for an empty password. */
 function pkcs12Bytes(text: string): Buffer {
   return text === '' ? Buffer.alloc(0) : Buffer.from(`${text}\u0000`, 'utf16le').swap16();
 }

@@ -16,7 +16,7 @@ interface Truth {
   readonly notAfter: string;
 }
 
-/** Names that OpenSSL gives to object identifiers. */
+/** OpenSSL names of object identifiers. */
 const OPENSSL: Record<string, string> = {
   rsaEncryption: '1.2.840.113549.1.1.1',
   rsassaPss: '1.2.840.113549.1.1.10',
@@ -39,7 +39,7 @@ const OPENSSL: Record<string, string> = {
 
 const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec';
 
-/** `Jan  1 00:00:00 1 GMT`: a year of one digit is one that Date does not read. */
+/** Converts a time such as `Jan  1 00:00:00 1 GMT`. Date does not parse years with one digit. */
 function isoTime(text: string): string {
   const [month = '', day = '', time = '', year = ''] = text.split(/ +/);
   const number = String(MONTHS.indexOf(month) / 3 + 1).padStart(2, '0');
@@ -52,11 +52,11 @@ function certificateIn(file: string): Buffer {
   return Buffer.from(body ?? '', 'base64');
 }
 
-describe.skipIf(!existsSync(TRUTH))('what OpenSSL says of public certificates', () => {
+describe.skipIf(!existsSync(TRUTH))('public certificates are read as by OpenSSL', () => {
   const rows = existsSync(TRUTH) ? (JSON.parse(readFileSync(TRUTH, 'utf8')) as Truth[]) : [];
   const here = rows.filter(({ file }) => existsSync(join(CERTIFICATES, file)));
 
-  it('is there to compare with', () => {
+  it('with more than 400 samples', () => {
     expect(here.length).toBeGreaterThan(400);
   });
 
@@ -67,7 +67,7 @@ describe.skipIf(!existsSync(TRUTH))('what OpenSSL says of public certificates', 
       sigAlg: read.signature.oid,
       notBefore: read.notBefore.toISOString(),
       notAfter: read.notAfter.toISOString(),
-      // OpenSSL prints no size of some keys, and no name of some curves.
+      // OpenSSL prints neither the size of some keys nor the name of some curves.
       bits: bits === null ? null : read.key.bits,
       curve: curve === null ? null : read.key.curve,
     }).toEqual({

@@ -18,14 +18,14 @@ import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from '../key-algorithms/key-oids.
 import { findByOid } from '../vocabularies/object-identifiers.js';
 import { type PublicKeyAlgorithm, publicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 
-/** The content of a certificate. Fingerprints are hexadecimal SHA-256. */
+/** X509CertificateContent is the content of a certificate. Fingerprints are hexadecimal SHA-256. */
 export interface X509CertificateContent {
   readonly fingerprint: string;
   /** RFC 4514. */
   readonly subject: string;
   readonly issuer: string;
   readonly commonName: string | undefined;
-  /** Hexadecimal, as it stands in the certificate. */
+  /** Hexadecimal, as encoded in the certificate. */
   readonly serialNumber: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
@@ -33,7 +33,7 @@ export interface X509CertificateContent {
   readonly key: PublicKeyAlgorithm & { readonly fingerprint: string };
   readonly isAuthority: boolean;
   readonly purposes: readonly string[];
-  /** What the key may be used for, in the words of RFC 5280 section 4.2.1.3; empty when it does not say. */
+  /** Key usages as named in RFC 5280 section 4.2.1.3; empty if the certificate does not restrict them. */
   readonly keyUsages: readonly string[];
   readonly names: readonly string[];
 }
@@ -49,9 +49,9 @@ const PURPOSES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads an X.509 certificate (RFC 5280), also one whose algorithm or names no library knows: an inventory lists what is there.
+ * readX509Certificate reads an X.509 certificate (RFC 5280), even if its algorithm or names are unknown: an inventory must list what exists.
  *
- * @throws Error when the bytes are no certificate.
+ * @throws Error if the bytes are not a certificate.
  */
 export function readX509Certificate(der: Buffer): X509CertificateContent {
   const certificate = AsnConvert.parse(der, Certificate);
@@ -67,7 +67,7 @@ export function readX509Certificate(der: Buffer): X509CertificateContent {
     serialNumber: Buffer.from(tbs.serialNumber).toString('hex'),
     notBefore,
     notAfter,
-    // The one that is signed; the one beside the signature is not.
+    // The signed algorithm identifier. The one next to the signature is not signed.
     signature: { oid: tbs.signature.algorithm, name: signatureName(tbs.signature.algorithm, tbs.signature.parameters) },
     key: { ...publicKeyAlgorithm(tbs.subjectPublicKeyInfo), fingerprint: sha256(spki) },
     isAuthority: read(find(id_ce_basicConstraints), BasicConstraints)?.cA ?? false,
@@ -77,7 +77,7 @@ export function readX509Certificate(der: Buffer): X509CertificateContent {
   };
 }
 
-/** The times as they stand in the certificate: version, serial number, signature and issuer come first. */
+/** Returns the validity as encoded in the certificate, after version, serial number, signature and issuer. */
 function validityOf(der: Buffer): [Date, Date] {
   const [certificate] = derElements(der);
   const [tbs] = derElements(certificate?.contents ?? Buffer.alloc(0));
@@ -92,7 +92,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Names of the bits, from the first one on. */
+/** Names of the key usage bits, from bit 0. */
 const KEY_USAGES = [
   'digitalSignature',
   'nonRepudiation',
@@ -110,7 +110,7 @@ function keyUsagesOf(usage: KeyUsage | undefined): string[] {
   return KEY_USAGES.filter((_, bit) => (bits & (1 << bit)) !== 0);
 }
 
-/** RSASSA-PSS says its hash in its parameters (RFC 4055 section 3.1); SHA-1 when it says none. */
+/** Returns the name of a signature algorithm. RSASSA-PSS names its hash in the parameters (RFC 4055 section 3.1); the default is SHA-1. */
 function signatureName(oid: string, parameters: ArrayBuffer | null | undefined): string {
   const name = SIGNATURE_OIDS[oid] ?? KEY_OIDS[oid]?.name ?? findByOid(oid)?.name ?? oid;
   if (name !== 'RSASSA-PSS') return name;
@@ -132,7 +132,7 @@ function pssHash(parameters: ArrayBuffer | null | undefined): string | undefined
   }
 }
 
-/** An extension that cannot be read says nothing; that a certificate is malformed there is no reason to overlook it. */
+/** Returns undefined for an extension that cannot be parsed. A malformed extension is no reason to omit the certificate. */
 function read<T>(extension: Extension | undefined, syntax: new () => T): T | undefined {
   if (extension === undefined) return undefined;
   try {
@@ -163,7 +163,7 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   '1.2.840.113549.1.9.1': 'E',
 };
 
-/** NumericString and VisibleString, which are text as well. */
+/** Tags of NumericString and VisibleString, which are text as well. */
 const PLAIN_STRINGS: ReadonlySet<number> = new Set([0x12, 0x1a]);
 
 function valueText(value: { toString(): string; anyValue?: ArrayBuffer }): string {
@@ -173,7 +173,7 @@ function valueText(value: { toString(): string; anyValue?: ArrayBuffer }): strin
   return plain === undefined ? `#${bytes.toString('hex')}` : clean(plain.contents.toString('latin1'));
 }
 
-/** RFC 4514: the most specific part first, special characters escaped. */
+/** Formats a name by RFC 4514: most specific part first, special characters escaped. */
 function nameText(name: Name): string {
   return [...name]
     .reverse()
@@ -191,7 +191,7 @@ function commonNameOf(name: Name): string | undefined {
   return value === undefined ? undefined : valueText(value);
 }
 
-/** PostgreSQL stores no NUL. */
+/** PostgreSQL cannot store NUL. */
 function clean(text: string): string {
   return text.replaceAll('\u0000', '\uFFFD').toWellFormed();
 }

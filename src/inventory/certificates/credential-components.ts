@@ -12,50 +12,50 @@ export const NAMES_PROPERTY = 'sealwright:certificate-names';
 export const PURPOSES_PROPERTY = 'sealwright:certificate-purposes';
 const KEY_USAGES_PROPERTY = 'sealwright:certificate-key-usages';
 
-/** A private key as it was found: its public half says which one, its bytes are not kept. */
+/** FoundPrivateKey is a private key, identified by its public half. Its bytes are not kept. */
 export interface FoundPrivateKey {
   readonly name: string;
   /** SHA-256 of the public half. */
   readonly fingerprint: string;
-  /** Undefined when the public half is encrypted as well. */
+  /** Undefined if the public half is encrypted as well. */
   readonly algorithm: PublicKeyAlgorithm | undefined;
-  /** Another name of its own, by which it goes; then `fingerprint` is no SHA-256 of a SubjectPublicKeyInfo. */
+  /** Identifier of the key in its own format. If present, `fingerprint` is not the SHA-256 of a SubjectPublicKeyInfo. */
   readonly id?: string;
   readonly lifetime?: Lifetime;
-  /** Name of the algorithm that protects it; undefined when nothing does. */
+  /** Name of the scheme that protects the key; undefined if it is unprotected. */
   readonly securedBy: string | undefined;
 }
 
 export interface FoundPublicKey {
   readonly name: string;
-  /** SHA-256 of the SubjectPublicKeyInfo; undefined where none can be written. */
+  /** SHA-256 of the SubjectPublicKeyInfo; undefined if it cannot be encoded. */
   readonly fingerprint: string | undefined;
   /** `SHA256:…`, as ssh-keygen shows it. */
   readonly sshFingerprint?: string;
   readonly algorithm: PublicKeyAlgorithm;
   readonly format: string;
-  /** The fingerprint of a format that has its own; it identifies the key. */
+  /** Fingerprint in the key's own format, which then identifies the key. */
   readonly id?: string;
   readonly lifetime?: Lifetime;
 }
 
-/** The validity that a key states. */
+/** Lifetime is the validity stated by a key. */
 export interface Lifetime {
   readonly creationDate?: string;
   readonly expirationDate?: string;
-  /** Present for a key that was revoked. */
+  /** Present for a revoked key. */
   readonly state?: 'deactivated' | 'compromised';
 }
 
-/** A key of a symmetric cipher or a MAC that lies in a store; its bytes are not kept. */
+/** FoundSecretKey is a cipher or MAC key in a store. Its bytes are not kept. */
 export interface FoundSecretKey {
   readonly name: string;
-  /** Which one it is: the store and the alias, hashed. */
+  /** Hash of store and alias, which identifies the key. */
   readonly id: string;
-  /** Undefined when the store does not say, or is not opened. */
+  /** Undefined if the store does not state the algorithm or could not be opened. */
   readonly algorithm: string | undefined;
   readonly bits: number | undefined;
-  /** Undefined for one in the clear. */
+  /** Undefined if the key is unprotected. */
   readonly securedBy: string | undefined;
 }
 
@@ -64,11 +64,11 @@ interface KeyFacts {
   readonly facts: object;
   readonly fingerprint: string | undefined;
   readonly algorithm: PublicKeyAlgorithm | undefined;
-  /** The key is not protected: every reader of the file has it. */
+  /** Whether the key is unprotected, so that every reader of the file has it. */
   readonly bytesFound?: boolean;
 }
 
-/** Collects the contents of certificates, key stores and key files as components; refs are made of their identity. */
+/** CredentialComponents collects the contents of certificates, key stores and key files as components. Refs are derived from their identity. */
 export class CredentialComponents {
   readonly assets = new Map<string, DraftAsset>();
 
@@ -99,7 +99,7 @@ export class CredentialComponents {
     return ref;
   }
 
-  /** A certificate depends on the one that issued it. */
+  /** Records that a certificate depends on its issuer. */
   issuedBy(certificate: string, issuer: string): void {
     this.assets.get(certificate)?.links.push({ to: issuer, kind: 'dependsOn' });
   }
@@ -191,7 +191,7 @@ function sizeOf(algorithm: PublicKeyAlgorithm | undefined): { size?: number } {
   return bits === null ? {} : { size: bits };
 }
 
-/** Names of the Java Cryptography Architecture and the like: `AES`, `DESede`, `HmacSHA256`. */
+/** Returns a symmetric algorithm by its name in the Java Cryptography Architecture or similar, such as `AES`, `DESede` or `HmacSHA256`. */
 function symmetric(name: string, bits: number | undefined, properties: AlgorithmProperties): PublicKeyAlgorithm {
   const isMac = /mac/i.test(name);
   const title = isMac || bits === undefined || !/^(?:AES|ARIA|Camellia|SEED)$/i.test(name) ? name : `${name}-${bits}`;
@@ -220,7 +220,7 @@ function propertiesOf({
   ];
 }
 
-/** RFC 3339 without fractions; years before 1 or after 9999 cannot be written. */
+/** rfc3339 formats a time without fractions of a second. Returns undefined for an invalid date. */
 export function rfc3339(time: Date): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString().replace('.000Z', 'Z');
 }

@@ -14,20 +14,19 @@ import { readBcfksInto, readBksInto, readJavaStoreInto, readPkcs12Into } from '.
 import { isPkcs12 } from '../../formats/pkcs/pkcs12.js';
 
 export interface CredentialOptions {
-  /** The place where it was found, which is also its source: a file on a host. */
+  /** Location of the file, such as a path on a host. It is also the source. */
   readonly source: string | undefined;
-  /** Opens a key store, or encrypted private keys. */
+  /** Password of a key store or of encrypted private keys. */
   readonly password: string | undefined;
-  /** Rounds of key derivation that reading may cost; that of one document when absent. */
+  /** Budget of key derivation rounds; defaults to that of one document. */
   readonly derivations?: DerivationBudget;
 }
 
 /**
- * Reads certificates and keys: PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, BKS, OpenPGP keyrings, PuTTY key files, and SSH keys as
- * authorized_keys, known_hosts and .pub files have them, each recognized by its content. Of a private key only the public half is kept, of a secret
- * key only algorithm and length.
+ * readCredentialFile reads certificates and keys from PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, BKS, OpenPGP keyrings, PuTTY key files,
+ * authorized_keys, known_hosts and .pub files, recognized by content. Of a private key only the public half is kept, of a secret key only algorithm and length.
  *
- * @throws Problem 422 `document.format` when there is nothing of that, `key-store.password`, `key-store.cipher`.
+ * @throws Problem 422 `document.format` if nothing is recognized, `key-store.password`, `key-store.cipher`.
  */
 export function readCredentialFile(body: Buffer, options: CredentialOptions): Draft {
   const { source, password = '', derivations = new DerivationBudget() } = options;
@@ -37,7 +36,7 @@ export function readCredentialFile(body: Buffer, options: CredentialOptions): Dr
   const reading = new CredentialReading(source, derivations);
   try {
     readInto(reading, bytes, password);
-    // Without the rounds it would be read without its secrets: another result than at another time.
+    // Without enough rounds, the secrets would be missing and the result would depend on the time of the import.
     if (derivations.isShort) throw derivationsUsedUp();
     const draft = reading.draft();
     return draft.received === draft.rejected.length ? orDamaged(file, draft) : draft;
@@ -48,7 +47,7 @@ export function readCredentialFile(body: Buffer, options: CredentialOptions): Dr
   }
 }
 
-/** What came of a file of which nothing could be read. @throws Problem that says what happened to it, where that can be seen. */
+/** Returns the result of a file from which nothing could be read. @throws Problem that describes the damage to the file, if recognizable. */
 function orDamaged<Result>(file: Buffer, result: Result): Result {
   const damage = damageOf(file);
   if (damage !== undefined) throw damaged(damage);
@@ -66,10 +65,10 @@ function readInto(reading: CredentialReading, bytes: Buffer, password: string): 
   else readTextInto(reading, bytes, password);
 }
 
-/** Longer than any file of keys and certificates that somebody would hold as Base64. */
+/** Larger than any real file of keys and certificates that is stored as Base64. */
 const MAX_WRAPPED_BYTES = 16 * 1024 * 1024;
 
-/** The file that the whole body is the Base64 of, as secrets of Kubernetes and certificates of Windows and SAML are written; else the body. */
+/** Decodes a body that consists entirely of Base64, as in Kubernetes secrets and in certificates of Windows and SAML. Returns any other body unchanged. */
 function unwrapped(body: Buffer): Buffer {
   if (body.length > MAX_WRAPPED_BYTES || !/^[A-Za-z0-9+/=\s]{32,}$/.test(body.toString('latin1', 0, 64))) return body;
   const inner = fromBrokenBase64(body.toString('latin1'));
@@ -81,19 +80,19 @@ function isKnownFile(bytes: Buffer): boolean {
   return bytes[0] === 0x30 || bytes.toString('latin1', 0, 11) === '-----BEGIN ';
 }
 
-/** U+FFFD in UTF-8: what a program leaves of octets that it took for text. */
+/** U+FFFD in UTF-8, with which programs replace bytes that are not text. */
 const REPLACEMENT = Buffer.from('\uFFFD');
 const MANGLED =
   'was binary and went through a program that treated it as text (Maven resource filtering, a terminal, FTP in text mode), which replaced its octets: use the original';
 
-/** Whether octets that are no text were replaced by U+FFFD. Binary files do not have four of them by chance. */
+/** Whether bytes of a binary file were replaced by U+FFFD. Binary files do not contain it four times by chance. */
 function isMangled(bytes: Buffer): boolean {
   let count = 0;
   for (let at = bytes.indexOf(REPLACEMENT); at !== -1 && count < 4; at = bytes.indexOf(REPLACEMENT, at + 3)) count += 1;
   return count === 4 && bytes.subarray(0, 1024).some((octet) => octet < 0x09);
 }
 
-/** What happened to a file that began as one that is read here; undefined when it is none. */
+/** Describes the damage to a file that begins like a supported one; undefined if there is none. */
 function damageOf(bytes: Buffer): string | undefined {
   if (isJavaKeyStore(bytes))
     return 'begins as a Java key store, and ends too early or was changed (FTP in text mode, git with autocrlf): use the original';
@@ -104,10 +103,13 @@ function damageOf(bytes: Buffer): string | undefined {
   return `begins as DER, a key store or a certificate, and ends too early: it announces ${length} octets, and has ${bytes.length}`;
 }
 
-/** Of an element of less than 128 octets. */
+/** Header of an element shorter than 128 bytes. */
 const SHORT_HEADER_BYTES = 2;
 
-/** Octets of a DER element with its head; undefined where it is shorter than any key, as a text may seem to be, or of no stated length. */
+/**
+ * Returns the length of a DER element including its header. Returns undefined if the element is shorter than any key, as text may appear to be, or states no
+ * length.
+ */
 function lengthStated(bytes: Buffer): number | undefined {
   try {
     const { start, length } = derHeader(bytes.subarray(0, MAX_HEADER_BYTES));

@@ -17,7 +17,7 @@ interface Issued {
   readonly der: Buffer;
 }
 
-/** Collects what is found in one body of certificates and keys. */
+/** CredentialReading collects what is found in one body of certificates and keys. */
 export class CredentialReading {
   readonly found = new CredentialComponents();
   format = '';
@@ -26,13 +26,13 @@ export class CredentialReading {
   private readonly warnings: Remark[] = [];
   private items = 0;
 
-  /** @param source where it was found; undefined when the sender does not say. @param budget rounds of key derivation that it may cost. */
+  /** @param source location of the body; undefined if the sender did not state it. @param budget key derivation rounds that reading may cost. */
   constructor(
     readonly source: string | undefined,
     readonly budget: DerivationBudget,
   ) {}
 
-  /** Adds a certificate; OpenSSL may have appended its trust settings. */
+  /** Adds a certificate. OpenSSL may have appended trust settings. */
   certificate(bytes: Buffer, at: DraftOccurrence[]): X509CertificateContent | undefined {
     return this.item(() => {
       const der = firstOf(bytes);
@@ -42,7 +42,7 @@ export class CredentialReading {
     }, 'is no X.509 certificate');
   }
 
-  /** A private key in a store, by its certificate. */
+  /** Adds a private key in a store, identified by its certificate. */
   storedKey(
     name: string,
     { key, fingerprint }: X509CertificateContent,
@@ -87,7 +87,7 @@ export class CredentialReading {
     ];
   }
 
-  /** Reads one item; one that cannot be read is rejected by itself. */
+  /** Reads one item. An unreadable item is rejected without affecting the others. */
   item<T>(read: () => T, otherwise: string): T | undefined {
     try {
       const result = read();
@@ -100,7 +100,7 @@ export class CredentialReading {
     }
   }
 
-  /** A store is read as a whole or not at all. */
+  /** Reads a store, entirely or not at all. */
   whole<T>(read: () => T): T {
     try {
       return read();
@@ -126,7 +126,7 @@ export class CredentialReading {
     addRemark(this.warnings, { pointer: '', code, detail });
   }
 
-  /** Within what was sent: by the names and key identifiers, as OpenSSL matches them. */
+  /** Links certificates of the same body to their issuers, by names and key identifiers as in OpenSSL. */
   private linkIssuers(): void {
     const bySubject = Map.groupBy(this.issued, ({ certificate }) => certificate.subject);
     for (const { ref, certificate, der } of this.issued)
@@ -144,13 +144,13 @@ export function nothingHere(): Problem {
   return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
 }
 
-/** A store that stays closed: without a password, or with another one. */
+/** closedByPassword returns the problem for a store that cannot be opened because the password is missing or wrong. */
 export function closedByPassword(password: string): Problem {
   const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
   return new Problem('refused', 'key-store.password', `The key store ${detail}.`);
 }
 
-/** A store that cannot be read without more rounds of key derivation than one document may cost. */
+/** tooManyRounds returns the problem for a store that needs more key derivation rounds than one document may cost. */
 export function tooManyRounds(): Problem {
   const detail = `needs more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing`;
   return new Problem('refused', 'document.too-costly', `The key store ${detail}; write it again with fewer.`, {
@@ -158,13 +158,13 @@ export function tooManyRounds(): Problem {
   });
 }
 
-/** The sender has used its rounds of key derivation for this minute. */
+/** derivationsUsedUp returns the problem for a sender that has used up its key derivation rounds for this minute. */
 export function derivationsUsedUp(): Problem {
   const detail = 'You have used your rounds of password hashing for this minute. Send the key store again later.';
   return new Problem('overloaded', 'ingest.derivations', detail);
 }
 
-/** The first DER element; the bytes themselves when they begin with none, for the reader to refuse. */
+/** Returns the first DER element, or all bytes if there is none, so that the reader rejects them. */
 function firstOf(bytes: Buffer): Buffer {
   try {
     return firstElement(bytes).raw;

@@ -9,7 +9,7 @@ function componentsOf(pem: string, password: string) {
   return [...draft.assets(new DraftRefs())].map(({ component }) => component);
 }
 
-/** Encrypted with single DES, by openssl pkcs8 -topk8 -v2 des-cbc. */
+/** Encrypted with single DES: openssl pkcs8 -topk8 -v2 des-cbc. */
 const DES =
   'MIHgMEsGCSqGSIb3DQEFDTA+MCkGCSqGSIb3DQEFDDAcBAhWZ+C4Paaz8gICCAAwDAYIKoZIhvcNAgkFADARBgUrDgMCBwQIHuykoy1UANoEgZDFQ1VJ9NgUlDk019Q7qTdHETTZ1Q4FK3XL/a2ykTrzO94BdZFuIuusNkdqEE6zcJRY/bPzIBoKJ9h2BqP4iFvdZOc/kGp9zrzO3xjvkWiJ05nRtwrICf/jivRTToGrcIodqbPw/I234mhacYPp3XoGJn6pfcROVUmuwq26N5nCXWneoW1DsbK7PXbMaaIFXR0=';
 
@@ -20,7 +20,7 @@ const keysOf = (pem: string, password: string) =>
     .map(({ name }) => name);
 
 describe('an encrypted private key', () => {
-  /** openssl pkcs8 -topk8, of one key on P-256 */
+  /** openssl pkcs8 -topk8, of one P-256 key */
   it.each([
     [
       'scrypt',
@@ -48,16 +48,16 @@ describe('an encrypted private key', () => {
       'PBES2-HMAC-SHA512-256-SM4-CBC',
       'MIHrMFYGCSqGSIb3DQEFDTBJMCkGCSqGSIb3DQEFDDAcBAgJHsqDd0UjAgICCAAwDAYIKoZIhvcNAg0FADAcBggqgRzPVQFoAgQQ8Tiw87D6jgijaWdInkPeXwSBkAkmRr84rjjG9SNqFMc9ozHIEZ6Fm9g4NbbIx5JLm0MF3+hGj4rBHpgiLmIGW2LLbXLfR9JFUCjsra2EYTrp6TxdAc0/fbDNmY2uszybTqUxzkWWQ453mY3QyvAxDlCMCq/BgLWAOROC1zbm7QHsGp763T17CvyMdZnUznEUqD5GZeXUvYlcbKdCvTf1XjOlmg==',
     ],
-  ])('is named by its cipher and opened: %s', (_, scheme, base64) => {
+  ])('is named by its cipher and decrypted: %s', (_, scheme, base64) => {
     const pem = `-----BEGIN ENCRYPTED PRIVATE KEY-----\n${base64}\n-----END ENCRYPTED PRIVATE KEY-----`;
     expect(namesIn(pem, 'another')).toContain(scheme);
     expect(keysOf(pem, 'another')).toEqual([expect.stringContaining('encrypted private key')]);
     expect(keysOf(pem, PASSWORD)).toEqual([OPENED]);
   });
 
-  it('under a cipher that is in no registry is named by that alone: how the key is derived says nothing of it', () => {
+  it('with an unregistered cipher is named by the cipher alone, not by its key derivation', () => {
     const unknown = Buffer.from(DES, 'base64');
-    // 1.3.14.3.2.7 becomes 1.3.14.3.2.127.
+    // Changes 1.3.14.3.2.7 to 1.3.14.3.2.127.
     unknown[unknown.indexOf(Buffer.from('06052b0e030207', 'hex')) + 6] = 0x7f;
     const pem = `-----BEGIN ENCRYPTED PRIVATE KEY-----\n${unknown.toString('base64')}\n-----END ENCRYPTED PRIVATE KEY-----`;
     const names = namesIn(pem, PASSWORD);

@@ -12,7 +12,7 @@ function read(bytes: Buffer | string, password?: string) {
   return { ...draft, names: names.filter((name) => !name.startsWith('algorithm')).sort() };
 }
 
-/** Of OpenSSL, for files.example, P-256. */
+/** Created with OpenSSL for files.example, P-256. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBhzCCAS2gAwIBAgIUMdy2WuSY3vH7Iivk50PrutXgLS8wCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNZmlsZXMuZXhhbXBsZTAgFw0yNjExMjYyMzQxNDBaGA8yMTI2
@@ -33,7 +33,7 @@ const ENCRYPTED = String(
 
 const eachLine = (text: string, change: (line: string) => string) => text.trimEnd().split('\n').map(change).join('\n');
 
-describe('PEM as other programs left it', () => {
+describe('PEM written by other programs', () => {
   it.each<[string, (text: string) => string]>([
     ['indented, as YAML holds it', (text) => eachLine(text, (line) => `    ${line}`)],
     ['quoted by a mail', (text) => eachLine(text, (line) => `> ${line}`)],
@@ -52,18 +52,18 @@ describe('PEM as other programs left it', () => {
     ['a comment', `# my root\n${CERTIFICATE}`],
     ['attributes of OpenSSL', `Bag Attributes\n    friendlyName: a\nsubject=CN = a\n${CERTIFICATE}`],
     ['blank lines', `\n\n${CERTIFICATE}\n\n`],
-  ])('needs no warning for %s beside the blocks', (_, text) => {
+  ])('causes no warning for %s around the blocks', (_, text) => {
     expect(read(text).warnings).toEqual([]);
   });
 
-  it('warns of text outside of the blocks, with its size', () => {
+  it('causes a warning for other text outside the blocks, with its size', () => {
     const { names, warnings } = read(`protocol TLSv1\n${CERTIFICATE}\ncipher RC4-SHA\n`);
     expect(names).toContain('certificate files.example');
     const detail = '28 bytes outside of the PEM blocks were not read';
     expect(warnings).toEqual([{ pointer: '', code: 'pem.outside', detail }]);
   });
 
-  it('says of the result of a scanner that only its certificate was read', () => {
+  it('reports that only the certificate in a scanner result was read', () => {
     const csv = `"id","fqdn/ip","port","severity","finding","cve","cwe"\n"SSLv3","a/10.0.0.1","443","OK","not offered","",""\n"cert","a/10.0.0.1","443","INFO","${CERTIFICATE}","",""`;
     const [warning] = read(csv).warnings;
     expect(warning?.detail).toContain('result of testssl.sh, whose protocols, cipher suites and findings are not read');
@@ -73,7 +73,7 @@ describe('PEM as other programs left it', () => {
     expect(read(json).names).toEqual(read(CERTIFICATE).names);
   });
 
-  it('is read in one line', () => {
+  it('is read when on a single line', () => {
     const { names, rejected } = read(PKCS8.replaceAll('\n', ''));
     expect(rejected).toEqual([]);
     expect(names).toEqual(read(PKCS8).names);
@@ -83,7 +83,7 @@ describe('PEM as other programs left it', () => {
     ['PKCS #7 SIGNED DATA', ['is not a PKCS #7 with signed data'], []],
     ['X9.42 DH PARAMETERS', [], ['pem.passed-over']],
     ['RSA PRIVATE KEY', ['is a private key that does not contain its public key'], []],
-  ])('is known by the label %s, and reported when there is nothing in it', (label, faults, notes) => {
+  ])('is recognized by the label %s, and reported when empty', (label, faults, notes) => {
     const { names, warnings, rejected } = read(`-----BEGIN ${label}-----\n-----END ${label}-----\n${CERTIFICATE}`);
     expect(names).toContain('certificate files.example');
     expect(rejected.map(({ detail }) => detail)).toEqual(faults);
@@ -91,8 +91,8 @@ describe('PEM as other programs left it', () => {
   });
 });
 
-describe('PEM that was cut', () => {
-  it('is told, and what stands before and behind it is read', () => {
+describe('truncated PEM', () => {
+  it('is reported, and the blocks before and after it are read', () => {
     const half = CERTIFICATE.slice(0, 300);
     for (const text of [`${CERTIFICATE}\n${half}`, `${half}\n${CERTIFICATE}`]) {
       const { names, rejected } = read(text);
@@ -102,7 +102,7 @@ describe('PEM that was cut', () => {
     expect(() => read(half)).toThrow(/begins as PEM, and ends before its END line/);
   });
 
-  it('is read in one pass, however often it begins', () => {
+  it('is read in one pass, however many times a block starts', () => {
     expect(read(`${'-----BEGIN CERTIFICATE-----\n'.repeat(10_000)}${CERTIFICATE}`).rejected).toHaveLength(10_000);
     expect(() => read('-----BEGIN CERTIFICATE-----\n'.repeat(1_000_000))).toThrow('10000');
   });
@@ -117,7 +117,7 @@ it.each([
     'a CRL',
     'MIGyMFoCAQEwCgYIKoZIzj0EAwMwFTETMBEGA1UEAwwKcHkuZXhhbXBsZRcNMjYwMTAxMDAwMDAwWhcNMjYwMjAxMDAwMDAwWjAUMBICAQUXDTI2MDEwMTAwMDAwMFowCgYIKoZIzj0EAwMDSAAwRQIgfi24Bsohpttl5c6zJg/ch8H1EcuWWH/xIN+aQSGKsWUCIQDiZFJhODDxmYP4fsz3R4pt//FREZduF6QQBgdS7ovhsA==',
   ],
-])('DER of %s is noted, as its PEM is: a request has a key worth listing', (name, base64) => {
+])('DER of %s is handled like its PEM; only a request has a key worth listing', (name, base64) => {
   const { names, rejected, warnings } = read(Buffer.from(base64, 'base64'));
   expect(rejected).toEqual([]);
   const isRequest = name === 'a certificate request';
@@ -125,22 +125,22 @@ it.each([
   expect(warnings).toMatchObject([{ code: isRequest ? 'request.key-listed' : 'der.passed-over' }]);
 });
 
-describe('a public key of SSH', () => {
+describe('an SSH public key', () => {
   const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl';
 
-  it('may have any letters in its comment', () => {
+  it('may have any characters in its comment', () => {
     expect(read(`${KEY} jörg@büro`).names).toEqual(['related-crypto-material jörg@büro']);
     expect(read(Buffer.from(`${KEY} j\u00f6rg`, 'latin1')).names).toEqual(['related-crypto-material jörg']);
   });
 
-  it('may stand behind an algorithm that signs with it, as sshd reads it', () => {
+  it('may follow a signature algorithm name, as in sshd', () => {
     const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
     const numbers = [e, `AA${n}`].map((part) => counted(Buffer.from(part, 'base64url')));
     const rsa = Buffer.concat([counted('ssh-rsa'), ...numbers]).toString('base64');
     expect(read(`restrict rsa-sha2-512 ${rsa} ops`).names).toEqual(['related-crypto-material ops']);
   });
 
-  it('of a line that was damaged, or of a kind that is not read, is reported', () => {
+  it('is reported when damaged or of an unsupported kind', () => {
     const { names, rejected } = read(
       `${KEY}\nssh-ed25519 AAAAbroken\nssh-xmss@openssh.com AAAAFHNzaC14bXNz\n# a comment\n`,
     );
@@ -148,7 +148,7 @@ describe('a public key of SSH', () => {
     expect(rejected.map(({ detail }) => detail)).toEqual(['is no SSH public key', 'is no SSH public key']);
   });
 
-  it('may be on Ed448 (RFC 8709)', () => {
+  it('may use Ed448 (RFC 8709)', () => {
     const blob = Buffer.concat([counted('ssh-ed448'), counted(Buffer.alloc(57, 1))]).toString('base64');
     expect(read(`ssh-ed448 ${blob} ops`).names).toEqual(['related-crypto-material ops']);
   });
@@ -162,7 +162,7 @@ describe('a public key of SSH', () => {
   it.each([
     ['with a comment', 'Comment: "ops at site b"\n', 'ops at site b'],
     ['with headers that go on', 'Subject: ops\nComment: "made by \\\na long program"\nx-note: \\\nmore\n', 'made by'],
-  ])('is read in the form of RFC 4716, %s', (_, headers, name) => {
+  ])('is read in RFC 4716 format, %s', (_, headers, name) => {
     const { names, rejected } = read(
       `---- BEGIN SSH2 PUBLIC KEY ----\n${headers}${blob()}\n---- END SSH2 PUBLIC KEY ----\n`,
     );
@@ -171,7 +171,7 @@ describe('a public key of SSH', () => {
   });
 });
 
-describe('Base64 of a file', () => {
+describe('a base64-encoded file', () => {
   it.each([
     ['a certificate without its lines of PEM', Buffer.from(CERTIFICATE.replaceAll(/-----[^-]+-----|\s/g, ''))],
     ['PEM, as a secret of Kubernetes holds it', Buffer.from(Buffer.from(CERTIFICATE).toString('base64'))],
@@ -179,12 +179,12 @@ describe('Base64 of a file', () => {
     expect(read(bytes).names).toEqual(read(CERTIFICATE).names);
   });
 
-  it('of what is no file of keys is not taken for a key', () => {
+  it('is not treated as a key if it is not a key file', () => {
     expect(() => read(randomBytes(300).fill(0x41, 0, 4).toString('base64'))).toThrow(/holds no certificate/);
   });
 });
 
-/** A JKS with one trusted certificate, with a digest under the password behind its entries. */
+/** Returns a JKS with one trusted certificate and a digest under the password after its entries. */
 function javaKeyStore(): Buffer {
   const der = Buffer.from(CERTIFICATE.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');
   const number = (value: number) => Buffer.from([value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255]);
@@ -196,8 +196,8 @@ function javaKeyStore(): Buffer {
   return Buffer.concat([data, digest]);
 }
 
-describe('a key store', () => {
-  it('of Java is opened although zeros follow it', () => {
+describe('a key store file', () => {
+  it('of Java is opened when followed by zeros', () => {
     const padded = Buffer.concat([javaKeyStore(), Buffer.alloc(200)]);
     expect(read(padded, PASSWORD).names).toEqual(read(javaKeyStore(), PASSWORD).names);
     expect(() => read(padded, 'another')).toThrow(/not opened by this password/);
@@ -209,7 +209,7 @@ describe('a key store', () => {
     'base64',
   );
 
-  it('of PKCS #12 tells algorithm and length of its secret keys to who has its password', () => {
+  it('of PKCS #12 lists algorithm and length of its secret keys with the password', () => {
     const sizes = (password?: string) => {
       const draft = readCredentialFile(SECRET_KEY, { source: 'host:/s.p12', password });
       return [...draft.assets(new DraftRefs())].flatMap(
@@ -221,13 +221,13 @@ describe('a key store', () => {
     expect(sizes('another')).toEqual([]);
   });
 
-  /** openssl pkcs12 -export -nocerts, of a key on P-256 */
+  /** openssl pkcs12 -export -nocerts, of a P-256 key */
   const LONELY_KEY = Buffer.from(
     'MIIBngIBAzCCAVQGCSqGSIb3DQEHAaCCAUUEggFBMIIBPTCCATkGCSqGSIb3DQEHAaCCASoEggEmMIIBIjCCAR4GCyqGSIb3DQEMCgECoIHvMIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAhfo2cXvjIupAICCAAwDAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEGw3ty3FwPEqC903v2bi5KYEgZDeW4yveV47+E0YH7QZ8WUJki0XzZfo8RI8bFCBcVkB2FskoKUaWavSKXjKTLVWBE8aCfVlbn7CzeTI5TDJQlcNOHqBnmUoWkneJLvubRIR4t/F/zLSgOIqTQ3xSgtNPaHECBYt6tACcVt0waCUy/MavHZa+XQpEodTK5E0PoDlSXT0NjUQCmwpe+X3jdQzakoxHTAbBgkqhkiG9w0BCRQxDh4MAGwAbwBuAGUAbAB5MEEwMTANBglghkgBZQMEAgEFAAQgGLMfeLe3vWa2n5KM3LK+JLJJEdqsz+qj8RRsc/bFIsUECJRlyLDCx/J9AgIIAA==',
     'base64',
   );
 
-  it('of PKCS #12 may hold a private key without a certificate: it is listed by what it is, or by what protects it', () => {
+  it('of PKCS #12 with a private key and no certificate lists the key, or the encryption that protects it', () => {
     expect(read(LONELY_KEY, PASSWORD).names).toEqual(['related-crypto-material lonely']);
     const { names, rejected } = read(LONELY_KEY, '');
     expect(names).toEqual(['related-crypto-material lonely']);
@@ -235,12 +235,12 @@ describe('a key store', () => {
   });
 });
 
-it('public and private half of a key are told apart whatever they look like', () => {
+it('the public and private half of a key are distinguished', () => {
   const { names } = read(`${String(publicKey.export({ type: 'pkcs1', format: 'pem' }))}\n${PKCS1}`);
   expect(names).toEqual([expect.stringContaining('private key'), expect.stringContaining('public key')]);
 });
 
-describe('a file that was damaged on its way is told so, and what to do', () => {
+describe('a file damaged in transit is reported with the remedy', () => {
   const der = Buffer.from(CERTIFICATE.replaceAll(/-----[A-Z ]+-----|\s/g, ''), 'base64');
   const counted = (bytes: Buffer, octets: 2 | 4) => {
     const length = Buffer.alloc(octets);
@@ -258,10 +258,10 @@ describe('a file that was damaged on its way is told so, and what to do', () => 
     Buffer.alloc(20),
   ]);
   const asText = (bytes: Buffer) => Buffer.from(bytes.toString('utf8'));
-  /** As a program does that ends its lines for Windows. */
+  /** Converts line ends as Windows programs do. */
   const withWindowsEnds = (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replaceAll('\n', '\r\n'), 'latin1');
 
-  it('while whole ones are read', () => {
+  it('while intact files are read', () => {
     for (const file of [store, der]) expect(read(file).names).toContain('certificate files.example');
   });
 
@@ -280,11 +280,11 @@ describe('a file that was damaged on its way is told so, and what to do', () => 
     expect(() => read(file)).toThrow(words);
   });
 
-  it('but a text with such characters is read', () => {
+  it('unless it is text with replacement characters, which is read', () => {
     expect(read(`# J\uFFFDrg\uFFFDs \uFFFD\uFFFD key\n${CERTIFICATE}`).names).toContain('certificate files.example');
   });
 
-  it('and what is none of these is not said to have been one', () => {
+  it('unless it was never a key file', () => {
     expect(() => read(Buffer.from('hello'))).toThrow(/holds no certificate/);
     for (const file of [Buffer.from('3003020101', 'hex'), '0123 of a text', '0'])
       expect(read(file).rejected).toHaveLength(1);

@@ -12,16 +12,16 @@ import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKeyFacts
 import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
 import { notRead, scannerOf } from '../model/scanner-results.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { fromBrokenBase64, writePem } from '../../formats/encoding/base64.js';
+import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 
 const NO_KEY = 'is a private key that does not contain its public key';
-/** Labels of blocks that often stand beside certificates and keys. */
+/** Labels of blocks that often accompany certificates and keys. */
 const BESIDE = /^(?:(?:EC|DSA|DH|X9\.42 DH) PARAMETERS|X509 CRL|(?:NEW )?CERTIFICATE REQUEST)$/;
-/** Its end is the beginning of its signature (RFC 9580 section 7). */
+/** The message ends where its signature begins (RFC 9580 section 7). */
 const SIGNED_TEXT = 'PGP SIGNED MESSAGE';
 const MAX_NAME = 500;
 
-/** One or more DER structures, each by what it is: certificates, PKCS #7, private and public keys. */
+/** readDerInto reads one or more DER structures: certificates, PKCS #7, private and public keys. */
 export function readDerInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'DER';
   for (const raw of structures(bytes)) {
@@ -42,8 +42,8 @@ export function readDerInto(reading: CredentialReading, bytes: Buffer, password:
 }
 
 /**
- * True for what a certificate request (RFC 2986: a number, a name, a key) or a CRL (RFC 5280 section 5.1: an optional number, an algorithm, a name, a
- * time) is about. A certificate has a name or an algorithm in the place of both.
+ * Whether the content is that of a certificate request (RFC 2986: a number, a name, a key) or a CRL (RFC 5280 section 5.1: an optional number, an algorithm, a
+ * name, a time). A certificate has a name or an algorithm instead of the key or the time.
  */
 function isBeside(signed: readonly DerElement[]): boolean {
   const [first, second, third, fourth] = signed;
@@ -54,7 +54,7 @@ function isBeside(signed: readonly DerElement[]): boolean {
 const isTime = (element: DerElement | undefined) =>
   element?.tag === DER.utcTime || element?.tag === DER.generalizedTime;
 
-/** A text: a PuTTY key, PEM blocks with whatever stands between them, or lines with SSH keys. */
+/** readTextInto reads a text: a PuTTY key, PEM blocks with any text between them, or lines with SSH keys. */
 export function readTextInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   const text = decoded(bytes);
   if (isPuttyKey(text)) {
@@ -77,11 +77,11 @@ export function readTextInto(reading: CredentialReading, bytes: Buffer, password
   });
 }
 
-/** Lines that tools write beside PEM blocks about the blocks themselves: nothing is lost with them. */
+/** Lines that tools write next to PEM blocks to describe the blocks. Ignoring them loses nothing. */
 const ABOUT_BLOCKS =
   /^\s*(?:#.*|[=-]*|Bag Attributes.*|Key Attributes.*|(?:friendlyName|localKeyID|Microsoft CSP Name|subject|issuer|depth|verify|s|i|a|v)\s*[:=].*|\d+ s:.*)$/;
 
-/** Says how much of a text was not read, and whose it is: a result of a scanner with one certificate in it is mostly something else. */
+/** Warns how much of a text was not read, and names the tool that wrote it. A scanner result with one certificate in it is mostly something else. */
 function warnOfRest(reading: CredentialReading, text: string, blocks: readonly PemBlock[]): void {
   if (blocks.some(({ isCut, label }) => isCut || label.startsWith('PGP '))) return;
   const rest = outsideOf(text).filter((line) => !ABOUT_BLOCKS.test(line));
@@ -92,7 +92,7 @@ function warnOfRest(reading: CredentialReading, text: string, blocks: readonly P
   reading.warn('pem.outside', tool === undefined ? detail : `${detail}: this is ${notRead(tool)}`);
 }
 
-/** What stands before, between and behind PEM blocks, by lines. */
+/** Returns the lines before, between and after PEM blocks. */
 function outsideOf(text: string): string[] {
   return text
     .split(/-----BEGIN [^\n]{1,60}?-----|---- BEGIN SSH2 [A-Z ]{1,40} ----/)
@@ -104,7 +104,7 @@ function afterEnd(part: string): string {
   return end === null ? '' : part.slice(end.index + end[0].length);
 }
 
-/** A binary keyring, as `gpg --export` writes it. */
+/** readKeyringInto reads a binary keyring, as written by `gpg --export`. */
 export function readKeyringInto(reading: CredentialReading, bytes: Buffer, line: number | null = null): void {
   if (reading.format === '') reading.format = 'OpenPGP';
   const ring = reading.item(() => readPgpKeyring(bytes), 'holds no OpenPGP key that can be read');
@@ -116,7 +116,7 @@ export function readKeyringInto(reading: CredentialReading, bytes: Buffer, line:
     );
 }
 
-/** `pubring.kbx`: keyrings, and certificates of S/MIME. */
+/** readKeyboxInto reads a `pubring.kbx`: keyrings and S/MIME certificates. */
 export function readKeyboxInto(reading: CredentialReading, bytes: Buffer): void {
   reading.format = 'OpenPGP';
   const { keyrings, certificates } = reading.whole(() => readKeybox(bytes));
@@ -160,7 +160,7 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
   else reading.reject(`is a PEM block of an unsupported type: ${truncate(label, 60)}`);
 }
 
-/** The key of a certificate request is listed, with a note that the request itself is not; parameters and CRLs are passed over. */
+/** Lists the key of a certificate request, with a note that the request itself is not listed. Parameters and CRLs are skipped. */
 function beside(reading: CredentialReading, { label, line }: PemBlock, bytes: Buffer, at: DraftOccurrence[]): void {
   const passOver = () => reading.passOver('pem.passed-over', `${label} in line ${line} is not listed`);
   if (label.endsWith('CERTIFICATE REQUEST')) requestOrCrl(reading, bytes, at, passOver);
@@ -193,17 +193,19 @@ function publicKey(
   if (label === 'SSH2 PUBLIC KEY')
     return void reading.found.publicKey(readSshPublicKey(bytes, clean(commentIn(text))), at);
   const { algorithm, fingerprint } =
-    label === 'PUBLIC KEY' ? describeSpki(bytes) : describePublicKey(createPublicKey(writePem(label, bytes)));
+    label === 'RSA PUBLIC KEY'
+      ? describePublicKey(createPublicKey({ key: bytes, format: 'der', type: 'pkcs1' }))
+      : describeSpki(bytes);
   const name = `public key ${fingerprint.slice(0, 16)}`;
   reading.found.publicKey({ name, fingerprint, algorithm, format: 'X.509' }, at);
 }
 
-/** The comment that the headers of an SSH key give (RFC 4716 section 3.3.2), its first line without its quotes. */
+/** Returns the comment in the headers of an SSH key (RFC 4716 section 3.3.2): its first line without quotes. */
 function commentIn(text: string): string {
   return /^Comment: "?([^"\r\n]{0,200})/im.exec(text)?.[1] ?? '';
 }
 
-/** As Windows tools write it, too: UTF-16, or with a byte order mark. What is no UTF-8 is read octet by octet. */
+/** Decodes a text, also in the encodings of Windows tools: UTF-16, or with a byte order mark. A text that is not UTF-8 is decoded byte by byte. */
 function decoded(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
   if (bytes[0] === 0xfe && bytes[1] === 0xff && bytes.length % 2 === 0)
@@ -212,7 +214,7 @@ function decoded(bytes: Buffer): string {
   return text.replace(/^(?:\uFEFF|\u00EF\u00BB\u00BF)/, '');
 }
 
-/** The structures that follow each other; what is behind the last of them is none. */
+/** Returns the consecutive structures, or all bytes as one if they cannot be split. */
 function structures(bytes: Buffer): Buffer[] {
   const all = quietly(bytes);
   if (all.length > 0) return all.map(({ raw }) => raw);
@@ -230,7 +232,7 @@ function quietly(bytes: Buffer): DerElement[] {
 const SIGNED_DATA = '1.2.840.113549.1.7.2';
 const IMPLICIT_CERTIFICATES = 0xa0;
 
-/** The certificates of a PKCS #7 or CMS SignedData (RFC 5652 section 5.1), byte for byte; undefined when it is something else. */
+/** Returns the certificates of a PKCS #7 or CMS SignedData (RFC 5652 section 5.1), byte for byte, or undefined for anything else. */
 function signedCertificates(bytes: Buffer): Buffer[] | undefined {
   try {
     const [type, content] = inside(derElements(bytes)[0]);
@@ -250,16 +252,15 @@ function inside(element: DerElement | undefined): DerElement[] {
 const FIRST_LINE = /^PuTTY-User-Key-File-([123]): (\S{1,60})$/;
 const MAX_LINES = 2000;
 
-/** True for a key file of PuTTY, of any version. */
+/** Whether the text is a PuTTY key file of any version. */
 function isPuttyKey(text: string): boolean {
   return text.trimStart().startsWith('PuTTY-User-Key-File-');
 }
 
 /**
- * Which key a file of PuTTY holds, by its public half, which stands in the clear; the lines of the private half are not read
- * (PuTTY user manual, appendix C).
+ * Identifies the key in a PuTTY key file by its public half, which is not encrypted. The private half is not read (PuTTY user manual, appendix C).
  *
- * @throws RangeError when it is none.
+ * @throws RangeError if the text is not a PuTTY key file.
  */
 function readPuttyKeyFacts(text: string): FoundPrivateKey {
   const lines = text.trimStart().split(/\r\n|\r|\n/, MAX_LINES);

@@ -14,7 +14,7 @@ import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_NAME = 500;
 
-/** JKS and JCEKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password`. */
+/** readJavaStoreInto reads JKS and JCEKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password`. */
 export function readJavaStoreInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   const { type, entries, unread, end } = reading.whole(() => readJavaKeyStore(bytes));
   if (password !== '' && !isPasswordOf(bytes, end, password)) throw closedByPassword(password);
@@ -34,7 +34,7 @@ export function readJavaStoreInto(reading: CredentialReading, bytes: Buffer, pas
   if (unread > 0) reading.warn('key-store.unread', `${unread} entries from the first damaged one on were not read`);
 }
 
-/** BCFKS: nothing of it without its password. @throws Problem `key-store.password` or `key-store.cipher`. */
+/** readBcfksInto reads BCFKS, which is usually unreadable without its password. @throws Problem `key-store.password` or `key-store.cipher`. */
 export function readBcfksInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'BCFKS';
   entriesInto(
@@ -44,7 +44,9 @@ export function readBcfksInto(reading: CredentialReading, bytes: Buffer, passwor
   );
 }
 
-/** BKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password` or `key-store.cipher`. */
+/**
+ * readBksInto reads BKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password` or `key-store.cipher`.
+ */
 export function readBksInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'BKS';
   const entries = openBks(bytes, password, reading.budget).map(({ secret, ...entry }): KeyStoreEntry => ({
@@ -81,7 +83,10 @@ function entriesInto(reading: CredentialReading, bytes: Buffer, entries: readonl
   secrets.note();
 }
 
-/** PKCS #12: certificates with the password, keys by what protects them. @throws Problem `key-store.password` or `key-store.cipher`. */
+/**
+ * readPkcs12Into reads PKCS #12: certificates with the password, and keys with the scheme that protects them. @throws Problem `key-store.password` or
+ * `key-store.cipher`.
+ */
 export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'PKCS #12';
   const { certificates, keys, secrets: found } = reading.whole(() => openPkcs12(bytes, password, reading.budget));
@@ -105,9 +110,9 @@ export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, passwo
 }
 
 /**
- * Reads a PKCS #12 store with all of its parts. Without a password both the empty one and none are tried.
+ * openPkcs12 reads all parts of a PKCS #12 store. Without a password, both an empty and an absent password are tried.
  *
- * @throws Problem 422 `key-store.password`, `key-store.cipher` or `document.too-costly`. RangeError when it is damaged.
+ * @throws Problem 422 `key-store.password`, `key-store.cipher` or `document.too-costly`. RangeError if the store is damaged.
  */
 export function openPkcs12(bytes: Buffer, password: string, budget: DerivationBudget): Pkcs12Store {
   const store = readPkcs12(bytes, { passwords: password === '' ? ['', null] : [password], budget, nameByOid });
@@ -126,7 +131,7 @@ interface LonelyKey {
   readonly at: DraftOccurrence[];
 }
 
-/** A private key beside which no certificate says what it is: it has to be opened for that. */
+/** Adds a private key without a certificate, which must be decrypted to be identified. */
 function lonelyKey(reading: CredentialReading, { name, der, password, at }: LonelyKey): void {
   reading.item(() => {
     const key = readDerPrivateKey(der, password, reading.budget);
@@ -135,7 +140,7 @@ function lonelyKey(reading: CredentialReading, { name, der, password, at }: Lone
   }, 'contains a private key that does not contain its public key');
 }
 
-/** Secret keys of one store. Each is identified by store and alias: a hash of a short key would reveal it. */
+/** Adds the secret keys of one store. Each is identified by store and alias, because a hash of a short key would reveal it. */
 class SecretKeys {
   private readonly store: string;
   private closed = 0;

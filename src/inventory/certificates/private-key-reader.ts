@@ -1,8 +1,9 @@
 import { AsnConvert } from '@peculiar/asn1-schema';
 import { SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createDecipheriv, createHash, createPublicKey, getCipherInfo, type KeyObject } from 'node:crypto';
 import { sha256 } from './certificate-reader.js';
 import { DER, derElements, elementsInside } from '../../formats/asn1/der-reader.js';
+import { affordablePrivateKey } from '../../formats/asn1/key-cost.js';
 import { WireReader } from '../../formats/ssh/wire.js';
 import type { FoundPrivateKey } from './credential-components.js';
 import { type DerivationBudget, passwordEncryption } from '../../formats/pkcs/password-encryption.js';
@@ -11,11 +12,10 @@ import { nameByOid } from '../vocabularies/object-identifiers.js';
 import { bytesOf, type PemBlock } from '../../formats/encoding/pem-blocks.js';
 import { readSshPublicKey } from './ssh-public-key.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { writePem } from '../../formats/encoding/base64.js';
 
 const OPENSSH_MAGIC = 'openssh-key-v1\0';
 
-/** The algorithm of a public key and the SHA-256 of its SubjectPublicKeyInfo. */
+/** describePublicKey returns the algorithm of a public key and the SHA-256 of its SubjectPublicKeyInfo. */
 export function describePublicKey(key: KeyObject): { algorithm: PublicKeyAlgorithm; fingerprint: string } {
   return describeSpki(key.export({ type: 'spki', format: 'der' }));
 }
@@ -25,10 +25,10 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
 }
 
 /**
- * Identifies the key in a PEM block of a private key; nothing of the private half is kept. An encrypted one is opened with the password, if
- * there is one; else only its protection is listed.
+ * readPrivateKeyFacts identifies the private key in a PEM block. Nothing of the private half is kept. An encrypted key is decrypted if there is a password;
+ * otherwise only its protection is listed.
  *
- * @throws Error when it is no private key.
+ * @throws Error if the block is not a private key.
  */
 export function readPrivateKeyFacts(block: PemBlock, password: string, budget: DerivationBudget): FoundPrivateKey {
   const { label, text } = block;
@@ -38,20 +38,14 @@ export function readPrivateKeyFacts(block: PemBlock, password: string, budget: D
   if (label === 'ENCRYPTED PRIVATE KEY') return readEncrypted(bytes, password, budget);
   const cipher = /^DEK-Info: *([A-Z0-9-]{1,40}),/m.exec(text)?.[1];
   if (cipher !== undefined && text.includes('ENCRYPTED')) return readOldEncrypted(block, cipher, password);
-  return found(createPrivateKey(writePem(label, bytes)), undefined);
+  return found(affordablePrivateKey(bytes), undefined);
 }
 
-/** The same of DER: PKCS #8, plain or encrypted, PKCS #1 and SEC 1. @throws Error when it is none of them. */
+/** readDerPrivateKey does the same for DER: PKCS #8 (plain or encrypted), PKCS #1 and SEC 1. @throws Error if the bytes are none of these. */
 export function readDerPrivateKey(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
   const [first] = elementsInside(derElements(der)[0]);
   if (first?.tag === DER.sequence) return readEncrypted(der, password, budget);
-  for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const)
-    try {
-      return found(createPrivateKey({ key: der, format: 'der', type }), undefined);
-    } catch {
-      // It is a key of another type.
-    }
-  throw new RangeError('no private key');
+  return found(affordablePrivateKey(der), undefined);
 }
 
 function found(key: KeyObject, securedBy: string | undefined): FoundPrivateKey {
@@ -59,7 +53,7 @@ function found(key: KeyObject, securedBy: string | undefined): FoundPrivateKey {
   return { name: `private key ${fingerprint.slice(0, 16)}`, fingerprint, algorithm, securedBy };
 }
 
-/** An encrypted key whose public half is not readable is identified by its encrypted bytes. */
+/** Identifies an encrypted key with an unreadable public half by its encrypted bytes. */
 function closed(bytes: Buffer, algorithm: PublicKeyAlgorithm | undefined, securedBy: string): FoundPrivateKey {
   const fingerprint = sha256(bytes);
   return {
@@ -71,7 +65,7 @@ function closed(bytes: Buffer, algorithm: PublicKeyAlgorithm | undefined, secure
   };
 }
 
-/** An EncryptedPrivateKeyInfo (RFC 5958 section 3). */
+/** Reads an EncryptedPrivateKeyInfo (RFC 5958 section 3). */
 function readEncrypted(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
   const [algorithm, content] = elementsInside(derElements(der)[0]);
   if (algorithm?.tag !== DER.sequence || content?.tag !== DER.octetString) throw new RangeError('no encrypted key');
@@ -80,9 +74,9 @@ function readEncrypted(der: Buffer, password: string, budget: DerivationBudget):
     let clear: Buffer | undefined;
     try {
       clear = decrypt(content.contents, password, budget);
-      return found(createPrivateKey({ key: clear, format: 'der', type: 'pkcs8' }), name);
+      return found(affordablePrivateKey(clear, ['pkcs8']), name);
     } catch {
-      // Another password, or it costs too much: it is listed as closed.
+      // The password is wrong or decryption is too costly, so the key is listed as encrypted.
     } finally {
       clear?.fill(0);
     }
@@ -90,19 +84,35 @@ function readEncrypted(der: Buffer, password: string, budget: DerivationBudget):
   return closed(der, undefined, name);
 }
 
-/** Encryption of RFC 1421, as OpenSSL writes it: the label names the algorithm, the header the cipher. */
+/** Reads a key encrypted by RFC 1421, as written by OpenSSL: the label names the algorithm, the header the cipher. */
 function readOldEncrypted(block: PemBlock, cipher: string, password: string): FoundPrivateKey {
-  const { label, text } = block;
+  const { label } = block;
   const securedBy = `PEM ${cipher}`;
-  if (password !== '')
+  if (password !== '') {
+    let clear: Buffer | undefined;
     try {
-      return found(createPrivateKey({ key: text, passphrase: password }), securedBy);
+      clear = oldDecrypted(block, cipher, password);
+      return found(affordablePrivateKey(clear), securedBy);
     } catch {
-      // Another password.
+      // The password is wrong or reading the key is too costly, so the key is listed as encrypted.
+    } finally {
+      clear?.fill(0);
     }
+  }
   const name = label.replace(' PRIVATE KEY', '');
   const known = ['RSA', 'DSA', 'EC'].includes(name) ? sized(KEY_OID[name] ?? '', name, null) : undefined;
   return closed(bytesOf(block), known, securedBy);
+}
+
+/** Derives the key from MD5 of the password and the first eight octets of the IV (EVP_BytesToKey). */
+function oldDecrypted(block: PemBlock, cipher: string, password: string): Buffer {
+  const iv = Buffer.from(/^DEK-Info: *[^,\n]{1,40}, *([0-9A-Fa-f]{16,64})/m.exec(block.text)?.[1] ?? '', 'hex');
+  const { keyLength = 0 } = getCipherInfo(cipher) ?? {};
+  let key = Buffer.alloc(0);
+  for (let last = key; key.length < keyLength; key = Buffer.concat([key, last]))
+    last = createHash('md5').update(last).update(password).update(iv.subarray(0, 8)).digest();
+  const decipher = createDecipheriv(cipher, key.subarray(0, keyLength), iv);
+  return Buffer.concat([decipher.update(bytesOf(block)), decipher.final()]);
 }
 
 const KEY_OID: Readonly<Record<string, string>> = {
@@ -111,7 +121,7 @@ const KEY_OID: Readonly<Record<string, string>> = {
   EC: '1.2.840.10045.2.1',
 };
 
-/** OpenSSH's PROTOCOL.key: the public half stands before the encrypted part. */
+/** Reads an OpenSSH key (PROTOCOL.key). The public half precedes the encrypted part. */
 function readOpenSsh(bytes: Buffer): FoundPrivateKey {
   if (bytes.toString('latin1', 0, OPENSSH_MAGIC.length) !== OPENSSH_MAGIC) throw new RangeError('not an OpenSSH key');
   const fields = new WireReader(bytes, OPENSSH_MAGIC.length);

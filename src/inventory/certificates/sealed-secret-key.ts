@@ -4,25 +4,25 @@ import { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
 import { type JavaObject, type JavaValue, readJavaObject } from '../../formats/java/object-stream.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Algorithm and length of a secret key. */
+/** SecretKeyFacts is the algorithm and length of a secret key. */
 export interface SecretKeyFacts {
   readonly algorithm: string;
   readonly bits: number;
 }
 
-/** Sun's scheme for the keys of a JCEKS store, and what it is by name. */
+/** Sun's scheme for the keys of a JCEKS store. */
 const SEAL = 'PBEWithMD5AndTripleDES';
 const SALT = 8;
 
-/** The name of the scheme that protects a sealed key. */
+/** sealName returns the name of the scheme that protects a sealed key. */
 export function sealName(sealed: JavaValue): string {
   const algorithm = fieldsOf(sealed)?.get('sealAlg');
   return typeof algorithm === 'string' && /^[\w/.-]{1,60}$/.test(algorithm) ? algorithm : SEAL;
 }
 
 /**
- * Opens a `javax.crypto.SealedObject` as far as its algorithm and length. The key itself is overwritten at once. Undefined when the
- * password is another, the scheme is not Sun's, or it takes more rounds than are left.
+ * secretKeyFacts decrypts a `javax.crypto.SealedObject` to read the algorithm and length. The key itself is overwritten immediately. Returns undefined if the
+ * password is wrong, the scheme is not Sun's, or the derivation takes more rounds than are left.
  */
 export function secretKeyFacts(
   sealed: JavaValue,
@@ -49,8 +49,10 @@ export function secretKeyFacts(
   }
 }
 
-/** As `PBECipherCore` of the JDK derives it: MD5 over each half of the salt, again and again with the password. A salt of equal
- * halves, one of four thousand million, is treated otherwise there and not read here. */
+/**
+ * Derives the key as `PBECipherCore` of the JDK does: MD5 over each half of the salt, repeated with the password. The JDK treats salts with equal halves, one
+ * in four billion, differently; they are not supported.
+ */
 function keyMaterial(password: string, salt: Buffer, rounds: number): Buffer {
   const secret = Buffer.from(password, 'latin1').map((octet) => octet & 0x7f);
   const halves = [salt.subarray(0, 4), salt.subarray(4)].map((half) => {
@@ -61,7 +63,7 @@ function keyMaterial(password: string, salt: Buffer, rounds: number): Buffer {
   return Buffer.concat(halves);
 }
 
-/** A `SecretKeySpec`, or the `KeyRep` that the JDK writes for its own keys. */
+/** Reads a `SecretKeySpec`, or the `KeyRep` that the JDK writes for its own keys. */
 function factsOf(key: JavaValue): SecretKeyFacts | undefined {
   const fields = fieldsOf(key);
   const [algorithm, octets] = [fields?.get('algorithm'), fields?.get('key') ?? fields?.get('encoded')];
@@ -69,13 +71,13 @@ function factsOf(key: JavaValue): SecretKeyFacts | undefined {
   return namedSecretKey(algorithm, octets.length);
 }
 
-/** What a secret key of so many octets is by the name that JCA gives its algorithm. */
+/** namedSecretKey returns the facts of a secret key from the JCA name of its algorithm and its length in bytes. */
 export function namedSecretKey(algorithm: string, octets: number): SecretKeyFacts {
   const name = truncate(algorithm, 60);
   return { algorithm: name, bits: keyBits(name, octets) };
 }
 
-/** Keys by the identifiers that Bouncy Castle gives them. */
+/** Key algorithms by the identifiers that Bouncy Castle uses. */
 const SECRET_KEYS: Readonly<Record<string, string>> = {
   '2.16.840.1.101.3.4.1': 'AES',
   '2.16.840.1.101.3.4.1.42': 'AES',
@@ -91,13 +93,13 @@ const SECRET_KEYS: Readonly<Record<string, string>> = {
   '1.2.410.200046.1.1.12': 'ARIA',
 };
 
-/** What a secret key of so many octets is by the identifier of its algorithm. */
+/** secretKeyOf returns the facts of a secret key from the OID of its algorithm and its length in bytes. */
 export function secretKeyOf(oid: string, octets: number): SecretKeyFacts {
   const algorithm = SECRET_KEYS[oid] ?? oid;
   return { algorithm, bits: keyBits(algorithm, octets) };
 }
 
-/** One bit of each octet of a DES key is parity. */
+/** One bit of each byte of a DES key is a parity bit. */
 function keyBits(algorithm: string, octets: number): number {
   return /^(?:DES|DESede|TripleDES)$/i.test(algorithm) ? octets * 7 : octets * 8;
 }

@@ -26,10 +26,10 @@ const EDWARDS = new Map([
 ]);
 
 /**
- * Reads the public key inside an SSH blob (RFC 4253 section 6.6, RFC 5656, RFC 8709, OpenSSH's PROTOCOL.u2f and
- * PROTOCOL.certkeys: of a certificate, the key that it is about).
+ * readSshPublicKey reads the public key in an SSH blob (RFC 4253 section 6.6, RFC 5656, RFC 8709, OpenSSH's PROTOCOL.u2f and PROTOCOL.certkeys). For a
+ * certificate, it reads the certified key.
  *
- * @throws RangeError when it is none.
+ * @throws RangeError if the blob is not a supported key.
  */
 export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey {
   const fields = new WireReader(blob);
@@ -52,7 +52,7 @@ export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey 
   };
 }
 
-/** The blob of the key inside a certificate, whose parts begin at `start` and were read as far as the algorithm needs. */
+/** Returns the blob of the certified key. Its fields begin at `start` and were read as far as the algorithm requires. */
 function certifiedBlob(type: string, blob: Buffer, { fields, start }: { fields: WireReader; start: number }): Buffer {
   if (type.startsWith('sk-')) fields.string(); // application
   return Buffer.concat([wireString(type), blob.subarray(start, fields.position)]);
@@ -91,7 +91,7 @@ function unsigned(mpint: Buffer): string {
   return mpint.subarray(mpint[0] === 0 ? 1 : 0).toString('base64url');
 }
 
-/** So that a key is the same asset in TLS and in SSH; a key that OpenSSL refuses goes by its SSH fingerprint. */
+/** Makes a key the same asset in TLS and in SSH. A key that OpenSSL rejects is identified by its SSH fingerprint. */
 function spkiFingerprint(jwk: JsonWebKey | undefined): string | undefined {
   if (jwk === undefined) return undefined;
   try {
@@ -102,11 +102,14 @@ function spkiFingerprint(jwk: JsonWebKey | undefined): string | undefined {
 }
 
 const MAX_COMMENT = 200;
-/** A type, or an algorithm that signs with such a key, and a blob, which begins with the length of its type; what stands before are options, what stands behind is a comment. */
+/**
+ * A key type, or a signature algorithm for such a key, followed by a blob, which begins with the length of its type. Options may precede it, and a comment may
+ * follow.
+ */
 const KEY =
   /(?<!\S)(?:ssh-|ecdsa-|sk-|rsa-sha2-|webauthn-sk-)[a-z0-9@.-]{1,60}\s{1,99}(AAAA[A-Za-z0-9+/]+={0,2})(?!\S)/;
 
-/** A line of authorized_keys, known_hosts or a .pub file; undefined for a comment or anything else. */
+/** sshKeyLine parses a line of authorized_keys, known_hosts or a .pub file. Returns undefined for comments and other lines. */
 export function sshKeyLine(line: string): { readonly blob: Buffer; readonly comment: string } | undefined {
   const found = line.startsWith('#') ? null : KEY.exec(line);
   if (found === null) return undefined;

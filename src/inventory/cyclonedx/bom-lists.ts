@@ -12,15 +12,15 @@ import { type Duplicate, SchemaFaults } from './schema-faults.js';
 
 export type Mode = 'strict' | 'repair';
 
-/** An item with the name of an earlier one. */
+/** An item with the name of an earlier item. */
 interface Doubtful {
   readonly item: unknown;
   readonly index: number;
 }
 
 /**
- * The lists of a document, item by item, checked by the schema. After the first fault no more items are yielded: the rest is only checked
- * for further faults.
+ * BomLists iterates the lists of a document and checks each item by the schema. After the first fault, no more items are yielded; the rest is only checked for
+ * further faults.
  */
 export class BomLists {
   private readonly checks: Readonly<Record<ListName, SchemaCheck>>;
@@ -36,9 +36,9 @@ export class BomLists {
   }
 
   /**
-   * Valid items in their order; those with the name of an earlier one come at the end, unless they repeat it.
+   * Yields valid items in order. Items with the name of an earlier one come last, unless they are duplicates.
    *
-   * @param refs where the names of items are noted.
+   * @param refs records the names of items.
    */
   *items<Item>(list: ListName, refs: DraftRefs): Generator<Item> {
     const { found } = this;
@@ -68,7 +68,7 @@ export class BomLists {
     return good;
   }
 
-  /** Checks an item; in repair mode, repeated items of its own lists are removed and its times are repaired. */
+  /** Checks an item. In repair mode, faults in its texts are repaired, invalid parts that are not read are removed, and so are duplicates in its own lists. */
   private judge(list: ListName, item: unknown, found: SchemaFaults, repairs: Remark[]): boolean {
     const check = this.checks[list];
     const before = found.duplicates.length;
@@ -88,7 +88,7 @@ export class BomLists {
     return found.count - before === others && check(item, found);
   }
 
-  /** The doubtful items that differ from all others of their name. */
+  /** Yields the doubtful items that differ from all others with the same name. */
   private *distinct(list: ListName, doubtful: readonly Doubtful[]): Generator {
     if (doubtful.length === 0) return;
     const shared = new Set(doubtful.map(({ item }) => schemaNameOf(item)));
@@ -118,7 +118,9 @@ function addRepair(repairs: Remark[], pointer: string): void {
   addRemark(repairs, { pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
 }
 
-/** Names that occur twice are faults of a strict document; repair mode keeps the last value, as JSON.parse does, and notes it. */
+/**
+ * reportRepeatedNames reports names that occur twice. They are faults in strict mode; repair mode keeps the last value, as JSON.parse does, and adds a remark.
+ */
 export function reportRepeatedNames(
   repeated: readonly RepeatedName[],
   mode: Mode,
@@ -132,7 +134,7 @@ export function reportRepeatedNames(
   }
 }
 
-/** Removes repeated items from their lists. */
+/** removeRepeated removes duplicate items from their lists. */
 export function removeRepeated(duplicates: readonly Duplicate[], repairs: Remark[]): void {
   const lists = new Map<unknown[], Set<number>>();
   for (const { list, index, pointer } of duplicates) {

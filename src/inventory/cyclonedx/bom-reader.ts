@@ -14,12 +14,11 @@ import { repairTexts } from './repaired-texts.js';
 import { SchemaFaults } from './schema-faults.js';
 
 /**
- * Reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read when the assets of the draft are
- * iterated, some items at a time: a document whose content is known need not be read again, and items are garbage before the next are read.
+ * readBom reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read a few items at a time while the assets of the
+ * draft are iterated: a document with known content need not be read again, and items are released before the next are read.
  *
- * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault; so does the iteration of the
- * assets, at its end. In repair mode, repeated list items and names, an upper-case serial number and incomplete times are repaired and
- * noted; other faults refuse the document.
+ * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault. Iterating the assets throws the latter at the end. In repair
+ * mode, repeated list items and names, an upper-case serial number and incomplete times are repaired with a remark; other faults reject the document.
  */
 export function readBom(text: BomText, mode: Mode): CheckedDocument {
   const head = text.head();
@@ -42,7 +41,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
     components: (refs: DraftRefs) => lists.items<CdxComponent>('components', refs),
     *dependencies(refs: DraftRefs) {
       yield* lists.items<Dependency>('dependencies', refs);
-      // Here all items have been checked.
+      // All items have been checked at this point.
       if (found.count > 0) refuse(found);
     },
   };
@@ -60,7 +59,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   return { ...described, said: text.said(bom), repairs: [...repairs], draft };
 }
 
-/** It is not checked by a schema: what there are of such documents hardly follow that of the draft. */
+/** The draft is not checked by a schema, because existing documents rarely follow it. */
 function readOldCbom(text: BomText): CheckedDocument {
   const bom = oldCbomAsVersion16(text.whole()) as unknown as Bom & {
     components: CdxComponent[];
@@ -106,7 +105,7 @@ function versionOf(document: Record<string, unknown>): SpecVersion {
   });
 }
 
-/** The faults of a document outside of its lists that could not be repaired. */
+/** Returns the faults outside of the lists that could not be repaired. */
 function judge(head: Record<string, unknown>, version: SpecVersion, mode: Mode, repairs: Remark[]): SchemaFaults {
   if (mode === 'repair') lowerSerialNumber(head, repairs);
   let found = faultsOf(head, version);
@@ -118,7 +117,7 @@ function judge(head: Record<string, unknown>, version: SpecVersion, mode: Mode, 
   return faultsOf(head, version);
 }
 
-/** Members of a document and of its metadata of which nothing is read. */
+/** Members of a document and of its metadata that are not read. */
 const UNREAD = new Set(
   'annotations citations compositions declarations definitions externalReferences formulation services signature vulnerabilities'.split(
     ' ',
@@ -126,7 +125,7 @@ const UNREAD = new Set(
 );
 const UNREAD_METADATA = new Set('authors lifecycles manufacture manufacturer supplier tools'.split(' '));
 
-/** Takes what is not read and does not fit the schema out of a document. Answers whether there was any. */
+/** Removes invalid members that are not read. Returns whether any were removed. */
 function leaveOut(head: Record<string, unknown>, faults: readonly Fault[], repairs: Remark[]): boolean {
   const before = repairs.length;
   for (const { pointer, detail } of faults) {
@@ -146,8 +145,8 @@ function leaveOut(head: Record<string, unknown>, faults: readonly Fault[], repai
 }
 
 /**
- * Encodes the braces in endpoints of services, which generators write as templates (RFC 6570) although a reference may not have them
- * (RFC 3987): services are not read any further.
+ * Encodes the braces in service endpoints. Generators write them as templates (RFC 6570), although a reference cannot contain them (RFC 3987). Services are not
+ * read any further.
  */
 function acceptTemplates(services: unknown): void {
   const stack = [services];
@@ -195,7 +194,7 @@ function lowerSerialNumber(document: Record<string, unknown>, repairs: Remark[])
   });
 }
 
-/** The name of what the document describes: its repository, else its component, else its serial number. */
+/** Returns the name of what the document describes: its repository, otherwise its component, otherwise its serial number. */
 function sourceOf({ metadata, serialNumber }: Bom): string | undefined {
   const property = (...names: string[]) => metadata?.properties?.find(({ name }) => names.includes(name))?.value;
   const repository = property('gitUrl', 'git-url');

@@ -3,11 +3,11 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type SchemaCheck, type Schema, SchemaCompiler } from './json-schema.js';
 
-/** Versions that have an official schema. */
+/** Versions with an official schema. */
 export const SPEC_VERSIONS = ['1.4', '1.5', '1.6', '1.7'] as const;
 export type SpecVersion = (typeof SPEC_VERSIONS)[number];
 
-/** The official schemas, as their publisher packs them. */
+/** The official schemas, as packaged by their publisher. */
 const FOLDER = join(
   dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),
   'res/schema',
@@ -16,17 +16,17 @@ const FOLDER = join(
 const compiler = new SchemaCompiler(read);
 const checks = new Map<string, SchemaCheck>();
 
-/** The check of a document of one version of the specification; compiled when it is first asked for. */
+/** bomCheck returns the schema check of a document, compiled on first use. */
 export function bomCheck(version: SpecVersion): SchemaCheck {
   return once(version, () => compiler.compile(idOf(version)));
 }
 
-/** The check of one item of a list of such a document. */
+/** itemCheck returns the schema check of one item of a list. */
 export function itemCheck(version: SpecVersion, list: string): SchemaCheck {
   return once(`${version} ${list}`, () => compiler.compileItem(idOf(version), list));
 }
 
-/** The names of a list in the registry of algorithms that belongs to CycloneDX 1.7. */
+/** registryOf returns the names of a list in the algorithm registry of CycloneDX 1.7. */
 export function registryOf(list: string): readonly string[] {
   const { definitions } = read(`${BASE}cryptography-defs.schema.json`) as {
     definitions?: Record<string, { enum?: string[] }>;
@@ -46,7 +46,7 @@ function idOf(version: SpecVersion): string {
   return `${BASE}bom-${version}.schema.json`;
 }
 
-/** Schemas before 1.6 have other hosts and file names in their ids; here all have one form. */
+/** Common form of schema ids. Schemas before 1.6 use other hosts and file names. */
 const BASE = 'http://cyclonedx.org/schema/';
 
 function read(id: string): Schema {

@@ -13,27 +13,27 @@ import { bodyText, malformed, parseExactJson, bodyTextOf, type JsonMembers } fro
 /** The long lists of a document. */
 export const LISTS = ['components', 'dependencies'] as const;
 export type ListName = (typeof LISTS)[number];
-/** To be raised when the same document is read differently by a new version of the service. */
+/** Increase when a new version of the service reads the same document differently. */
 const READING = 5;
 
-/** A name that occurs twice in an object: JSON.parse keeps the last value, other readers the first. */
+/** RepeatedName is a name that occurs twice in an object: JSON.parse keeps the last value, other parsers the first. */
 export interface RepeatedName {
   readonly pointer: string;
   readonly name: string;
 }
 
-/** Consecutive items of a list. */
+/** Stretch is a run of consecutive items of a list. */
 export interface Stretch {
-  /** Of its first item in the list. */
+  /** Index of the first item in the list. */
   readonly index: number;
   readonly items: readonly unknown[];
   /** The first repeated name of each item that has one. */
   readonly repeated: readonly RepeatedName[];
 }
 
-/** A CycloneDX document as bytes. Its lists are parsed some items at a time, so that the whole is never in memory as objects. */
+/** BomText is a CycloneDX document as bytes. Its lists are parsed a few items at a time, so that the whole document is never in memory as objects. */
 export class BomText {
-  /** @param outline undefined when the lists can only be found by parsing the whole. */
+  /** @param outline undefined if the lists can only be found by parsing the whole document. */
   constructor(
     private readonly bytes: Buffer,
     private readonly outline: Outline | undefined,
@@ -43,7 +43,7 @@ export class BomText {
     return parseExactJson(bodyText(this.bytes)) as JsonMembers;
   }
 
-  /** The document with empty lists. A member that is no list stays, for the schema to refuse. */
+  /** Returns the document with empty lists. A member that is not a list is kept, so that the schema rejects it. */
   head(): JsonMembers {
     if (this.outline !== undefined)
       return parseExactJson(bodyTextOf(withoutLists(this.bytes, this.outline, LISTS))) as JsonMembers;
@@ -52,7 +52,7 @@ export class BomText {
     return document;
   }
 
-  /** Each call parses the list anew: the receiver may change the items. */
+  /** Yields the items of a list. Each call parses the list again, because the receiver may change the items. */
   *stretches(name: ListName): Generator<Stretch> {
     if (this.outline === undefined) {
       const list = this.whole()[name];
@@ -68,14 +68,14 @@ export class BomText {
       const text = `[${bodyTextOf(this.bytes.subarray(start, end))}]`;
       const items = parseExactJson(text, (item) => `/${name}/${first + Number(item)}`) as unknown[];
       if (items.length === 0 && list.cuts.length > 0) throw malformed(`/${name}`);
-      // A text has as many colons as its objects have members, unless a name occurs twice.
+      // The text has as many colons as its objects have members, unless a name occurs twice.
       const repeated = members === membersIn(items) ? [] : this.repeatedNames(name, first, span);
       yield { index, items, repeated };
       index += items.length;
     }
   }
 
-  /** The name that occurs twice in the head of the document, if any. */
+  /** Returns a name that occurs twice in the head of the document, if any. */
   repeatedInHead(): RepeatedName | undefined {
     if (this.outline === undefined) return undefined;
     const head = bodyTextOf(withoutLists(this.bytes, this.outline, LISTS));
@@ -91,8 +91,8 @@ export class BomText {
   }
 
   /**
-   * Hash of the content: the lists as they stand, and the described component. Serial number, version, time and properties belong to one
-   * edition of the document.
+   * Returns a hash of the content: the lists as sent, and the described component. Serial number, version, time and properties are left out, because they
+   * belong to one edition of the document.
    */
   said({ specVersion, metadata }: { specVersion: string; metadata?: { component?: unknown } }): Buffer {
     const hash = createHash('sha256').update(JSON.stringify([READING, specVersion, metadata?.component ?? null]));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { assetOf } from './component-reader.js';
 
-it('a component keeps no bom-ref and no signature of its document, at whatever depth', () => {
+it('a component keeps no bom-ref and no signature of its document, at any depth', () => {
   const inner = (name: string) => ({ type: 'library', name, 'bom-ref': 'theirs', signature: { value: 'AAAA' } });
   const component = {
     ...inner('outer'),

@@ -14,9 +14,8 @@ interface Property {
 }
 
 /**
- * Makes an asset of a component: its places and links are read, secrets are withheld. The component is changed in place and belongs to the
- * asset from now on. A removed member becomes undefined, which all readers of components treat as missing: after `delete`, V8 would read
- * the object slowly.
+ * assetOf converts a component to an asset: it reads places and links and withholds secrets. It changes the component in place and takes ownership of it.
+ * Removed members become undefined, which all readers treat as missing, because V8 reads objects slowly after `delete`.
  */
 export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   const occurrences = occurrencesOf(component['evidence']);
@@ -54,11 +53,11 @@ export function assetKindOf(component: CdxComponent): AssetKind {
   const type = component.cryptoProperties?.assetType;
   if (type === 'algorithm' || type === 'certificate' || type === 'protocol' || type === 'related-crypto-material')
     return type;
-  // A cryptographic asset without cryptoProperties is legal; its name is all there is, as for an algorithm.
+  // A cryptographic asset without cryptoProperties is legal. It has only a name, like an algorithm.
   return component.type === 'cryptographic-asset' ? 'algorithm' : 'component';
 }
 
-/** Withholds the value of secret material. @returns whether there was one. */
+/** Withholds the value of secret material. @returns whether a value was withheld. */
 function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): boolean {
   const material = cryptoProperties?.relatedCryptoMaterialProperties;
   const value = material?.['value'];
@@ -73,7 +72,7 @@ function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): b
   return true;
 }
 
-/** 1.7 states the fingerprint of a certificate; 1.6 has no place for it but a property. */
+/** Adds the certificate fingerprint that 1.7 states as a property, because 1.6 has no member for it. */
 function fingerprintOf(component: CdxComponent, found: Property[]): void {
   if (component.cryptoProperties?.certificateProperties === undefined) return;
   const stated = statedSha256(component);
@@ -81,7 +80,7 @@ function fingerprintOf(component: CdxComponent, found: Property[]): void {
     found.push({ name: CERTIFICATE_PROPERTY, value: stated });
 }
 
-/** A property that the component has is not replaced. */
+/** Adds the properties that the component does not have yet. */
 function addProperties(component: CdxComponent, found: readonly Property[]): void {
   const added = found.filter(({ name }) => propertyOf(component, name) === undefined);
   if (added.length > 0) component.properties = [...(component.properties ?? []), ...added];
@@ -121,7 +120,7 @@ interface Refs {
   };
 }
 
-/** The references inside `cryptoProperties`. */
+/** linksOf returns the references in `cryptoProperties`. */
 export function linksOf({ cryptoProperties }: CdxComponent): DraftLink[] {
   const links: DraftLink[] = [];
   const {
@@ -155,7 +154,9 @@ function* protocolLinks(protocol: NonNullable<Refs['protocolProperties']>): Gene
     for (const to of Array.isArray(refs) ? (refs as string[]) : []) yield { kind: 'cryptoRef', to };
 }
 
-/** Whether a text of `cryptoProperties` names another component: by the member that it is, or is in a list of, and by the member around that. */
+/**
+ * isReference reports whether a text in `cryptoProperties` refers to another component, judged by its member (or that of its list) and the enclosing member.
+ */
 export function isReference(member: string, within: string): boolean {
   return (
     member.endsWith('Ref') || member === 'algorithms' || member === 'cryptoRefArray' || within === 'ikev2TransformTypes'

@@ -21,7 +21,7 @@ function read(document: Document) {
   const all: DraftAsset[] = [];
   for (const asset of assetsOfBom(partsOf(document), refs, tally)) {
     all.push(asset);
-    // As DocumentAssets does: links of the asset itself are added at once.
+    // As in DocumentAssets, links of the asset itself are added immediately.
     for (const { to, kind } of asset.links) addLink(refs.of(asset.ref), refs.linkTo(to, kind));
   }
   const names = all.map(({ ref }) => ref);
@@ -33,7 +33,7 @@ function read(document: Document) {
 }
 
 describe('the assets of a document', () => {
-  it('are its cryptographic components and those that use them', () => {
+  it('are its cryptographic components and the components that use them', () => {
     const components = [library('near'), library('idle'), algorithm('aes')];
     const dependencies = [{ ref: 'near', dependsOn: ['gone', 'idle'], provides: ['aes', 'aes'] }];
     expect(read({ components, dependencies })).toEqual({
@@ -44,7 +44,7 @@ describe('the assets of a document', () => {
     });
   });
 
-  it('include users over any number of steps, also through a name that is no component', () => {
+  it('include users over any number of steps, even through a ref that is not a component', () => {
     const components = [library('far'), library('near'), library('user'), algorithm('aes')];
     const dependencies = [
       { ref: 'user', dependsOn: ['far'] },
@@ -57,7 +57,7 @@ describe('the assets of a document', () => {
     expect(warnings).toEqual(['2 references lead to nothing in the document']);
   });
 
-  it('may lack a bom-ref and still have links', () => {
+  it('may lack a bom-ref and still be linked', () => {
     const key = {
       type: 'cryptographic-asset',
       name: 'key',
@@ -71,7 +71,7 @@ describe('the assets of a document', () => {
     });
   });
 
-  it('are found at every depth, with their places', () => {
+  it('are found at every depth, with their locations', () => {
     const evidence = { occurrences: [{ location: 'a.c', line: 1 }] };
     const inner = { ...algorithm('inner'), evidence };
     const components = [{ ...library('outer'), components: [inner] }];

@@ -4,7 +4,7 @@ import { assetOf } from './component-reader.js';
 import { ImpliedAlgorithms } from './protocol-members.js';
 import { asVersion16 } from './version-16.js';
 
-/** The members of a document, checked by its schema, that the inventory reads, without the lists. */
+/** Bom is the part of a document that the inventory reads, checked by the schema, without the lists. */
 export interface Bom {
   specVersion: string;
   serialNumber?: string;
@@ -18,17 +18,17 @@ export interface Dependency {
   readonly provides?: readonly string[];
 }
 
-/** The lists of a document. Each is iterated once, components first; the components become those of the assets. */
+/** BomParts provides the lists of a document. Each is iterated once, components first. The components become those of the assets. */
 export interface BomParts {
-  /** The component that the document describes. */
+  /** Component that the document describes. */
   readonly described: CdxComponent | undefined;
-  /** Whether it has members that CycloneDX 1.6 lacks. */
+  /** Whether the document may have members that CycloneDX 1.6 lacks. */
   readonly isNew: boolean;
   components(refs: DraftRefs): Iterable<CdxComponent>;
   dependencies(refs: DraftRefs): Iterable<Dependency>;
 }
 
-/** Counts and warnings about a document. */
+/** Tally holds the counts and warnings of a document. */
 export interface Tally {
   received: number;
   ignored: number;
@@ -36,8 +36,8 @@ export interface Tally {
 }
 
 /**
- * The cryptographic components, and the components from which links lead to one: a library that uses no cryptography is only counted.
- * Cryptographic components come as they are read, the others when all links are known.
+ * assetsOfBom yields the cryptographic components and the components that link to one, directly or indirectly. A library that uses no cryptography is only
+ * counted. Cryptographic components are yielded as they are read, the others once all links are known.
  */
 export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
   const plain = new PlainComponents(refs);
@@ -71,7 +71,7 @@ export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Ge
   if (dangling > 0) tally.warnings.push(danglingRemark(dangling));
 }
 
-/** Every component at every depth, the described one first. Without recursion: depth is the sender's choice. */
+/** Yields every component at every depth, the described one first. Not recursive, because the sender controls the depth. */
 function* componentsOf({ described, components }: BomParts, refs: DraftRefs): Generator<CdxComponent> {
   if (described !== undefined) yield* withNested(described);
   for (const component of components(refs)) {
@@ -80,7 +80,7 @@ function* componentsOf({ described, components }: BomParts, refs: DraftRefs): Ge
   }
 }
 
-/** All are collected before the first is yielded, since the receiver may change it. */
+/** Collects all components before the first is yielded, because the receiver may change it. */
 function withNested(root: CdxComponent): CdxComponent[] {
   const all: CdxComponent[] = [];
   const stack = [root];
@@ -102,7 +102,7 @@ function refFor(component: CdxComponent, index: number, refs: DraftRefs, warning
     }
     if (warnings.length < MAX_WARNINGS) warnings.push(REPEATED);
   }
-  // A component without a ref gets one; the space keeps it from being one that the document uses.
+  // A component without a ref gets one. The leading space keeps it distinct from the refs of the document.
   const ref = refs.of(` ${index}`);
   ref.isComponent = true;
   return ref;
@@ -113,10 +113,10 @@ interface PlainComponent {
   readonly component: CdxComponent;
 }
 
-/** Components that are not cryptographic; those from which links lead to a cryptographic one are `wanted`. */
+/** Holds the components that are not cryptographic; `wanted` yields those with links to a cryptographic one. */
 class PlainComponents {
   private readonly all: PlainComponent[] = [];
-  /** The names from which a link leads to a name, without the cryptographic ones. They need not be components. */
+  /** For each name, the names that link to it, without the cryptographic ones. They need not be components. */
   private readonly users = new Map<DraftRef, DraftRef[]>();
 
   constructor(private readonly refs: DraftRefs) {}
@@ -156,13 +156,13 @@ class PlainComponents {
   }
 }
 
-/** The number of links to or from a name that no component of the document has. */
+/** Returns the number of links to or from a name that no component of the document has. */
 function danglingLinks(refs: DraftRefs): number {
   let count = 0;
   for (const { isComponent, links } of refs.values()) {
     if (isComponent) continue;
     count += links.length;
-    // It is counted once, also when it leads to such a name.
+    // A link between two such names is counted once.
     for (const { to } of links) to.uses -= 1;
   }
   for (const { isComponent, uses } of refs.values()) if (!isComponent) count += uses;

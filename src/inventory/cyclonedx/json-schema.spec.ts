@@ -21,8 +21,8 @@ const algorithm = (more: object = {}) => ({
   ...more,
 });
 
-describe('the check of a CycloneDX 1.6 document', () => {
-  it('accepts a valid one', () => {
+describe('CycloneDX 1.6 validation', () => {
+  it('accepts a valid document', () => {
     expect(judge(bom({ components: [algorithm()] })).faults).toEqual([]);
   });
 
@@ -49,7 +49,7 @@ describe('the check of a CycloneDX 1.6 document', () => {
     expect(judge(document).faults.map((fault) => fault.pointer)).toContain(pointer);
   });
 
-  it('finds repeated items whatever the order of their members', () => {
+  it('finds duplicate items regardless of member order', () => {
     const found = judge(
       bom({
         dependencies: [
@@ -80,7 +80,7 @@ describe('the check of a CycloneDX 1.6 document', () => {
   });
 });
 
-describe.skipIf(!existsSync(RESOURCES))('the official resources are judged as their names say', () => {
+describe.skipIf(!existsSync(RESOURCES))('official test resources are judged as their file names state', () => {
   const files = existsSync(RESOURCES) ? readdirSync(RESOURCES).filter((name) => name.endsWith('.json')) : [];
   it.each(files)('%s', (name) => {
     const document: unknown = JSON.parse(readFileSync(join(RESOURCES, name), 'utf8'));

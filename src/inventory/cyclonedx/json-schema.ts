@@ -3,28 +3,28 @@ import { isDate, isDateTime } from '../model/date-time.js';
 import { isMembers, type JsonMembers } from '../model/json.js';
 import type { SchemaFaults } from './schema-faults.js';
 
-/** Checks a value and adds its faults. @returns whether there were none. */
+/** SchemaCheck checks a value and adds its faults. @returns whether the value is valid. */
 export type SchemaCheck = (value: unknown, found: SchemaFaults) => boolean;
 export type Schema = boolean | { readonly [keyword: string]: unknown };
 
 const MAX_DEPTH = 200;
 
 /**
- * Compiles JSON Schema draft-07, as far as the CycloneDX schemas use it, into checks that take time linear in the size of the
- * value: `uniqueItems` is done by a hash set, where the usual validators compare every pair.
+ * SchemaCompiler compiles the part of JSON Schema draft-07 that the CycloneDX schemas use into checks that take time linear in the size of the value.
+ * `uniqueItems` uses a hash set, whereas common validators compare every pair.
  */
 export class SchemaCompiler {
   private readonly compiled = new Map<unknown, SchemaCheck>();
   private readonly documents = new Map<string, Schema>();
 
-  /** `read` gives the schema of an `$id`. */
+  /** @param read returns the schema with an `$id`. */
   constructor(private readonly read: (id: string) => Schema) {}
 
   compile(id: string): SchemaCheck {
     return this.check(this.document(id), id);
   }
 
-  /** The check of one item of a list that is a member of the document. It cannot check `uniqueItems` of that list. */
+  /** Compiles the check of one item of a list in the document. It cannot check `uniqueItems` of that list. */
   compileItem(id: string, list: string): SchemaCheck {
     const { properties } = this.document(id) as { properties: Record<string, { items: Schema }> };
     return this.check(properties[list]?.items ?? true, id);
@@ -59,7 +59,7 @@ export class SchemaCompiler {
     };
   }
 
-  /** Resolved on first use: documents use a small part of a schema, and schemas refer to themselves. */
+  /** Resolves a reference on first use, because documents use a small part of a schema and schemas refer to themselves. */
   private reference(ref: string, base: string): SchemaCheck {
     let check: SchemaCheck | undefined;
     return (value, found) => (check ??= this.target(ref, base))(value, found);
@@ -154,7 +154,7 @@ function everyItem(list: unknown[], checkAt: (index: number) => SchemaCheck, fou
 
 function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   if (list.length < 2) return true;
-  // Only items of the same name are compared as a whole.
+  // Only items with the same name are compared in full.
   const [names, shared] = [new Set<string>(), new Set<string>()];
   for (const item of list) {
     const name = schemaNameOf(item);
@@ -173,7 +173,7 @@ function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   return good;
 }
 
-/** Items of different names differ. */
+/** schemaNameOf returns the name of an item. Items with different names are different. */
 export function schemaNameOf(item: unknown): string {
   if (!isMembers(item)) return typeof item === 'string' ? item : '';
   const name = item['bom-ref'] ?? item['ref'] ?? item['name'];
@@ -203,7 +203,7 @@ function everyMember(
   return good;
 }
 
-/** anyOf and oneOf. When none fits, the branch that came furthest says why. */
+/** Checks anyOf and oneOf. If no branch fits, the faults of the branch that got furthest are reported. */
 function choice(checks: readonly SchemaCheck[], exactlyOne: boolean): SchemaCheck {
   return (value, found) => {
     let fits = 0;
@@ -273,7 +273,7 @@ const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,255}$/;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const NO_IRI = /[\s<>"{}|\\^`]/;
 
-/** The formats that the CycloneDX schemas use; an unknown format is an annotation (JSON Schema draft-07, section 7.1). */
+/** Checks the formats that the CycloneDX schemas use. An unknown format is an annotation (JSON Schema draft-07, section 7.1). */
 function matchesFormat(format: string, text: string): boolean {
   switch (format) {
     case 'date-time':

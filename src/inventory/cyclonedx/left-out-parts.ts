@@ -5,7 +5,7 @@ import { isMembers } from '../model/json.js';
 import type { Remark } from '../model/document.js';
 import { addRemark } from '../model/document-remarks.js';
 
-/** Parts of the evidence of a component of which nothing is read. */
+/** Parts of a component's evidence that are not read. */
 const UNREAD_EVIDENCE = new Set('callstack copyright identity licenses'.split(' '));
 const MISSING = / is missing$/;
 
@@ -16,9 +16,9 @@ interface Part {
 }
 
 /**
- * Takes the parts of a component's evidence out that do not fit the schema and are not read, and places without a location. Answers whether there were any.
+ * leaveOutParts removes invalid parts of a component's evidence that are not read, and occurrences without a location. Returns whether any were removed.
  *
- * @param depth steps of the pointers that lead to the component itself.
+ * @param depth number of pointer steps that lead to the component itself.
  */
 export function leaveOutParts(item: unknown, depth: number, faults: readonly Fault[], repairs: Remark[]): boolean {
   const parts = new Map<string, { readonly part: Part; readonly fault: Fault }>();
@@ -26,7 +26,7 @@ export function leaveOutParts(item: unknown, depth: number, faults: readonly Fau
     const part = partOf(item, depth, fault);
     if (part !== undefined && !parts.has(part.pointer)) parts.set(part.pointer, { part, fault });
   }
-  // From behind, so that the places before keep their number.
+  // In reverse order, so that earlier occurrences keep their index.
   for (const { part, fault } of [...parts.values()].reverse()) {
     const { holder, member, pointer } = part;
     if (Array.isArray(holder)) holder.splice(Number(member), 1);

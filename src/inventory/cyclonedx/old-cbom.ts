@@ -5,7 +5,7 @@ import { findCurve } from '../vocabularies/object-identifiers.js';
 import { ImpliedAlgorithms } from './protocol-members.js';
 import { ownMember } from '../../formats/encoding/own-member.js';
 
-/** The draft that CycloneDX 1.6 grew out of. */
+/** The draft from which CycloneDX 1.6 evolved. */
 const OLD = '1.4-cbom-1.0';
 const MATERIALS: Record<string, string> = {
   privateKey: 'private-key',
@@ -37,21 +37,21 @@ const ENVIRONMENTS: Record<string, string> = {
   softwareEncryptedRam: 'software-encrypted-ram',
   softwareTee: 'software-tee',
 };
-/** RFC 7296 section 3.3.2. */
+/** Transform types of RFC 7296 section 3.3.2. */
 const TRANSFORMS: Record<string, string> = {
   transformType1: 'encr',
   transformType2: 'prf',
   transformType3: 'integ',
   transformType4: 'ke',
 };
-/** Texts of the draft that 1.6 has in the same words. */
+/** Members of the draft that are unchanged in 1.6. */
 const SAME = ['curve', 'mode', 'padding', 'implementationPlatform'] as const;
 
 export function isOldCbom(document: JsonMembers): boolean {
   return document['specVersion'] === OLD;
 }
 
-/** A document of the draft in the words of 1.6 and 1.7 (IBM/CBOM, bom-1.4-cbom-1.0 and cryptographic-properties-1.0). */
+/** oldCbomAsVersion16 converts a document of the draft to the terms of 1.6 and 1.7 (IBM/CBOM, bom-1.4-cbom-1.0 and cryptographic-properties-1.0). */
 export function oldCbomAsVersion16(document: JsonMembers): JsonMembers {
   const implied = new ImpliedAlgorithms();
   const given = listOf(document, 'components');
@@ -84,17 +84,17 @@ function refuse(pointer: string, detail: string): never {
   });
 }
 
-/** The draft has one list per ref and a `dependencyType`: uses or implements. */
+/** Converts a dependency. The draft has one list per ref, and a `dependencyType`: uses or implements. */
 function dependency(given: JsonMembers): JsonMembers {
   const list = Array.isArray(given['dependsOn']) ? given['dependsOn'].filter((ref) => typeof ref === 'string') : [];
   const implemented = given['dependencyType'] === 'implements';
   return { ref: memberTextOf(given['ref']), ...(implemented ? { provides: list } : { dependsOn: list }) };
 }
 
-/** What the names of algorithms in a certificate may mean. */
+/** Context for resolving the names of algorithms in a certificate. */
 interface Named {
   readonly implied: ImpliedAlgorithms;
-  /** The bom-refs of the document. */
+  /** Bom-refs of the document. */
   readonly refs: ReadonlySet<unknown>;
 }
 
@@ -119,7 +119,7 @@ function cryptoAsset(component: JsonMembers, name: string, named: Named): JsonMe
   return { 'bom-ref': component['bom-ref'], type: 'cryptographic-asset', name, evidence, cryptoProperties };
 }
 
-/** Where the draft says that it was found, as occurrences; those that the component states itself come first. */
+/** Returns the detection contexts of the draft as occurrences, after those that the component states itself. */
 function evidenceOf(evidence: unknown, contexts: unknown): JsonMembers | undefined {
   const found = (Array.isArray(contexts) ? contexts.filter(isMembers) : []).flatMap(occurrence);
   if (!isMembers(evidence)) return found.length === 0 ? undefined : { occurrences: found };
@@ -128,7 +128,7 @@ function evidenceOf(evidence: unknown, contexts: unknown): JsonMembers | undefin
   return { ...evidence, occurrences: [...stated, ...found] };
 }
 
-/** The lines are those of the quoted code, one after the other. */
+/** Converts a detection context. The line numbers are those of the quoted code, so the smallest one is its start. */
 function occurrence({ filePath, lineNumbers, offsets, symbols, additionalContext }: JsonMembers): JsonMembers[] {
   if (typeof filePath !== 'string' || filePath === '') return [];
   const [line, offset, symbol] = [smallest(lineNumbers), smallest(offsets), firstText(symbols)];
@@ -176,7 +176,7 @@ function algorithmOf({ algorithmProperties: old, ...beside }: JsonMembers, name:
 
 const MODES = /(?:^|-)(cbc|ecb|ccm|gcm|cfb|ofb|ctr)(?:-|$)/;
 
-/** `aes128-gcm` of AES is a size and a mode, `ecdh-curve25519` of ECDH a curve: what a variant says beyond the name. */
+/** Returns what a variant adds to the name: `aes128-gcm` of AES is a size and a mode, `ecdh-curve25519` of ECDH a curve. */
 function variantFacts(variant: string, name: string): AlgorithmProperties {
   const [whole, known] = [variant.toLowerCase(), name.toLowerCase()];
   const more = whole.startsWith(known) ? whole.slice(known.length).replace(/^[-_ ]/, '') : whole;
@@ -241,7 +241,7 @@ function suiteOf(suite: unknown): JsonMembers {
   return isMembers(suite) ? suite : { name: memberTextOf(suite) };
 }
 
-/** Names, and numbers of groups, as 1.7 has them. */
+/** Converts transforms to names and group numbers, as in 1.7. */
 function transformsOf(old: JsonMembers): JsonMembers {
   const transforms: JsonMembers = {};
   for (const [type, list] of Object.entries(old)) {

@@ -2,11 +2,11 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import type { AlgorithmProperties, DraftLink, CdxComponent } from '../model/document.js';
 import { isMembers, type JsonMembers } from '../model/json.js';
 
-/** Algorithms that a document names where it could refer to a component: each becomes a component of its own, once. */
+/** ImpliedAlgorithms collects the algorithms that a document names instead of referring to a component. Each becomes one component. */
 export class ImpliedAlgorithms {
   private readonly byRef = new Map<string, CdxComponent>();
 
-  /** The bom-ref of the algorithm. Documents hardly have one that begins with a space. */
+  /** Returns the bom-ref of the algorithm. The leading space keeps it distinct from the bom-refs of the document. */
   ref(name: string, algorithmProperties: AlgorithmProperties = {}): string {
     const ref = ` algorithm ${name} ${JSON.stringify(algorithmProperties)}`;
     if (!this.byRef.has(ref))
@@ -25,11 +25,11 @@ export class ImpliedAlgorithms {
 }
 
 /*
- * Members of protocols that CycloneDX 1.7 added: names of groups and signature schemes, and transforms of IKEv2 as objects. CycloneDX 1.6 has
- * references only, so that each name becomes an algorithm on which the protocol depends.
+ * Protocol members that CycloneDX 1.7 added: names of groups and signature schemes, and IKEv2 transforms as objects. CycloneDX 1.6 has only references, so each
+ * name becomes an algorithm on which the protocol depends.
  */
 
-/** A member that 1.6 cannot express, with the place where 1.7 has it. */
+/** KeptMember is a member that 1.6 cannot express, with its path in 1.7. */
 export interface KeptMember {
   readonly path: string;
   readonly value: unknown;
@@ -73,7 +73,10 @@ const GROUPS: Readonly<Record<number, string>> = {
   37: 'ML-KEM-1024',
 };
 
-/** Converts the members of a protocol in place. @returns what is kept beside it; the algorithms that it names are added to `links`. */
+/**
+ * protocolAsVersion16 converts the members of a protocol in place, and adds the algorithms that it names to `links`. @returns the members that 1.6 cannot
+ * express.
+ */
 export function protocolAsVersion16(
   protocol: JsonMembers,
   implied: ImpliedAlgorithms,
@@ -112,7 +115,7 @@ function hasNames(suite: unknown): boolean {
   return isMembers(suite) && SUITE_LISTS.some(([member]) => suite[member] !== undefined);
 }
 
-/** References are names of one document. */
+/** Returns the sort key of a cipher suite, without references, which are names of one document. */
 function suiteKey({ name, identifiers, tlsGroups, tlsSignatureSchemes }: JsonMembers): string {
   return canonicalJson([name, identifiers, tlsGroups, tlsSignatureSchemes]);
 }
@@ -133,7 +136,7 @@ function transformMembers(types: unknown, depend: Depend): KeptMember[] {
 interface Transform {
   readonly facts: JsonMembers;
   readonly algorithm: string | undefined;
-  /** Those with a reference come first, so that the references of 1.6 are theirs, one after the other. */
+  /** Sort key. Transforms with a reference come first, so that they match the references of 1.6 one by one. */
   readonly key: string;
 }
 
@@ -151,7 +154,7 @@ function dependOn({ name, keyLength, group }: JsonMembers, properties: Algorithm
   depend(name, { ...properties, ...size });
 }
 
-/** Puts the references of 1.6 into the transforms that were kept beside them. */
+/** withReferences restores the references of 1.6 in the transforms that were kept separately. */
 export function withReferences(kept: unknown, references: unknown): unknown {
   if (!Array.isArray(kept) || !Array.isArray(references)) return kept;
   return (kept as JsonMembers[]).map((facts, index) =>

@@ -5,24 +5,24 @@ import { findCurve } from '../vocabularies/object-identifiers.js';
 import { registryOf } from './bom-schemas.js';
 
 /*
- * The registry of algorithm families and curves that belongs to CycloneDX 1.7 (cryptography-defs). What a name says anyway is no fact of its
- * own: an algorithm is the same one whether its family or its curve is spelled out or not.
+ * Families and curves of the algorithm registry in CycloneDX 1.7 (cryptography-defs). A family or curve that the name already implies is not a separate fact:
+ * the algorithm is the same whether it is spelled out or not.
  */
 
 const FAMILIES: ReadonlySet<string> = new Set(registryOf('algorithmFamiliesEnum'));
-/** Without the group before the slash, names of curves are still unique. */
+/** Curve names without the group before the slash are still unique. */
 const CURVES: ReadonlyMap<string, string> = new Map(
   registryOf('ellipticCurvesEnum').map((name) => [curveOf(name), name]),
 );
 const CURVES_BY_OID = new Map([...CURVES].map(([name, registered]) => [findCurve(name)?.oid, registered]));
-/** Names of the NIST come first, then those of SEC 2: a curve has several. */
+/** Groups of curve names in ascending priority: NIST names take precedence over SEC 2 names, and both over others. */
 const FIRST_GROUPS = ['secg/', 'nist/'];
 for (const group of FIRST_GROUPS)
   for (const [name, registered] of CURVES)
     if (registered.startsWith(group)) CURVES_BY_OID.set(findCurve(name)?.oid, registered);
 CURVES_BY_OID.delete(undefined);
 
-/** Families that have another name in the registry. */
+/** Families with a different name in the registry. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   Camellia: 'CAMELLIA',
   DH: 'FFDH',
@@ -35,7 +35,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   XMSSMT: 'XMSS',
 };
 
-/** The family of the registry that the name, OID and properties of an algorithm mean; undefined when they leave it open. */
+/** registryFamily returns the registry family implied by the name, OID and properties of an algorithm, or undefined if they leave it open. */
 export function registryFamily(component: CdxComponent): string | undefined {
   const { ingredients } = namedAlgorithms(component.name, declaredOf(component));
   const main = ingredients.find(({ usage }) => usage === null) ?? ingredients[0];
@@ -45,7 +45,7 @@ export function registryFamily(component: CdxComponent): string | undefined {
   return name ?? (FAMILIES.has(main.family) ? main.family : undefined);
 }
 
-/** RFC 8017: what RSA is used for, and its padding, make four families of it. */
+/** Returns one of the four RSA families of RFC 8017, by purpose and padding. */
 function rsaFamily(
   { name }: CdxComponent,
   { purpose, padding }: AlgorithmUse,
@@ -58,13 +58,13 @@ function rsaFamily(
   return purpose === 'signature' && (hasHash || padding === 'pkcs1v15') ? 'RSASSA-PKCS1' : undefined;
 }
 
-/** The name of a curve in the registry; undefined for one that it does not have. */
+/** registryCurve returns the name of a curve in the registry, or undefined if the registry does not have it. */
 export function registryCurve(curve: unknown): string | undefined {
   if (typeof curve !== 'string') return undefined;
   return CURVES.get(curve) ?? CURVES_BY_OID.get(findCurve(curve)?.oid);
 }
 
-/** The name of a curve as CycloneDX 1.6 has it, from that of the registry. */
+/** curveOf converts a curve name of the registry to that of CycloneDX 1.6. */
 export function curveOf(registered: string): string {
   return registered.slice(registered.indexOf('/') + 1);
 }

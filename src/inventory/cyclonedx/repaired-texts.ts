@@ -10,10 +10,9 @@ const ALMOST =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?(?: [A-Z]{3,5})?)?$/;
 
 /**
- * Completes a time that lacks parts of RFC 3339 section 5.6: no zone or a zone in words is UTC, no time of day is the start of
- * the day, `+0000` and `+00` get their colon, a second 60 that is no leap second becomes 59; what OpenSSL, Java and Go print is read, and the times of
- * certificates as DER has them.
- * Undefined for a text that is no time.
+ * Completes a time that lacks parts of RFC 3339 section 5.6: a missing or textual zone means UTC, a missing time of day means the start of the day, `+0000` and
+ * `+00` get a colon, and a second 60 that is not a leap second becomes 59. Also reads times printed by OpenSSL, Java and Go, and DER times of certificates.
+ * Undefined for anything else.
  */
 function repairedTime(text: string): string | undefined {
   const [, date, minutes = '00:00', seconds = '00', fraction, zone = 'Z'] =
@@ -26,14 +25,14 @@ function repairedTime(text: string): string | undefined {
 }
 
 const PRINTED = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) GMT$/;
-/** `Mon Jan 01 00:00:00 UTC 2024`, as Java and date(1) print times; the names of other zones are not unique. */
+/** `Mon Jan 01 00:00:00 UTC 2024`, as printed by Java and date(1). The names of other zones are not unique. */
 const PRINTED_BY_JAVA = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (?:GMT|UTC) (\d{4})$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** UTCTime, of the years 1950 to 2049, and GeneralizedTime (RFC 5280 section 4.1.2.5). */
+/** UTCTime, for the years 1950 to 2049, and GeneralizedTime (RFC 5280 section 4.1.2.5). */
 const OF_DER = /^(\d\d)?(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
 
-/** `Jan  1 00:00:00 2024 GMT`, as OpenSSL prints the times of certificates, as Java prints them, and `240101000000Z`. */
+/** Converts times printed by OpenSSL (`Jan  1 00:00:00 2024 GMT`) or Java, and DER times (`240101000000Z`). */
 function fromPrinted(text: string): string | undefined {
   const [, century, short, ...parts] = OF_DER.exec(text) ?? [];
   if (short !== undefined) {
@@ -46,20 +45,20 @@ function fromPrinted(text: string): string | undefined {
   return `${year}-${String(number).padStart(2, '0')}-${day.padStart(2, '0')}T${time}Z`;
 }
 
-/** Encodes what a reference may not have: blanks, braces and the like (RFC 3987 section 2.2). */
+/** Encodes characters that a reference cannot contain, such as blanks and braces (RFC 3987 section 2.2). */
 function repairedReference(text: string): string {
   return text.trim().replaceAll(/[\s<>"{}|\\^`]/g, encodeURIComponent);
 }
 
 const UUID = /^\{?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\}?$/i;
 
-/** Writes a bare UUID as the URN that a serial number is (RFC 9562 section 4). Undefined for anything else. */
+/** Converts a bare UUID to the URN of a serial number (RFC 9562 section 4). Undefined for anything else. */
 function repairedSerial(text: string): string | undefined {
   const [, uuid] = UUID.exec(text.trim()) ?? [];
   return uuid === undefined ? undefined : `urn:uuid:${uuid.toLowerCase()}`;
 }
 
-/** What is repaired, by how the fault begins that checks report. */
+/** Repairs, by the beginning of the reported fault. */
 const TEXT_REPAIRS = [
   { fault: 'must be a date-time', code: 'time.repaired', kind: 'time of RFC 3339', repaired: repairedTime },
   {
@@ -72,12 +71,11 @@ const TEXT_REPAIRS = [
 ] as const;
 
 /**
- * Repairs what `faults` point to, where it stands in `root`, if nothing is lost by it: incomplete times, references with blanks, bare serial numbers,
- * values of another type or in other letters, licenses that SPDX does not list, and members that are null or empty, which say as much as members that
- * are not there. Answers whether all faults were of these kinds: then they are gone,
- * or a required member is missing.
+ * repairTexts repairs the values in `root` that `faults` point to, if nothing is lost: incomplete times, references with blanks, bare serial numbers, values of
+ * another type or letter case, licenses that SPDX does not list, and null or empty members, which are removed. Returns whether all faults were of these kinds;
+ * then only a required member may be missing.
  *
- * @param depth steps of the pointers that lead to `root` itself.
+ * @param depth number of pointer steps that lead to `root` itself.
  */
 export function repairTexts(root: unknown, depth: number, faults: readonly Fault[], repairs: Remark[]): boolean {
   const found = new Map(
@@ -101,13 +99,13 @@ interface Place {
 }
 
 interface Repair extends Place {
-  /** Undefined when the member is removed. */
+  /** Undefined if the member is removed. */
   readonly value: unknown;
   readonly code: string;
   readonly detail: string;
 }
 
-/** Members whose type was changed: one that does not fit then either is not changed back. */
+/** Members whose type was changed. A member that still does not fit is not changed back. */
 const changed = new WeakMap<object, Set<string>>();
 
 function repairOf(root: unknown, depth: number, about: Fault): Repair | undefined {
@@ -119,7 +117,7 @@ function repairOf(root: unknown, depth: number, about: Fault): Repair | undefine
   return place && repairAt(place, about);
 }
 
-/** Facts about cryptography are read even where a word of them is new; elsewhere a word decides how the rest is read. */
+/** Facts about cryptography are read even if they contain an unknown word. Elsewhere, a word determines how the rest is read. */
 const CRYPTO = '/cryptoProperties/';
 
 function repairAt(place: Place, { pointer, detail }: Fault): Repair | undefined {
@@ -146,7 +144,7 @@ function noteChange({ holder, member }: Place): void {
   changed.set(holder, (changed.get(holder) ?? new Set()).add(member));
 }
 
-/** The object or list that holds what a pointer leads to; undefined where there is nothing. */
+/** Returns the object or list that holds the target of a pointer, or undefined if it does not exist. */
 function placeOf(root: unknown, depth: number, pointer: string): Place | undefined {
   const steps = stepsOf(pointer).slice(depth);
   const member = steps.pop();

@@ -2,7 +2,7 @@ import type { Fault } from '../../platform/errors/problem.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { isMembers } from '../model/json.js';
 
-/** What stands in place of a value that does not fit the schema, and what is said of it. */
+/** RepairedValue is the replacement for a value that does not fit the schema, with the remark about it. */
 export interface RepairedValue {
   readonly value: unknown;
   readonly code: string;
@@ -10,19 +10,20 @@ export interface RepairedValue {
 }
 
 const LISTED = 'must be one of ';
-/** What the schema has for values that its lists do not know. */
+/** The word of the schema for values that its lists do not contain. */
 const OTHER = 'other';
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
-/** `1.2`, as YAML and scripts write the version of a protocol. */
+/** `1.2`: the version of a protocol, as written by YAML and scripts. */
 const SHORT_DECIMAL = /^\d{1,3}\.\d{1,2}$/;
 
 /**
- * The value that a generator meant which writes numbers as texts or texts as numbers, one text where a list of them belongs, or a word of the schema
- * in other letters (`GCM`, `privateKey`). A word that the schema does not list is `other` where the schema has that. Undefined for anything else: nothing is guessed.
+ * repairedValue returns the value that the generator meant: numbers written as texts or texts as numbers, a single text instead of a list, or a word of the
+ * schema in another spelling (`GCM`, `privateKey`). A word that the schema does not list becomes `other` where the schema allows it. Returns undefined for
+ * anything else, because nothing is guessed.
  *
  * @param detail of the fault
  * @param member that has the value
- * @param mayBeOther whether a word that the schema does not list is `other`
+ * @param mayBeOther whether a word that the schema does not list becomes `other`
  */
 export function repairedValue(
   value: unknown,
@@ -53,7 +54,7 @@ function ofType(value: unknown, type: string, member: string): RepairedValue | u
   return type === 'number' || Number.isInteger(number) ? { value: number, ...said } : undefined;
 }
 
-/** A text with one word of the list in it (`AES/ECB`) is read as that, so that nothing bad is lost. */
+/** A text that contains exactly one word of the list (`AES/ECB`) is read as that word, so that weak algorithms are not lost. */
 function otherWord(value: string, words: readonly string[]): RepairedValue {
   const parts = new Set(value.split(/[^A-Za-z0-9]+/).map(bare));
   const known = only(words.filter((word) => word !== OTHER && word !== 'unknown' && parts.has(bare(word))));
@@ -61,7 +62,7 @@ function otherWord(value: string, words: readonly string[]): RepairedValue {
     const said = JSON.stringify(truncate(value, 100));
     return { value: known, code: 'word.repaired', detail: `was ${said} and is read as ${known}` };
   }
-  // The word is not quoted: a value that is in the wrong place may be a secret.
+  // The word is not quoted, because a misplaced value may be a secret.
   return { value: OTHER, code: 'word.other', detail: 'was a word that the schema does not list, and is read as other' };
 }
 
@@ -75,7 +76,7 @@ function bare(word: string): string {
 
 const LICENSES = '/licenses/';
 
-/** Where an item of a list of licenses begins that a fault is about, and where within it the fault is. */
+/** licenseAt returns the pointer to the license that a fault is about, and the pointer of the fault within it. */
 export function licenseAt({ pointer }: Fault): { readonly pointer: string; readonly within: string } | undefined {
   const start = pointer.lastIndexOf(LICENSES) + LICENSES.length;
   if (start < LICENSES.length) return undefined;
@@ -85,8 +86,8 @@ export function licenseAt({ pointer }: Fault): { readonly pointer: string; reado
 }
 
 /**
- * The license by its name where its id is on no list of SPDX that this schema knows, which grows from month to month, or where an expression
- * stands among other licenses, which only CycloneDX 1.7 allows. Undefined for anything else.
+ * repairedLicense turns a license into one with a name, if its id is not in the SPDX list of this schema, which grows every month, or if it is an expression
+ * among other licenses, which only CycloneDX 1.7 allows. Returns undefined for anything else.
  */
 export function repairedLicense(item: unknown, within: string): RepairedValue | undefined {
   if (!isMembers(item)) return undefined;

@@ -2,7 +2,7 @@ import type { Fault } from '../../platform/errors/problem.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { pointerStep } from '../../platform/json/json-pointer.js';
 
-/** A list that holds the item at `index` a second time. */
+/** Duplicate is a list that contains the item at `index` twice. */
 export interface Duplicate {
   readonly list: unknown[];
   readonly index: number;
@@ -11,15 +11,15 @@ export interface Duplicate {
 
 const MAX_FAULTS = 100;
 
-/** Collects the faults of a check. Checks push to `path` and pop from it, so that only faults cost memory. */
+/** SchemaFaults collects the faults of a check. Checks push to `path` and pop from it, so that only faults cost memory. */
 export class SchemaFaults {
   readonly path: (string | number)[] = [];
   readonly faults: Fault[] = [];
-  /** Repeated items: faults that can be repaired without loss. */
+  /** Repeated items, which can be repaired without loss. */
   readonly duplicates: Duplicate[] = [];
   private more = 0;
 
-  /** Depth of the deepest fault: how well a branch of oneOf fits. */
+  /** Depth of the deepest fault. It indicates how well a branch of oneOf fits. */
   deepest = 0;
 
   get count(): number {
@@ -42,7 +42,7 @@ export class SchemaFaults {
     return false;
   }
 
-  /** A new collector at the same path, for a branch that may be discarded. */
+  /** Returns a new collector at the same path, for a branch that may be discarded. */
   branch(): SchemaFaults {
     const branch = new SchemaFaults();
     branch.path.push(...this.path);

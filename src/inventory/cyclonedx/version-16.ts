@@ -13,15 +13,15 @@ type Place = Record<string | number, unknown>;
 
 interface ConvertedComponent {
   readonly component: CdxComponent;
-  /** What it refers to in ways that 1.6 does not have. */
+  /** References that 1.6 cannot express. */
   readonly links: readonly DraftLink[];
 }
 
 /**
- * Converts a component of a newer version to CycloneDX 1.6: a value that 1.6 does not list becomes `other` where that is valid, a member
- * that it does not know is removed, and both are kept in a property named after their place. Nothing is lost, and the result is valid.
+ * asVersion16 converts a component of a newer version to CycloneDX 1.6. A value that 1.6 does not list becomes `other` where that is valid, an unknown member
+ * is removed, and both are kept in a property named after their path. Nothing is lost, and the result is valid.
  *
- * @param implied takes the algorithms that it names where 1.6 has references only.
+ * @param implied receives the algorithms that the component names where 1.6 has only references.
  */
 export function asVersion16(component: CdxComponent, implied: ImpliedAlgorithms): ConvertedComponent {
   const { components: _nested, ...own } = component;
@@ -43,7 +43,7 @@ export function asVersion16(component: CdxComponent, implied: ImpliedAlgorithms)
   return { component: current, links };
 }
 
-/** 1.7 lists what an asset refers to; 1.6 has a member for some of it, and the rest are dependencies. */
+/** Converts the references of an asset. 1.7 lists them; 1.6 has members for some of them, and the others become dependencies. */
 function referAs16({ cryptoProperties }: CdxComponent, links: DraftLink[]): void {
   const { certificateProperties, relatedCryptoMaterialProperties, protocolProperties } = cryptoProperties ?? {};
   refer(certificateProperties, CERTIFICATE_MEMBERS, links);
@@ -51,11 +51,11 @@ function referAs16({ cryptoProperties }: CdxComponent, links: DraftLink[]): void
   refer(protocolProperties, {}, links);
 }
 
-/** Members of 1.6 by the types of 1.7. */
+/** Members of 1.6 by the reference types of 1.7. */
 const CERTIFICATE_MEMBERS = { algorithm: 'signatureAlgorithmRef', publickey: 'subjectPublicKeyRef' };
 const MATERIAL_MEMBERS = { algorithm: 'algorithmRef' };
 
-/** The first of a type is the member; one that the component has is not replaced. */
+/** The first reference of a type becomes the member, unless the component already has the member. */
 function refer(facts: JsonMembers | undefined, members: Readonly<Record<string, string>>, links: DraftLink[]): void {
   const related = facts?.['relatedCryptographicAssets'];
   if (facts === undefined || !Array.isArray(related)) return;
@@ -68,7 +68,7 @@ function refer(facts: JsonMembers | undefined, members: Readonly<Record<string, 
   }
 }
 
-/** A family or a curve that the rest of the component says as well is no member of its own. */
+/** Removes a family or curve that the rest of the component already states. */
 function algorithmAs16(component: CdxComponent): KeptMember[] {
   const properties = component.cryptoProperties?.algorithmProperties;
   if (properties === undefined) return [];
@@ -91,14 +91,14 @@ export function faultsOf(component: CdxComponent, version: '1.6' | '1.7' = '1.6'
 }
 
 function move(component: CdxComponent, path: string[], kept: { name: string; value: string }[], round: number): void {
-  // A fault that cannot be repaired in its place is removed with the member around it.
+  // A fault that cannot be repaired in place is removed together with the enclosing member.
   const steps = path.slice(0, Math.max(1, path.length - Math.floor(round / 2)));
   const name = steps.at(-1);
   const parent = steps.slice(0, -1).reduce<unknown>((at, part) => (at as Place | undefined)?.[part], component);
   if (name === undefined || typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, name)) return;
   const place = parent as Place;
   const property = truncate(keptMemberName(steps.join('.')), 200);
-  // A member that cannot be `other` either was kept a round ago.
+  // A member that cannot be `other` was already kept in an earlier round.
   if (place[name] !== 'other' || !kept.some((one) => one.name === property))
     kept.push({ name: property, value: canonicalJson(place[name]) });
   if (round === 0 && typeof place[name] === 'string') place[name] = 'other';

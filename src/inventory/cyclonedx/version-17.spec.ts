@@ -12,7 +12,7 @@ const algorithm = (properties: object, more: object = {}): CdxComponent =>
     ...more,
   }) as unknown as CdxComponent;
 
-it('what 1.6 cannot have comes back in 1.7', () => {
+it('values that 1.6 does not support are restored in 1.7', () => {
   const given = algorithm({ primitive: 'key-wrap' });
   const { component } = asVersion16(given, implied);
   expect(component.properties).toHaveLength(1);
@@ -30,7 +30,7 @@ it.each<[string, unknown]>([
   ['cryptoProperties.algorithmProperties.nistQuantumSecurityLevel', 5],
   ['cryptoProperties.algorithmProperties.primitive', 'nonsense'],
   ['cryptoProperties', { assetType: 'certificate' }],
-])('a property that a reporter wrote does not change %s', (path, value) => {
+])('a property written by a reporter does not change %s', (path, value) => {
   const property = { name: keptMemberName(path), value: JSON.stringify(value) };
   const component = algorithm({ primitive: 'pke' }, { properties: [property] });
   expect(asVersion17(structuredClone(component))).toMatchObject({
@@ -39,4 +39,30 @@ it.each<[string, unknown]>([
     properties: [property],
     cryptoProperties: { assetType: 'algorithm', algorithmProperties: { primitive: 'pke' } },
   });
+});
+
+it('a component with thousands of kept members restores the first ones and keeps the others as properties', () => {
+  const many = Array.from({ length: 5000 }, (_, index) => ({
+    name: keptMemberName(`cryptoProperties.x${index}`),
+    value: '1',
+  }));
+  const [kept] = asVersion16(algorithm({ primitive: 'key-wrap' }), implied).component.properties ?? [];
+  const first = algorithm({ primitive: 'other' }, { properties: [kept, ...many] });
+  expect(asVersion17(first)).toMatchObject({ cryptoProperties: { algorithmProperties: { primitive: 'key-wrap' } } });
+  const last = algorithm({ primitive: 'other' }, { properties: [...many, kept] });
+  expect(asVersion17(last)).toMatchObject({ cryptoProperties: { algorithmProperties: { primitive: 'other' } } });
+});
+
+it('a member is restored without reading evidence or other members that can be large', () => {
+  const { component } = asVersion16(algorithm({ primitive: 'key-wrap' }), implied);
+  let reads = 0;
+  const evidence = Object.defineProperty({}, 'occurrences', { enumerable: true, get: () => (reads += 1) });
+  const converted = asVersion17(Object.assign(component, { evidence }));
+  expect(converted).toMatchObject({ cryptoProperties: { algorithmProperties: { primitive: 'key-wrap' } } });
+  expect(reads).toBe(0);
+});
+
+it.each([{ name: 5, value: 7 }, 'x'])('a property that is not valid is exported as it is: %j', (property) => {
+  const component = algorithm({ primitive: 'pke' }, { properties: [property] });
+  expect(asVersion17(structuredClone(component)).properties).toEqual([property]);
 });

@@ -1,4 +1,4 @@
-/** The names of demo sources begin with this, and no others should. */
+/** Prefix of the names of demo sources. Other sources should not use it. */
 export const DEMO_PREFIX = 'demo:';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -6,7 +6,7 @@ const DAY_MS = 24 * 3600 * 1000;
 type Component = Record<string, unknown> & { 'bom-ref': string };
 type Crypto = Record<string, unknown>;
 
-/** An application as it might run somewhere: its certificates end in so many days. */
+/** A sample application. Its certificates expire in the given number of days. */
 interface DemoApplication {
   readonly name: string;
   readonly library: string;
@@ -93,7 +93,7 @@ const APPLICATIONS: readonly DemoApplication[] = [
   },
 ];
 
-/** A sample of what a scanner might find: a handful of applications, from one that is ready to one that should be retired. */
+/** demoDocuments returns a sample of what a scanner might find: a handful of applications, ranging from one that is ready to one that should be retired. */
 export function demoDocuments(now: Date): { source: string; document: object }[] {
   return APPLICATIONS.map((application) => ({
     source: `${DEMO_PREFIX} ${application.name}`,
@@ -165,7 +165,7 @@ function credentialsOf({ name, certificate }: DemoApplication, host: string, now
   ];
 }
 
-/** The algorithms of an application that TLS uses; its certificate signs. */
+/** Primitives of an application that TLS uses. Its certificate provides the signature. */
 const IN_TLS = new Set(['kem', 'key-agree', 'ae', 'block-cipher', 'mac']);
 
 function protocolOf({ tls, suites, hosts, algorithms, certificate }: DemoApplication): Component {
@@ -186,7 +186,7 @@ function asset(ref: string, name: string, location: string, line: number, crypto
   return { type: 'cryptographic-asset', 'bom-ref': ref, name, cryptoProperties, evidence };
 }
 
-/** The same on the whole day, so that a second start changes nothing. */
+/** Returns the same time for the whole day, so that a second start changes nothing. */
 function startOfDay(now: Date): number {
   return Math.floor(now.getTime() / DAY_MS) * DAY_MS;
 }

@@ -11,7 +11,7 @@ export class DemoController {
   constructor(private readonly demo: DemoService) {}
 
   /**
-   * Get demo data state
+   * Get demo data status
    * @remarks Reports whether the inventory contains demo data.
    */
   @Get()

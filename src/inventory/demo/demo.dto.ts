@@ -2,7 +2,7 @@ import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { DemoRemoved } from './demo.service.js';
 
 export class DemoView {
-  /** Names of the demo sources, which begin with `demo:`. Empty if there is no demo data. @example 5 */
+  /** Number of demo sources, whose names begin with `demo:`; 0 if there is no demo data. @example 5 */
   sources: number;
 
   static of(sources: number): DemoView {

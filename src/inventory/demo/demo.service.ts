@@ -13,7 +13,7 @@ import { DEMO_PREFIX, demoDocuments } from './demo-documents.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 const DEMO_DAYS = 90;
-/** The beginning stands in the statement, since an index finds no beginning that comes as a parameter. */
+/** The prefix is part of the statement, because an index cannot serve a prefix that is a parameter. */
 const IS_DEMO = `name LIKE '${DEMO_PREFIX}%'`;
 
 export interface DemoRemoved {
@@ -22,7 +22,7 @@ export interface DemoRemoved {
   readonly days: number;
 }
 
-/** Fills an empty inventory with something to look at, and takes it out again without a trace in what is real. */
+/** DemoService fills an empty inventory with demo data and removes it without affecting real data. */
 @Injectable()
 export class DemoService {
   constructor(
@@ -33,7 +33,7 @@ export class DemoService {
     private readonly clock: Clock,
   ) {}
 
-  /** An inventory that holds anything is left as it is. Answers whether the demo was put in. */
+  /** Seeds the demo data unless the inventory contains anything. Returns whether data was added. */
   async seed(caller: Caller): Promise<boolean> {
     const known = (await this.db.query('SELECT 1 FROM inventory_source LIMIT 1')) as unknown[];
     if (known.length > 0) return false;
@@ -45,7 +45,7 @@ export class DemoService {
     return true;
   }
 
-  /** How many sources are of the demo. */
+  /** Returns the number of demo sources. */
   async sources(): Promise<number> {
     const [row] = (await this.db.query(`SELECT count(*)::int AS count FROM inventory_source WHERE ${IS_DEMO}`)) as {
       count: number;
@@ -53,7 +53,7 @@ export class DemoService {
     return row?.count ?? 0;
   }
 
-  /** All of it: the sources of the demo, what only they show, and the days that were made up. */
+  /** Deletes the demo sources, the assets that only they contain, and the demo history. */
   async remove(caller: Caller): Promise<DemoRemoved> {
     return this.db.transaction(async (tx) => {
       await tx.query(
@@ -79,7 +79,7 @@ export class DemoService {
     });
   }
 
-  /** A past in which things grew better, so that there is a line to look at. */
+  /** Creates a history of gradual improvement, so that charts have data. */
   private async seedPast(now: InventorySummary): Promise<void> {
     const today = this.clock.now().getTime();
     for (let before = DEMO_DAYS; before >= 2; before -= 1) {
@@ -92,7 +92,7 @@ export class DemoService {
   }
 }
 
-/** `share` of the way back: more of what is bad, less of what is ready. */
+/** Returns a summary of the past. `share` is the distance from now, from 0 to 1: the larger it is, the more assets are at risk and the fewer are ready. */
 function pastSummary(now: InventorySummary, share: number): InventorySummary {
   const [none = 0, low = 0, medium = 0, high = 0, critical = 0] = now.levels;
   const worse = Math.round(share * none * 0.5);
@@ -101,7 +101,7 @@ function pastSummary(now: InventorySummary, share: number): InventorySummary {
   return { ...now, levels, readiness };
 }
 
-/** Deletes the assets that no other source shows, and takes them off the running counts. */
+/** Deletes the assets that no other source contains, and subtracts them from the running counts. */
 async function removeAssets(tx: EntityManager): Promise<number> {
   await tx.query(
     `CREATE TEMP TABLE demo_asset ON COMMIT DROP AS

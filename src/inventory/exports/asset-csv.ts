@@ -7,14 +7,14 @@ import { hashId } from '../model/asset-identity.js';
 import { Exports } from './exports.js';
 
 /**
- * Where a spreadsheet takes a cell for a formula (OWASP, CSV injection): before one of these characters, also in full width, at the beginning or
- * behind a character that spreadsheets of other languages separate cells by. There an apostrophe makes it a text.
+ * Positions at which a spreadsheet treats a cell as a formula (OWASP, CSV injection): before one of these characters, including full-width ones, at the
+ * beginning or after a character that localized spreadsheets use as a separator. An apostrophe there makes the cell a text.
  */
 const SIGNS = String.raw`-=+@\uFF1D\uFF0B\uFF0D\uFF20`;
 const FORMULA = String.raw`^(?=[${SIGNS}\t\r\n])|(?<=[;|\t])(?=[${SIGNS}])`;
 const text = (column: string, name = column) =>
   `CASE WHEN ${column} ~ '${FORMULA}' THEN regexp_replace(${column}, '${FORMULA}', '''', 'g') ELSE ${column} END AS "${name}"`;
-/** RFC 3339, as in JSON; PostgreSQL's own form is read as text by spreadsheets. */
+/** RFC 3339, as in JSON. Spreadsheets read PostgreSQL's own format as text. */
 const time = (column: string, name: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "${name}"`;
 const COLUMNS = [
@@ -39,17 +39,17 @@ const COLUMNS = [
   text(`(a.deadline_by ->> 'url')`, 'deadlineUrl'),
 ];
 
-/** The names are those of the source that is asked for. */
+/** With a source in the filter, the names are those that the source uses. */
 function columnsOf({ source }: AssetFilter): readonly string[] {
   if (source === undefined) return COLUMNS;
   const name = nameAtSource(`'${hashId('source', source)}'::uuid`);
   return COLUMNS.map((column) => (column === text('a.name', 'name') ? text(name, 'name') : column));
 }
 
-/** Excel on Windows reads a file without it in the code page of the machine. */
+/** Without it, Excel on Windows reads the file in the code page of the machine. */
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
-/** Writes assets as CSV (RFC 4180), row by row, from one snapshot of the database. */
+/** AssetCsv writes assets as CSV (RFC 4180), row by row, from one snapshot of the database. */
 @Injectable()
 export class AssetCsv {
   constructor(
@@ -57,7 +57,7 @@ export class AssetCsv {
     private readonly clock: Clock,
   ) {}
 
-  /** @param options `bom`: whether the file begins with a byte order mark; `principal`: whose limit of parallel exports applies */
+  /** @param options `bom`: whether the file begins with a byte order mark; `principal`: the principal whose limit of parallel exports applies */
   async open(
     filter: AssetFilter,
     { bom, principal }: { bom: boolean; principal: string | undefined },

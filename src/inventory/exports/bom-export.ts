@@ -24,17 +24,17 @@ import { Exports } from './exports.js';
 import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
 import type { Snapshot } from './snapshot.js';
 
-/** How many of the newest documents identify a snapshot: transactions commit in any order. */
+/** Number of the newest documents that identify a snapshot. It is more than one because transactions commit in any order. */
 const RECENT = 1000;
 
 export interface BomExport {
-  /** Names the snapshot and the filter: the same tag means the same bytes. */
+  /** Identifies the snapshot and the filter: the same tag means the same bytes. */
   readonly tag: string;
-  /** Undefined when the client has this tag already. */
+  /** Undefined if the client already has this tag. */
   readonly body: Readable | undefined;
 }
 
-/** What the document is to be. */
+/** The requested document. */
 interface Wanted {
   /** Whether the crypto assets of this service itself are included. */
   readonly own?: boolean;
@@ -45,11 +45,11 @@ interface Wanted {
 
 /** The caller. */
 interface Reader extends Wanted {
-  /** Whether the client has the document of this tag already. */
+  /** Whether the client already has the document with this tag. */
   knows(tag: string): boolean;
 }
 
-/** The caller who asks for a signature in the document, and the key. */
+/** A caller who requests a signed document, with the signing key. */
 interface SigningReader extends Wanted {
   readonly caller: Caller;
   readonly key: string;
@@ -63,7 +63,7 @@ interface Edition {
   readonly version: ExportVersion;
 }
 
-/** Writes the inventory as one CycloneDX document, row by row, out of one snapshot of the database. */
+/** BomExporter writes the inventory as one CycloneDX document, row by row, from one snapshot of the database. */
 @Injectable()
 export class BomExporter {
   constructor(
@@ -74,7 +74,7 @@ export class BomExporter {
     private readonly signatures: JsonSignaturesService,
   ) {}
 
-  /** Active assets, unless the query asks for another state. */
+  /** Opens an export of active assets, unless the query selects another state. */
   async open(given: AssetFilter, { knows, ...wanted }: Reader): Promise<BomExport> {
     const snapshot = await this.exports.open(wanted.principal);
     let body: Readable | undefined;
@@ -89,8 +89,8 @@ export class BomExporter {
   }
 
   /**
-   * The same, with an enveloped signature (JSF). The snapshot is read twice: for the hash, and for the response once the signature exists,
-   * so that a failed signature never cuts a response short.
+   * Opens an export with an enveloped signature (JSF). The snapshot is read twice, first for the hash and then for the response, so that a failed signature
+   * never truncates a response.
    *
    * @throws Problem as for every signature.
    */
@@ -128,7 +128,7 @@ export class BomExporter {
     return source.snapshot.stream(documentOf(source.edition, await linesOf(source), signature));
   }
 
-  /** Recorded, so that links into the document can be resolved. */
+  /** Records the export, so that links into the document can be resolved. */
   private async note({ tag, time }: Edition): Promise<void> {
     await this.db.query('INSERT INTO bom_link_export (serial, state) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
       serialOf(tag),
@@ -149,22 +149,22 @@ function sourceIdOf({ source }: AssetFilter): string | undefined {
   return source === undefined ? undefined : hashId('source', source);
 }
 
-/** The sources of a document. */
+/** The inputs of a document. */
 interface Source {
   readonly snapshot: Snapshot;
   readonly edition: Edition;
   readonly own: OwnLines;
-  /** Undefined: everything. */
+  /** Undefined for all active assets. */
   readonly shown: ShownComponent | undefined;
 }
 
-/** Lines of the document, in parts: a comma and a JSON text each. */
+/** Lines of the document, in parts. Each line is a comma and a JSON text. */
 interface Lines {
   readonly components: AsyncIterable<Buffer>;
   readonly dependencies: AsyncIterable<Buffer>;
 }
 
-/** Iterated once, one list after the other. */
+/** Returns the lines of the document. Each list can be iterated once, one after the other. */
 async function linesOf({ snapshot, edition, own, shown }: Source): Promise<Lines> {
   const { components, dependencies } = shown === undefined ? await allTexts(snapshot) : textsOf(snapshot, shown);
   return {
@@ -188,7 +188,7 @@ function textsOf(snapshot: Snapshot, shown: ShownComponent): Lines {
 async function allTexts(snapshot: Snapshot): Promise<Lines> {
   await snapshot.readInOrder();
   const [row] = await snapshot.query<{ size: number; lost: string[] }>(
-    `SELECT pg_relation_size('asset')::float AS size, (${LOST_TARGETS}) AS lost`,
+    `SELECT (pg_table_size('asset') + pg_table_size('asset_occurrence'))::float AS size, (${LOST_TARGETS}) AS lost`,
   );
   const { size = 0, lost = [] } = row ?? {};
   const stretches = rowRangesOf(size);
@@ -231,13 +231,13 @@ async function editionOf(
   return { tag, time: (row?.time ?? new Date(0)).toISOString(), version };
 }
 
-/** Annotations and the passing of time leave no trace in documents: an export that filters by them is new each time. */
+/** Returns a unique text for a filter on annotations or times. They change without a new document, so such an export gets a new tag each time. */
 function passing({ owner, label, q, lastSeenAfter, lastSeenBefore }: AssetFilter): string {
   const lasting = [owner, label, q, lastSeenAfter, lastSeenBefore].every((condition) => condition === undefined);
   return lasting ? '' : newId();
 }
 
-/** The members of the document other than its lists. */
+/** Returns the members of the document other than its lists. */
 function headOf({ tag, time, version }: Edition) {
   return {
     bomFormat: 'CycloneDX',
@@ -251,7 +251,7 @@ function headOf({ tag, time, version }: Edition) {
   };
 }
 
-/** Removes the first comma. */
+/** Yields the lines without the first comma. */
 async function* listed(lines: AsyncIterable<Buffer>): AsyncGenerator<string | Buffer> {
   yield '\n';
   let begun = false;

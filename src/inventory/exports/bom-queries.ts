@@ -2,28 +2,28 @@ import { whereClause } from '../assets/asset-filter.js';
 import { anyOf, bitOf } from '../model/asset-relationship.entity.js';
 import type { CopyQuery, ReaderShare } from './snapshot.js';
 
-/** A filter of assets: conditions on the table `a`, and their values. */
+/** ShownComponent is a filter of assets: conditions on the table `a` and their values. */
 export interface ShownComponent {
   readonly where: readonly string[];
   readonly values: readonly unknown[];
-  /** The source whose places, names and edges alone are shown; those of all sources without. */
+  /** The source whose places, names and edges are exported; undefined for all sources. */
   readonly sourceId?: string | undefined;
 }
 
-/** The ranges of ids that one reader reads: every nth of them for n readers. */
+/** Share is the part of the id ranges that one reader reads: every nth range for n readers. */
 export interface Share extends ReaderShare {
   readonly stretches: number;
 }
 
-/** Bytes of the table for one text: large enough to be sent well, small enough for memory. */
+/** Table bytes per text: large enough for efficient sending, small enough for memory. */
 const TEXT_BYTES = 384 * 1024;
-/** Ranges that one query reads: within its timeout also for a slow client. */
+/** Number of ranges per query. The query stays within its timeout even for a slow client. */
 const TEXTS_IN_QUERY = 64;
 
 const componentWith = (facts: string) =>
   `',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '') || ${facts}`;
 const COMPONENT = componentWith('right(a.component::text, -1)');
-/** The name comes first in the text of a component (ingest/asset-rows.ts). */
+/** The name is the first member in the text of a component (ingest/asset-rows.ts). */
 const NAME_AT_START = String.raw`^\{"name":"(?:[^"\\]|\\.)*",`;
 const RENAMED = componentWith(
   `CASE WHEN n.name IS NULL THEN right(a.component::text, -1)
@@ -31,15 +31,22 @@ const RENAMED = componentWith(
 );
 const PLACE = `'{"location":' || to_json(o.location) || coalesce(',"line":' || o.line, '') || coalesce(',"offset":' || o.position, '')
   || coalesce(',"symbol":' || to_json(o.symbol), '') || coalesce(',"additionalContext":' || to_json(o.context), '') || '}'`;
-/** Each place once, however many sources show it, in the order of the key. */
+/** Size up to which the places of one asset are exported, in bytes of JSON: at most 10,000 places, because each counts as 200 bytes more. */
+export const MAX_PLACES_BYTES = 2_000_000;
+/**
+ * SQL: each place once, regardless of how many sources report it, in key order. The places of an asset are one value in the database and in the service, so their
+ * size is limited.
+ */
 const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',' ORDER BY o.id) AS list FROM (
-    SELECT DISTINCT ON (o.asset_id, o.id) o.asset_id, o.id, ${PLACE} AS place FROM asset_occurrence o
-    WHERE ${condition} AND o.missed = 0 AND o.location <> '' ORDER BY o.asset_id, o.id) o GROUP BY o.asset_id`;
+    SELECT o.asset_id, o.id, o.place, sum(octet_length(o.place) + 200) OVER (PARTITION BY o.asset_id ORDER BY o.id) AS size FROM (
+      SELECT DISTINCT ON (o.asset_id, o.id) o.asset_id, o.id, ${PLACE} AS place FROM asset_occurrence o
+      WHERE ${condition} AND o.missed = 0 AND o.location <> '' ORDER BY o.asset_id, o.id) o) o
+    WHERE o.size <= ${MAX_PLACES_BYTES} GROUP BY o.asset_id`;
 
 const DEPENDENCY = `',{"ref":"' || a.id || '"' || coalesce(',"dependsOn":["' || t.uses || '"]', '')
   || coalesce(',"provides":["' || t.offers || '"]', '') || '}'`;
 const [USE, OFFER] = [bitOf('dependsOn'), bitOf('provides')];
-/** Each edge once, however many sources report it. */
+/** SQL: each edge once, regardless of how many sources report it. */
 const TARGETS = (
   condition: string,
 ) => `SELECT r.from_id, ${targetsOf(USE)} AS uses, ${targetsOf(OFFER)} AS offers FROM (
@@ -47,8 +54,8 @@ const TARGETS = (
     WHERE ${anyOf('r.kinds', USE | OFFER)} AND ${condition} GROUP BY r.from_id, r.to_id) r GROUP BY r.from_id`;
 
 /**
- * One component a line, with a comma before it, in the order of the ids. The stored text of a component is sent as it stands, but for
- * its first brace (`substr` would count its characters).
+ * componentsQuery returns one component per line, preceded by a comma, in the order of the ids. The stored text of a component is sent unchanged except for its
+ * first brace (`substr` would count its characters).
  */
 export function componentsQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
   if (sourceId !== undefined) return componentsOfSource(where, values, sourceId);
@@ -57,7 +64,7 @@ export function componentsQuery({ where, values, sourceId }: ShownComponent): Co
   return { text, values };
 }
 
-/** The same as one source has it: a customer who gets the document of an application learns of no other one. */
+/** Returns the components as one source reports them, so that a customer who receives the document of one application learns nothing about others. */
 function componentsOfSource(where: readonly string[], values: readonly unknown[], sourceId: string): CopyQuery {
   const source = `$${values.length + 1}::uuid`;
   const places = PLACES(`o.asset_id = a.id AND o.source_id = ${source}`);
@@ -68,8 +75,8 @@ function componentsOfSource(where: readonly string[], values: readonly unknown[]
 }
 
 /**
- * One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. Each is
- * looked up by its id (OFFSET 0): a list of all shown assets that is too long for a hash would be searched for every target.
+ * dependenciesQuery returns one entry per asset, even if it uses nothing (CycloneDX 1.6, dependencies), without targets that are not exported. Each target is
+ * looked up by its id (OFFSET 0), because a list of all exported assets that is too long for a hash would be searched for every target.
  */
 export function dependenciesQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
   const own = sourceId === undefined ? '' : `r.source_id = $${values.length + 1}::uuid AND `;
@@ -79,17 +86,20 @@ export function dependenciesQuery({ where, values, sourceId }: ShownComponent): 
   return { text, values: sourceId === undefined ? values : [...values, sourceId] };
 }
 
-/** Assets that are no longer active but that active ones still use or offer: hardly any, since documents remove their edges. */
+/** LOST_TARGETS is SQL for inactive assets that active ones still use or provide. There are hardly any, because documents remove their edges. */
 export const LOST_TARGETS = `SELECT coalesce(array_agg(g.id), '{}') AS lost FROM asset g WHERE g.state <> 'active' AND EXISTS (
     SELECT FROM asset_relationship r WHERE r.to_id = g.id AND ${anyOf('r.kinds', USE | OFFER)}
       AND NOT EXISTS (SELECT FROM asset f WHERE f.id = r.from_id AND f.state <> 'active' OFFSET 0) OFFSET 0)`;
 
-/** Ids are hashes, so that equal ranges have about as many assets. @returns how many ranges give texts of the right size. */
+/**
+ * rowRangesOf splits a table into id ranges. Ids are hashes, so equal ranges contain about the same number of assets. @returns the number of ranges that gives
+ * texts of the right size.
+ */
 export function rowRangesOf(tableBytes: number): number {
   return Math.ceil(tableBytes / TEXT_BYTES) || 1;
 }
 
-/** All active assets: the same lines, those of one range in each text. */
+/** allComponentsQueries returns the lines of all active assets, one range per text. */
 export function allComponentsQueries(share: Share): CopyQuery[] {
   const places = PLACES('o.asset_id BETWEEN b.low AND b.high');
   return inStretches(
@@ -99,7 +109,7 @@ export function allComponentsQueries(share: Share): CopyQuery[] {
   );
 }
 
-/** Active assets are found by indexes alone: the others have an index of their own. */
+/** allDependenciesQueries finds active assets by indexes alone: inactive ones have an index of their own. */
 export function allDependenciesQueries(share: Share, lost: readonly string[]): CopyQuery[] {
   const targets = TARGETS(`r.from_id BETWEEN b.low AND b.high AND r.to_id <> ALL ('{${lost.join(',')}}'::uuid[])`);
   return inStretches(
@@ -125,7 +135,7 @@ function inStretches({ stretches, reader, readers }: Share, text: string): CopyQ
   return queries;
 }
 
-/** CASE instead of FILTER: with FILTER, PostgreSQL sorts the targets of each asset again. */
+/** Uses CASE because with FILTER, PostgreSQL sorts the targets of each asset again. */
 function targetsOf(bit: number): string {
   return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
 }

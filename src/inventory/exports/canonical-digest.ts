@@ -3,25 +3,25 @@ import { Worker } from 'node:worker_threads';
 import { transferable } from '../../platform/memory/external-memory.js';
 import type { CanonicalMessage, CanonicalWork } from './canonical-thread.js';
 
-/** A JSON object whose long lists come line by line: a comma and a JSON text each, in parts that may end anywhere. */
+/** CanonicalOrder is a JSON object whose long lists arrive line by line. Each line is a comma and a JSON text. Parts may end anywhere. */
 export interface CanonicalOrder {
   readonly hash: string;
-  /** The members other than the lists. */
+  /** Members other than the lists. */
   readonly members: Readonly<Record<string, unknown>>;
-  /** In the order of their names, as they stand in the canonical form. */
+  /** Lists in the order of their names, as in the canonical form. */
   readonly lists: Readonly<Record<string, AsyncIterable<Buffer>>>;
 }
 
-/** Bytes that are transferred at a time. */
+/** Number of bytes transferred at a time. */
 const CHUNK = 256 * 1024;
 
-/** The hash of its canonical form (RFC 8785), made in a thread of its own: a million components take seconds. */
+/** canonicalDigest returns the hash of the canonical form (RFC 8785). It is computed in a separate thread, because a million components take seconds. */
 export async function canonicalDigest({ hash, members, lists }: CanonicalOrder): Promise<Buffer> {
   const workerData: CanonicalWork = { hash, members, lists: Object.keys(lists) };
   const worker = new Worker(new URL('./canonical-thread.js', import.meta.url), { name: 'bom-signature', workerData });
   const ended = new AbortController();
   worker.once('exit', () => ended.abort());
-  // Reported where the next answer is awaited.
+  // The error is reported when the next reply is awaited.
   worker.on('error', () => ended.abort());
   try {
     let answer: Promise<unknown[]> | undefined;
@@ -44,7 +44,7 @@ export async function canonicalDigest({ hash, members, lists }: CanonicalOrder):
   }
 }
 
-/** Copies, since the memory that is transferred belongs to the thread. */
+/** Copies the parts, because transferred memory belongs to the thread. */
 async function* chunksOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let gathered: Buffer[] = [];
   let length = 0;

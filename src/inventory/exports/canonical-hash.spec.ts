@@ -11,7 +11,7 @@ const HEAD = {
   metadata: { timestamp: '2026-01-01T00:00:00Z' },
 };
 
-/** As an export sends it. */
+/** Returns the document as an export sends it. */
 function documentOf(components: readonly string[], dependencies: readonly string[]): Buffer {
   const list = (items: readonly string[]) => `[\n${items.join('\n,')}\n]`;
   return Buffer.from(
@@ -31,24 +31,24 @@ function hashed(lists: Record<string, readonly string[]>, size: number): Buffer 
   return hash.digest();
 }
 
-describe('the hash of an export line by line', () => {
+describe('the hash of a line-by-line export', () => {
   const components = [
     '{"type":"library","bom-ref":"b","name":"ß “é” \\n \\u007f"}',
     '{"name":"x","bom-ref":"a","n":[1.0,-0,1e21]}',
   ];
   const dependencies = ['{"ref":"b","dependsOn":["a"]}'];
 
-  it.each([1, 7, 64, 100_000])('is that of the whole document, in parts of %i bytes', (size) => {
+  it.each([1, 7, 64, 100_000])('equals that of the whole document, in chunks of %i bytes', (size) => {
     const whole = new SignedText(new JsonObjectText(documentOf(components, dependencies)), FACTS, 'sha256').digest;
     expect(hashed({ components, dependencies }, size)).toEqual(whole);
   });
 
-  it('is that of the whole document when there is nothing in a list', () => {
+  it('equals that of the whole document when a list is empty', () => {
     const whole = new SignedText(new JsonObjectText(documentOf([], [])), FACTS, 'sha256').digest;
     expect(hashed({ components: [], dependencies: [] }, 10)).toEqual(whole);
   });
 
-  it('fails for half of a document', () => {
+  it('fails for an incomplete document', () => {
     const hash = new CanonicalHash('sha256', HEAD, ['components', 'dependencies']);
     expect(() => hash.list('dependencies')).toThrow('components');
     hash.list('components');

@@ -4,15 +4,15 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 const [NEWLINE, COMMA] = [0x0a, 0x2c];
 const NOTHING = Buffer.alloc(0);
 
-/** Hashes the canonical form (RFC 8785) of a JSON object whose long lists come line by line: a comma and a JSON text each. */
+/** CanonicalHash hashes the canonical form (RFC 8785) of a JSON object whose long lists arrive line by line. Each line is a comma and a JSON text. */
 export class CanonicalHash {
   private readonly hash: Hash;
-  /** Members that are not hashed yet, in reverse order. */
+  /** Members not hashed yet, in reverse order. */
   private readonly names: string[];
-  /** The separator before the next member, or before the next item of the open list. */
+  /** Separator before the next member, or before the next item of the open list. */
   private before = '{';
   private isListOpen = false;
-  /** The part of a line whose end has not come yet. */
+  /** The part of a line whose end has not arrived yet. */
   private begun = NOTHING;
 
   constructor(
@@ -24,7 +24,7 @@ export class CanonicalHash {
     this.names = [...Object.keys(members), ...lists].sort().toReversed();
   }
 
-  /** Begins a list. Lists come in the order of their names. */
+  /** Begins a list. Lists must be added in the order of their names. */
   list(name: string): void {
     this.closeList();
     this.hashMembers(name);
@@ -34,7 +34,7 @@ export class CanonicalHash {
     this.isListOpen = true;
   }
 
-  /** Adds lines; the last may continue in the next part. @throws SyntaxError */
+  /** Adds lines. The last line may continue in the next part. @throws SyntaxError */
   lines(part: Buffer): void {
     const text = this.begun.length === 0 ? part : Buffer.concat([this.begun, part]);
     let start = 0;
@@ -45,7 +45,7 @@ export class CanonicalHash {
     this.begun = Buffer.from(text.subarray(start));
   }
 
-  /** Ends the object. @returns the hash. */
+  /** Ends the object. @returns the hash */
   digest(): Buffer {
     this.closeList();
     this.hashMembers();
@@ -64,7 +64,7 @@ export class CanonicalHash {
     this.isListOpen = false;
   }
 
-  /** The members before this one, or all. */
+  /** Hashes the members before `until`, or all remaining members. */
   private hashMembers(until?: string): void {
     for (let name = this.names.at(-1); name !== undefined && name !== until; name = this.names.at(-1)) {
       if (!Object.hasOwn(this.members, name)) throw new Error(`the list ${name} is missing`);

@@ -4,11 +4,11 @@ import { CanonicalHash } from './canonical-hash.js';
 export interface CanonicalWork {
   readonly hash: string;
   readonly members: Readonly<Record<string, unknown>>;
-  /** Names of the lists that come. */
+  /** Names of the lists that will follow. */
   readonly lists: readonly string[];
 }
 
-/** The begin of a list, a part of its lines, or the end. Each is acknowledged when it was processed, the last one with the digest. */
+/** CanonicalMessage is the start of a list, a part of its lines, or the end. Each message is acknowledged after processing, the last one with the digest. */
 export type CanonicalMessage = { readonly list: string } | ArrayBuffer | 'end';
 
 const { hash, members, lists } = workerData as CanonicalWork;

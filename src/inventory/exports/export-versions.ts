@@ -3,16 +3,16 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { asVersion17 } from '../cyclonedx/version-17.js';
 import type { CdxComponent } from '../model/document.js';
 
-/** Versions of CycloneDX that the inventory is exported in; the first is the one of components in the database. */
+/** EXPORT_VERSIONS lists the CycloneDX versions in which the inventory can be exported. The first is the version of the stored components. */
 export const EXPORT_VERSIONS = ['1.6', '1.7'] as const;
 export type ExportVersion = (typeof EXPORT_VERSIONS)[number];
 export const DEFAULT_EXPORT_VERSION: ExportVersion = '1.6';
 
-/** Characters converted in one turn of the event loop, about a millisecond of work. A turn converts at least one line. */
+/** Characters converted per turn of the event loop, about a millisecond of work. A turn converts at least one line. */
 const CHARACTERS_IN_TURN = 64 * 1024;
 
 /**
- * Lines of components in a version: a comma and a JSON text each. Those of 1.6 are sent as they stand; those of 1.7 are converted line by line.
+ * inVersion converts lines of components to a version. Each line is a comma and a JSON text. Lines in 1.6 are sent unchanged; for 1.7, each line is converted.
  *
  * @param lines in parts, which may end anywhere.
  */
@@ -40,8 +40,15 @@ async function* converted(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   if (rest !== '') yield Buffer.from(convertedLine(rest));
 }
 
-/** A component has no line break of its own: JSON escapes them. */
+/**
+ * Converts one component. A component contains no line break, because JSON escapes them. A component that cannot be converted, because it was stored from a draft
+ * of CycloneDX that has no schema, is exported as it is: it must not end the export of all others.
+ */
 function convertedLine(line: string): string {
   if (line === '') return '';
-  return `,${JSON.stringify(asVersion17(JSON.parse(line.slice(1)) as CdxComponent))}\n`;
+  try {
+    return `,${JSON.stringify(asVersion17(JSON.parse(line.slice(1)) as CdxComponent))}\n`;
+  } catch {
+    return `${line}\n`;
+  }
 }

@@ -86,7 +86,7 @@ export class ExportController {
 
   /**
    * Export signed CycloneDX
-   * @remarks Returns assets as a CycloneDX document with an embedded signature of a signing key (JSF). Each call creates a signature.
+   * @remarks Returns assets as a CycloneDX document with an embedded signature (JSF) by a signing key. Each call creates a new signature.
    */
   @Post('cyclonedx')
   @HttpCode(HttpStatus.OK)
@@ -119,7 +119,7 @@ function wantsGzip(encodings: string): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
 }
 
-/** The body for as long as the caller is authorized; it is closed when the connection is, or the right is lost. */
+/** Returns the body for as long as the caller is authorized. The body is closed when the connection closes or the caller loses the permission. */
 function sentTo(request: AuthorizedRequest, body: Readable): Readable {
   const parts = Readable.from(whileAuthorized(request, body as AsyncIterable<Buffer>), { objectMode: false });
   const stop = watchRight(request, () => parts.destroy(new Error('the caller can no longer read')));
@@ -140,7 +140,7 @@ function send(reply: FastifyReply, body: Readable, { version, zipped }: Form): v
   void reply.header('content-type', type).header('content-disposition', `attachment; filename="${FILE}"`);
   if (!zipped) return void reply.send(body);
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-  // An error ends both streams; Fastify then cuts the connection, so that the reader cannot take half for the whole.
+  // An error ends both streams. Fastify then closes the connection, so that the client cannot mistake a partial response for a complete one.
   pipeline(body, gzip, () => undefined);
   void reply.header('content-encoding', 'gzip').send(gzip);
 }

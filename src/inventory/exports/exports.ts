@@ -5,11 +5,11 @@ import { ReadReplica, type ReadSource } from '../../platform/reads/read-replica.
 import { Snapshot } from './snapshot.js';
 
 const MAX_AT_ONCE = 6;
-/** Maximum exports of one caller at once, so that a client that stops reading leaves room for other callers. */
+/** Maximum number of concurrent exports per caller, so that a client that stops reading leaves room for other callers. */
 const MAX_PER_CALLER = 2;
-/** Connections of an export: while one sends, the other reads ahead. */
+/** Connections per export: while one sends, the other reads ahead. */
 const CONNECTIONS = 2;
-/** An export may take as long as its client does, within limits. */
+/** Limit for an export, which otherwise takes as long as its client does. */
 const TIMEOUT_MS = 30 * 60_000;
 const RETRY_SECONDS = 10;
 
@@ -19,7 +19,7 @@ const LIMITS = {
   idle_in_transaction_session_timeout: TIMEOUT_MS,
 };
 
-/** Exports have pools of their own: slow clients take no connections from other requests. */
+/** Exports opens snapshots in separate connection pools, so that slow clients take no connections from other requests. */
 @Injectable()
 export class Exports implements OnApplicationShutdown {
   private readonly pools = new Map<ReadSource, Promise<DataSource>>();
@@ -32,7 +32,7 @@ export class Exports implements OnApplicationShutdown {
    * Opens a snapshot of the database, which must be ended after use.
    *
    * @param principal whose limit of parallel exports applies
-   * @throws Problem 429 `export.busy` while this process runs six exports, or two of the same principal
+   * @throws Problem 429 `export.busy` while this process runs six exports, or two for the same principal
    */
   async open(principal = ''): Promise<Snapshot> {
     const own = this.underWay.filter((one) => one === principal);
@@ -55,7 +55,7 @@ export class Exports implements OnApplicationShutdown {
     for (const pool of pools) if (pool.status === 'fulfilled') await pool.value.destroy();
   }
 
-  /** Opened when it is needed first, and tried anew after it could not be. */
+  /** Opens the pool on first use, and tries again after a failure. */
   private async pool(source: ReadSource): Promise<DataSource> {
     const known = this.pools.get(source);
     if (known !== undefined) return known;

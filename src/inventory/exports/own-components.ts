@@ -9,7 +9,7 @@ import { readSensorScan } from '../readers/sensor-scan-reader.js';
 import type { ShownComponent } from './bom-queries.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Lines of an export, as its queries write them: a comma and a JSON text. */
+/** OwnLines are lines of an export in the form of its queries: a comma and a JSON text. */
 export interface OwnLines {
   readonly components: readonly string[];
   readonly dependencies: readonly string[];
@@ -17,12 +17,12 @@ export interface OwnLines {
 
 export const NOTHING_OWN: OwnLines = { components: [], dependencies: [] };
 
-/** Signing keys, certificates and host keys of this service as components, with the ids that they have as assets of the inventory. */
+/** OwnComponents lists the signing keys, certificates and host keys of this service as components, with the ids they have as assets of the inventory. */
 @Injectable()
 export class OwnComponents {
   constructor(private readonly cryptoAssets: ServiceCryptoAssets) {}
 
-  /** Lines of the components that the export does not have anyway. */
+  /** Returns lines for the components that the export does not contain already. */
   async lines(snapshot: Snapshot, { where, values }: Pick<ShownComponent, 'where' | 'values'>): Promise<OwnLines> {
     const assets = await this.cryptoAssets.all();
     const draft = readSensorScan({ assets }, 'strict');

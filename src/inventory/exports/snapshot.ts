@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
@@ -10,7 +11,7 @@ export interface CopyQuery {
   readonly values: readonly unknown[];
 }
 
-/** One of several readers. */
+/** ReaderShare identifies one of several readers. */
 export interface ReaderShare {
   readonly reader: number;
   readonly readers: number;
@@ -21,8 +22,10 @@ interface SnapshotConnection {
   readonly client: PoolClient;
 }
 
-/** One state of the database (an exported snapshot), which several connections read. */
+/** Snapshot is one state of the database (an exported snapshot) that several connections read. */
 export class Snapshot {
+  private readonly logger = new Logger(Snapshot.name);
+
   private constructor(
     private readonly connections: readonly SnapshotConnection[],
     private readonly ended: () => void,
@@ -50,20 +53,17 @@ export class Snapshot {
     return (await this.first.runner.query(text, [...values])) as Row[];
   }
 
-  /**
-   * Makes the planner read by index and join in the order of the index: its statistics do not know the rows that were just written.
-   */
+  /** Makes the planner read by index and join in index order, because its statistics do not include rows that were just written. */
   async readInOrder(): Promise<void> {
     for (const { runner } of this.connections)
       for (const way of OUT_OF_ORDER) await runner.query(`SET LOCAL enable_${way} = off`);
   }
 
-  /**
-   * The parts as a stream; the snapshot ends with it, in any case: a client that disconnects early never asks for the parts.
-   */
+  /** Returns the parts as a stream. The snapshot always ends with the stream, because a client that disconnects early never requests the parts. */
   stream(parts: AsyncIterable<string | Buffer>): Readable {
     const stream = Readable.from(parts, { objectMode: false });
-    // An error at the end does not change what was sent; the connections are released all the same.
+    stream.once('error', (error) => this.logger.error(`an export ended before its end: ${error.message}`));
+    // An error at the end does not change what was sent. The connections are released in any case.
     stream.once('close', () => void this.end().catch(() => undefined));
     return stream;
   }
@@ -76,17 +76,17 @@ export class Snapshot {
     }
   }
 
-  /** The output of COPY for a query, as it comes. */
+  /** Yields the output of COPY for a query as it arrives. */
   async *copy(query: CopyQuery, format: string): AsyncGenerator<Buffer> {
     yield* copyOf(this.first, query, format);
   }
 
-  /** The one text of each row, as it comes, and a newline after it. */
+  /** Yields the text of each row followed by a newline, as it arrives. */
   async *texts(query: CopyQuery): AsyncGenerator<Buffer> {
     for await (const parts of copiedTextsOf(copyOf(this.first, query, BINARY))) yield Buffer.concat(parts);
   }
 
-  /** The same, but each connection reads a share of the rows by queries of its own; texts alternate between the connections. */
+  /** Like `texts`, but each connection reads a share of the rows with its own queries. Texts alternate between the connections. */
   async *textsByTurns(shareOf: (share: ReaderShare) => readonly CopyQuery[]): AsyncGenerator<Buffer> {
     const readers = this.connections.length;
     const shares = this.connections.map(
@@ -108,7 +108,7 @@ export class Snapshot {
   }
 }
 
-/** Plan nodes that lose the order of an index, or compare each row with each. */
+/** Plan nodes that lose the index order or compare every row with every other. */
 const OUT_OF_ORDER = ['seqscan', 'bitmapscan', 'sort', 'nestloop', 'hashjoin', 'hashagg'];
 
 const BINARY = '(FORMAT binary)';
@@ -117,7 +117,7 @@ async function* shareTexts(connection: SnapshotConnection, queries: readonly Cop
   for (const query of queries) yield* copiedTextsOf(copyOf(connection, query, BINARY));
 }
 
-/** Ends all of them, also when one fails: a client that disconnected leaves a connection that does not answer. */
+/** Ends all connections even if one fails. A client that disconnected leaves a connection that does not respond. */
 async function end(connections: readonly SnapshotConnection[]): Promise<void> {
   const ends = await Promise.allSettled(connections.map(({ runner }) => endOf(runner)));
   for (const one of ends) if (one.status === 'rejected') throw one.reason;
@@ -143,13 +143,13 @@ async function* copyOf(connection: SnapshotConnection, query: CopyQuery, format:
     complete = true;
   } finally {
     stopQueryTimer(stream);
-    // A COPY that is not read to its end can only be stopped by closing the connection.
+    // Closing the connection is the only way to stop a COPY before its end.
     if (!complete)
       (connection.client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   }
 }
 
-/** COPY takes no parameters: the server itself writes the values into the text as literals. */
+/** COPY accepts no parameters, so the server itself quotes the values as literals. */
 async function bound(runner: QueryRunner, { text, values }: CopyQuery): Promise<string> {
   if (values.length === 0) return text;
   const list = values.map((_, index) => `quote_literal($${index + 1}::text)`).join(', ');
@@ -158,7 +158,7 @@ async function bound(runner: QueryRunner, { text, values }: CopyQuery): Promise<
   return text.replaceAll(/\$(\d+)/g, (_, number: string) => row?.literals[Number(number) - 1] ?? 'NULL');
 }
 
-/** Asks a generator for the next item before it is needed. */
+/** Requests the next item of a generator before it is needed. */
 class ReadAhead<Item> {
   private ahead: Promise<IteratorResult<Item, void>>;
 
@@ -166,14 +166,14 @@ class ReadAhead<Item> {
     this.ahead = this.ask();
   }
 
-  /** Undefined when there are no more. */
+  /** Undefined if there are no more items. */
   async next(): Promise<Item | undefined> {
     const { value, done } = await this.ahead;
     if (done !== true) this.ahead = this.ask();
     return value ?? undefined;
   }
 
-  /** Ends the generator, and waits for the item that was asked for. */
+  /** Ends the generator and waits for the requested item. */
   async end(): Promise<void> {
     await Promise.allSettled([this.ahead, this.items.return()]);
   }

@@ -5,7 +5,7 @@ import { Inbox } from '../../platform/inbox/inbox.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IngestThreads } from './ingest-threads.js';
 
-/** Ingests the assets that other modules found, in the format of sensors. */
+/** FoundAssetsConsumer ingests the assets that other modules found, in the format of sensors. */
 @Injectable()
 export class FoundAssetsConsumer {
   private readonly logger = new Logger(FoundAssetsConsumer.name);
@@ -36,7 +36,7 @@ export class FoundAssetsConsumer {
           `${rejected.length} assets from ${reporter} were refused: ${rejected[0]?.pointer} ${rejected[0]?.detail}`,
         );
     } catch (error) {
-      // A body that is refused would be refused again.
+      // A retry would be rejected again.
       if (!(error instanceof Problem && (error.kind === 'refused' || error.kind === 'malformed'))) throw error;
       this.logger.error(`assets from ${reporter} were refused: ${error.code}`);
     }

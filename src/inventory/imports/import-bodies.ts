@@ -5,12 +5,12 @@ import type { EntityManager } from 'typeorm';
 import { Seal } from '../../platform/sealing/seal.js';
 
 const PURPOSE = 'inventory.import';
-/** Bytes of the body before compression; a part is sealed in a few milliseconds. */
+/** Bytes of a part before compression. Sealing a part takes a few milliseconds. */
 const PART_BYTES = 4 * 1024 * 1024;
 const compressed = promisify<Buffer, { level: number }, Buffer>(deflate);
 const expanded = promisify<Buffer, Buffer>(inflate);
 
-/** Stores bodies until they are ingested: compressed off the event loop, and sealed. */
+/** ImportBodies stores bodies until they are ingested. They are compressed off the event loop and sealed. */
 @Injectable()
 export class ImportBodies {
   constructor(private readonly seal: Seal) {}

@@ -31,7 +31,7 @@ const QUEUE = {
   firstPauseSeconds: 5,
   longestPauseSeconds: 20,
 };
-/** Interval of lease renewals. Each renewal also writes the progress, which callers see. */
+/** Interval of lease renewals. Each renewal also writes the progress that callers see. */
 const RENEW_EVERY_MS = 1000;
 const MAX_ATTEMPTS = 5;
 /** Maximum bytes of an import that runs in parallel with an import of another caller. An import of this size needs little memory. */
@@ -40,19 +40,18 @@ const SMALL_BYTES = 4 * 1024 * 1024;
 type ImportCaller = InventoryImport['order']['caller'];
 
 type Claimed = ClaimedRow & Pick<InventoryImport, 'bytes' | 'order'>;
-/** `again`: seconds after which the import is tried again at the earliest. */
+/** `again` is the minimum number of seconds until the import is retried. */
 type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number };
 
 /**
- * Runs imports one after the other, those of different callers in turn; a small one also beside one of another caller, which may take many minutes.
- * The row says whose it is: it is claimed by compare-and-set under a lease that each beat renews, and
- * when whoever ran it is gone, somebody else runs it again. A document is one transaction, so half of one is never there; one that was
- * committed is known by its idempotency key.
+ * ImportRunner runs imports one at a time, with callers taking turns. A small import may run alongside one of another caller, which may take many minutes. Each
+ * import is claimed by compare-and-set under a lease that each heartbeat renews. If its worker is lost, another worker runs it again. Each document is one
+ * transaction, so it is never stored in part; the idempotency key identifies a document that was already committed.
  */
 @Injectable()
 export class ImportRunner implements BeforeApplicationShutdown {
   private readonly logger = new Logger(ImportRunner.name);
-  /** Id of the caller of each import that runs here. */
+  /** Ids of the callers whose imports run in this process. */
   private readonly callers = new Set<string>();
   private readonly queue: WorkQueue<Claimed>;
   private readonly imports = new WorkPool<Claimed>({
@@ -72,11 +71,11 @@ export class ImportRunner implements BeforeApplicationShutdown {
   }
 
   beforeApplicationShutdown(): void {
-    // What runs is left to its lease.
+    // Running imports are left to their lease.
     void this.imports.stop();
   }
 
-  /** Wakes the job. Called after an import was committed. */
+  /** Wakes the job. Call it after an import was committed. */
   wake(): void {
     this.jobs.wake(JOB);
   }
@@ -92,7 +91,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     return this.queue.claim(1, `bytes <= ${SMALL_BYTES} AND "order" -> 'caller' ->> 'id' <> ALL($1)`, [callers]);
   }
 
-  /** Runs the only import of its caller in this process. */
+  /** Runs an import as the only one of its caller in this process. */
   private async runAlone(claimed: Claimed): Promise<End> {
     const { id } = claimed.order.caller;
     this.callers.add(id);
@@ -124,7 +123,9 @@ export class ImportRunner implements BeforeApplicationShutdown {
     }
   }
 
-  /** Returns the caller of an import with the caller's current rights: an import must not outlive them. @throws Problem 403 `import.rights-ended` */
+  /**
+   * Returns the caller of an import with the caller's current permissions, because an import must not outlive them. @throws Problem 403 `import.rights-ended`
+   */
   private async callerNow(caller: ImportCaller): Promise<ImportCaller> {
     const giver = giverOf(caller, caller.ownerId);
     if (caller.kind === 'system' || !isId(giver)) return caller;
@@ -137,12 +138,12 @@ export class ImportRunner implements BeforeApplicationShutdown {
     return this.queue.renew(claimed, 'phase = $3, done = $4, total = $5', phase, done, total);
   }
 
-  /** Only whoever claimed it last may say how it ended. */
+  /** Records the result, unless another worker has claimed the import since. */
   private async finish(claimed: Claimed, end: End): Promise<void> {
     const over = !('again' in end) || claimed.attempt >= MAX_ATTEMPTS;
     const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';
     const outcome = 'outcome' in end ? JSON.stringify(end.outcome) : null;
-    // A quick one ends before its lease is renewed for the first time.
+    // A quick import ends before the first lease renewal.
     const received = 'outcome' in end ? end.outcome.received : null;
     const problem = 'problem' in end ? JSON.stringify(plain(end.problem)) : null;
     const wait = 'again' in end ? end.again : 0;

@@ -11,14 +11,14 @@ export class ImportWaitQuery {
 }
 
 export class DocumentFaultView {
-  /** RFC 6901 pointer into the body. @example /components/3/name */
+  /** JSON Pointer (RFC 6901) into the body. @example /components/3/name */
   pointer: string;
   /** @example "must have a name" */
   detail: string;
 }
 
 export class ImportProblemView {
-  /** As in docs/errors.md. @example document.invalid */
+  /** Error code, as listed in docs/errors.md. @example document.invalid */
   code: string;
   /** @example "The document is not valid CycloneDX (1 faults)." */
   detail: string;
@@ -29,22 +29,22 @@ export class ImportView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   status: ImportStatus;
-  /** Size of the body. @example 143654912 */
+  /** Size of the body in bytes. @example 143654912 */
   bytes: number;
   /** Current phase of the import. */
   @ApiProperty({ enum: INGEST_PHASES, nullable: true }) phase: IngestPhase | null;
-  /** Assets that the phase is done with. @example 120000 */
+  /** Number of assets that the phase has processed. @example 120000 */
   done: number;
   /** Number of assets in the document; 0 until it is read. @example 300000 */
   total: number;
-  /** More than 1: an earlier worker was lost. @example 1 */
+  /** Number of attempts. More than 1 means that an earlier worker was lost. @example 1 */
   attempts: number;
   createdAt: Date;
   startedAt: Date | null;
   endedAt: Date | null;
-  /** If DONE: the response that a synchronous call would have returned. */
+  /** For DONE: the response that a synchronous call would have returned. */
   outcome?: IngestView;
-  /** When REFUSED: why. */
+  /** For REFUSED: the reason. */
   problem?: ImportProblemView;
 
   static of(row: InventoryImport): ImportView {

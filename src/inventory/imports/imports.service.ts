@@ -16,14 +16,14 @@ import { ImportBodies } from './import-bodies.js';
 import { ImportRunner } from './import-runner.js';
 import { InventoryImport } from './inventory-import.entity.js';
 
-/** Documents that wait or run, over all callers: their bodies lie in the database. */
+/** Maximum number of waiting or running documents of all callers. Their bodies are stored in the database. */
 const MAX_OPEN = 200;
-/** Maximum waiting or running documents of one owner, across all credentials of the owner, and of each sensor. */
+/** Maximum number of waiting or running documents per owner, across all credentials of the owner, and per sensor. */
 const MAX_OPEN_PER_OWNER = 50;
 const OPERATION = 'inventory.import';
 const SLICE = 4 * 1024 * 1024;
 
-/** Accepts documents to be ingested later, and reports the progress of each. */
+/** ImportsService accepts documents to be ingested later and reports the progress of each. */
 @Injectable()
 export class ImportsService implements BeforeApplicationShutdown {
   readonly rows = new RowWatch((ids) =>
@@ -69,7 +69,7 @@ export class ImportsService implements BeforeApplicationShutdown {
         caller: reporterOf(caller),
         requestId: origin.requestId,
         address: origin.address,
-        // A run that committed and died before it recorded its outcome is recognized by this.
+        // Identifies a run that committed but stopped before it recorded its outcome.
         idempotencyKey: id,
       };
       await tx.query('INSERT INTO inventory_import (id, bytes, "order", owner_id, turn) VALUES ($1, $2, $3, $4, $5)', [
@@ -86,7 +86,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     return this.find(caller, made);
   }
 
-  /** Waits up to `seconds` for its end. @throws Problem 404 `import.missing`. */
+  /** Waits up to `seconds` for the import to end. @throws Problem 404 `import.missing`. */
   async find(caller: Caller, id: string, seconds = 0): Promise<InventoryImport> {
     return this.rows.until(id, seconds, async () => {
       const row = await this.get(caller, id);
@@ -94,13 +94,13 @@ export class ImportsService implements BeforeApplicationShutdown {
     });
   }
 
-  /** For `answerEvents`. */
+  /** Returns the import for `answerEvents`. */
   async follow<View>(caller: Caller, id: string, viewOf: (row: InventoryImport) => View): Promise<Followed<View>> {
     const row = await this.get(caller, id);
     return { id, view: viewOf(row), mark: markOf(row), final: row.endedAt !== null };
   }
 
-  /** The caller's imports, newest first; those who read the audit log see everybody's. */
+  /** Returns the caller's imports, newest first. Callers who can read the audit log see all imports. */
   async list(caller: Caller, limit?: number, cursor?: string): Promise<Page<InventoryImport>> {
     const list = 'inventory imports';
     const query = this.db.createQueryBuilder(InventoryImport, 'import');
@@ -117,8 +117,8 @@ export class ImportsService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Returns the turn of another import of this caller: after their last one, and not before the imports whose turn it is now, so that callers
-   * take turns (start-time fair queueing). Throws Problem 429 `ingest.busy` when the queue, or their part of it, is full.
+   * Returns the turn of another import of this caller: after the caller's last one, and not before the current turn, so that callers alternate (start-time fair
+   * queueing). Throws Problem 429 `ingest.busy` when the queue, or the caller's part of it, is full.
    */
   private async nextTurn(tx: EntityManager, { id, ownerId }: Caller): Promise<number> {
     const [{ count, own, present, last } = NO_QUEUE]: Queue[] = await tx.query(
@@ -139,7 +139,10 @@ export class ImportsService implements BeforeApplicationShutdown {
   }
 }
 
-/** The open imports: how many in total (`count`) and of one owner or sensor (`own`), the lowest turn (`present`), and the highest turn among `own` (`last`). */
+/**
+ * The open imports: their total number (`count`), the number of one owner or sensor (`own`), the lowest turn (`present`), and the highest turn among `own`
+ * (`last`).
+ */
 interface Queue {
   readonly count: number;
   readonly own: number;
@@ -153,11 +156,11 @@ function busy(why: string): Problem {
   return new Problem('overloaded', 'ingest.busy', `${why} Retry after 30 seconds.`, { retryAfter: 30 });
 }
 
-/** The mark of a row, as in the query of the watch. */
+/** Returns the mark of a row, as in the query of the watch. */
 const markOf = ({ status, phase, done }: InventoryImport): string =>
   phase === null ? `${status} ${done}` : `${status} ${phase} ${done}`;
 
-/** Slice by slice, so that a large body holds nobody up. */
+/** Hashes in slices, so that a large body does not block the event loop. */
 async function digestOf(bytes: Buffer): Promise<string> {
   const hash = createHash('sha256');
   for (let at = 0; at < bytes.length; at += SLICE) {
@@ -167,7 +170,7 @@ async function digestOf(bytes: Buffer): Promise<string> {
   return hash.digest('hex');
 }
 
-/** A caller that may only report, as a sensor, sees its own imports: not all those of the owner of its key. */
+/** Whether the caller may see an import. A caller that may only report, such as a sensor, sees its own imports, not all imports of the owner of its key. */
 function isSeenBy({ ownerId, order }: InventoryImport, caller: Caller): boolean {
   if (seesAll(caller)) return true;
   return ownerId === caller.ownerId && (seesOthersOfOwner(caller) || order.caller.id === caller.id);

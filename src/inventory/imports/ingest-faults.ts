@@ -6,7 +6,7 @@ import type { IngestReply, PlainProblem } from '../ingest/ingest-order.js';
 /** SQLSTATE of a statement that reached its time limit. */
 const TOO_SLOW = '57014';
 
-/** tooCostly refuses a document for good: a retry would cost as much again. @param verdict what the document did, as a predicate */
+/** tooCostly rejects a document permanently, because a retry would cost as much again. @param verdict what the document did, as a predicate */
 export function tooCostly(verdict: string): Problem {
   const detail = `${verdict}; send it in parts, or without its large members`;
   return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
@@ -16,7 +16,7 @@ export function tooCostly(verdict: string): Problem {
 
 /**
  * faultReply returns the part of a reply that explains why a document was not ingested. The message of an error other than a Problem may quote the body, so
- * only the name and the stack of the error are kept.
+ * only the name and stack of the error are kept.
  */
 export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failure'> {
   if (error instanceof Problem) return { problem: plain(error) };
@@ -31,7 +31,7 @@ export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failu
   return { failure: error instanceof Error ? `${error.name} ${framesOf(error)}` : 'unknown' };
 }
 
-/** Returns the first frames of the stack, which begins with the message. The message may have several lines. */
+/** Returns the first frames of the stack, which follow the message. The message may have several lines. */
 function framesOf({ message, stack = '' }: Error): string {
   const start = stack.indexOf(message);
   return start === -1

@@ -7,7 +7,9 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { dataSourceOptions } from '../../platform/database/data-source-options.js';
 import { Cursors } from '../../platform/http/cursors.js';
+import { EventBus } from '../../platform/events/events.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { RuleBook } from '../risk/rule-book.js';
 import { faultReply } from './ingest-faults.js';
 import { DocumentIngest } from '../ingest/ingest-document.js';
@@ -15,9 +17,9 @@ import { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
 import type { CredentialOptions } from '../certificates/credential-reader.js';
 import type { IngestMessage, IngestOrder, IngestReply } from '../ingest/ingest-order.js';
 
-/** A document of some hundred thousand components takes longer than any other statement of the service may. */
+/** A document of several hundred thousand components takes longer than other statements of the service may. */
 const LIMITS = {
-  // A thread of low priority needs seconds for the handshake where all cores are busy.
+  // A low-priority thread needs seconds for the handshake when all cores are busy.
   connectionTimeoutMillis: 15_000,
   query_timeout: 310_000,
   statement_timeout: 300_000,
@@ -25,16 +27,18 @@ const LIMITS = {
   idle_in_transaction_session_timeout: 120_000,
 };
 
-/** IngestThreads ends this thread when it gives no sign of life for long. */
+/** Interval of heartbeats. IngestThreads ends this thread if they stop for too long. */
 const ALIVE_EVERY_MS = 500;
 
-/** For this thread alone: other requests come before a document when cores are scarce. Only Linux has it by thread. */
+/** Lowers the priority of this thread only, so that other requests take precedence when cores are scarce. Only Linux supports it per thread. */
 const NICENESS = 10;
 if (process.platform === 'linux') setPriority(NICENESS);
 
 const config = new Config();
 const options = dataSourceOptions(config);
 const db = new DataSource({ ...options, poolSize: 1, extra: { ...(options.extra as object), ...LIMITS } });
+// Audit entries look up the edits of their transaction in the seals of their data source. This thread seals no rows.
+void new RowSeals(config, db, new EventBus());
 const documents = new DocumentIngest(
   db,
   new AuditService(db, new Cursors(config), new AuditSeals(config)),
@@ -74,7 +78,7 @@ function send(message: IngestReply): void {
 send({ job: 0, alive: true });
 setInterval(() => send({ job: 0, alive: true }), ALIVE_EVERY_MS).unref();
 
-// One after the other: the thread has one connection, and order of arrival is kept.
+// Sequential, because the thread has one connection and the order of arrival is kept.
 let last: Promise<void> = Promise.resolve();
 parentPort?.on('message', (message: IngestMessage | 'stop') => {
   last = last.then(async () => {

@@ -13,14 +13,14 @@ import { FairQueue } from '../../platform/threads/fair-queue.js';
 import { tooCostly } from './ingest-faults.js';
 import { StallWatch } from './stall-watch.js';
 
-/** One reads while the database works for the other. Three were slower than two: each has a heap to fill. */
+/** One thread reads while the database works for the other. Three were slower than two, because each has a heap to fill. */
 const THREADS = 2;
-/** In a worker process nobody waits for the answer, and it is to stay small. */
+/** In a worker process no client waits for the response, and memory use should stay low. */
 const THREADS_OF_WORKER = 1;
 
 /**
- * Ingests documents off the event loop: parsing, checking, judging and storing happen in threads with a database connection of their own,
- * so that a document of any size delays no other request.
+ * IngestThreads ingests documents off the event loop. Threads with their own database connection parse, check, judge and store documents, so that a document of
+ * any size delays no other request.
  */
 @Injectable()
 export class IngestThreads implements OnApplicationShutdown {
@@ -46,9 +46,9 @@ export class IngestThreads implements OnApplicationShutdown {
   }
 
   /**
-   * Ingests a document in the next free thread. Callers are served in turn: a document waits for at most one of each other caller, beside
-   * those that run. One thread more is kept for callers of whom nothing is being read, since a large document takes minutes. The number of
-   * waiting documents is limited where bodies are read. Throws Problem why the document was refused.
+   * Ingests a document in the next free thread. Callers are served in turn: apart from running documents, a document waits for at most one of each other
+   * caller. One extra thread is reserved for callers without a running document, because a large document takes minutes. The number of waiting documents is
+   * limited where bodies are read. Throws the Problem for which the document was rejected.
    */
   take(order: IngestOrder, onProgress: OnProgress = () => undefined): Promise<IngestOutcome> {
     const stallMs = (this.config.ingestStallSeconds + order.bytes.byteLength / MB) * 1000;
@@ -69,68 +69,67 @@ export class IngestThreads implements OnApplicationShutdown {
     return { job, order, confirmedUntil, derivations: Math.min(left, MAX_ROUNDS) };
   }
 
-  /** Finishes what was accepted within the time that a shutdown has. */
+  /** Finishes accepted documents within the time available for a shutdown. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.stop()));
   }
 }
 
-/** Amount of RateLimits. */
+/** Name of the amount in RateLimits. */
 const DERIVATIONS = 'derivations';
 const STOP_MS = 10_000;
-/** After so long without a document the thread ends: the heap of all readers is memory that others can use. */
+/** Idle time after which a thread ends, because its heap is memory that other work can use. */
 const IDLE_MS = 30_000;
-/** Until a new thread has loaded its modules, which does not count against the document. */
+/** Time for a new thread to load its modules, which does not count against the document. */
 const START_MS = 120_000;
-/** A sender of so large a document mostly has more of them. */
+/** Size from which a document counts as large. The sender usually has more of them. */
 const LARGE_BYTES = 4 * 1024 * 1024;
 const MB = 1024 * 1024;
 /**
- * V8 first collects a thread's old objects when there are a few megabytes of them, and again whenever they have doubled. What is kept of a
- * document is in use until it is written: a first collection at this size saves a sixth of the CPU. Small documents would fill it with
- * garbage.
+ * V8 first collects the old objects of a thread at a few megabytes, and again whenever they have doubled. The data kept for a document is in use until it is
+ * written, so a first collection at this size saves a sixth of the CPU time. Small documents would fill it with garbage.
  */
 const OLD_SPACE_FOR_LARGE_MB = 512;
 
 interface Job {
   readonly number: number;
   readonly order: IngestOrder;
-  /** For how long it may keep the thread from giving a sign of life. */
+  /** Maximum time without a heartbeat of the thread, in milliseconds. */
   readonly stallMs: number;
   onProgress: OnProgress;
   resolve(outcome: IngestOutcome): void;
   reject(error: Error): void;
 }
 
-/** What the threads of a process share. */
+/** State shared by the threads of a process. */
 interface IngestWork {
-  /** Takes the next document off the queue. `isReserve`: of a caller of whom no thread reads one. */
+  /** Removes and returns the next document of the queue. With `isReserve`, only of a caller for whom no thread is reading a document. */
   next(isReserve: boolean): Job | undefined;
-  /** Takes all documents off the queue. */
+  /** Removes and returns all documents of the queue. */
   clear(): Job[];
   messageOf(job: Job): IngestMessage;
-  /** Counts rounds of key derivation for the caller of a document. */
+  /** Charges key derivation rounds to the caller of a document. */
   spent(job: Job, rounds: number): void;
-  /** Seconds after which a document that was refused may be sent again; undefined: never. */
+  /** Seconds after which a rejected document may be sent again; undefined for never. */
   retryAfter(kind: ProblemKind): number | undefined;
 }
 
-/** A thread that ingests one document after the other. It runs while there are any. */
+/** Ingests one document after another, for as long as there are any. */
 class IngestThread {
   private readonly logger = new Logger(IngestThreads.name);
   private readonly watch = new StallWatch(() => this.endThread());
   private running: Job | undefined;
-  /** Rounds of key derivation that the running document may cost. */
+  /** Key derivation rounds that the running document may cost. */
   private allowance = 0;
   private worker: Worker | undefined;
   private idle: NodeJS.Timeout | undefined;
   private stopping = false;
-  /** Why the thread was ended, when its document was the reason. */
+  /** Reason why the thread was ended, if it was the document. */
   private verdict: string | undefined;
 
   /**
-   * @param mergeLock name of the lock under which the threads of a process merge, one at a time
-   * @param isReserve kept for callers of whom no other thread reads a document
+   * @param mergeLock name of the lock that serializes the merges of all threads of a process
+   * @param isReserve reserved for callers for whom no other thread reads a document
    */
   constructor(
     private readonly mergeLock: string,
@@ -138,7 +137,7 @@ class IngestThread {
     readonly isReserve: boolean,
   ) {}
 
-  /** Id of the caller whose document is being read; undefined while none is. */
+  /** Id of the caller whose document is being read; undefined if there is none. */
   get caller(): string | undefined {
     return this.running?.order.caller.id;
   }
@@ -152,7 +151,7 @@ class IngestThread {
     return this.worker !== undefined;
   }
 
-  /** Resolves when all documents are finished, or STOP_MS is over. */
+  /** Resolves when all documents are finished or STOP_MS has elapsed. */
   async stop(): Promise<void> {
     this.stopping = true;
     const { worker } = this;
@@ -164,13 +163,13 @@ class IngestThread {
     clearTimeout(timer);
   }
 
-  /** Rejects what waits, and ends the thread. */
+  /** Rejects the waiting documents and ends the thread. */
   private giveUp(worker: Worker): void {
     for (const job of this.work.clear()) job.reject(new Error('the thread ended'));
     void worker.terminate();
   }
 
-  /** Takes the next document that waits, unless one is running. */
+  /** Starts the next waiting document, unless one is running. */
   startNext(): void {
     if (this.running !== undefined) return;
     const job = this.work.next(this.isReserve);
@@ -196,7 +195,7 @@ class IngestThread {
     const worker = new Worker(new URL('./ingest-thread.js', import.meta.url), {
       name: 'inventory-ingest',
       workerData: this.mergeLock,
-      // Objects of a few items are garbage before the next items are read: a larger young generation would only leave the cache.
+      // The objects of a few items become garbage before the next items are read. A larger young generation would only exceed the cache.
       resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 4096 },
     });
     worker.once('online', () => setInitialOldSpace(0));
@@ -213,7 +212,7 @@ class IngestThread {
     return worker;
   }
 
-  /** Lets the thread end; the next document gets another one. */
+  /** Ends the thread when it is idle. The next document gets a new thread. */
   private retire(): void {
     const { worker } = this;
     this.worker = undefined;
@@ -221,7 +220,7 @@ class IngestThread {
     worker?.postMessage('stop');
   }
 
-  /** Ends the thread in the middle of its document, since others wait. */
+  /** Terminates the thread in the middle of its document, because other documents wait. */
   private endThread(): void {
     this.verdict ??= 'occupied its reader for too long';
     this.logger.warn(`a document ${this.verdict} and is refused`);
@@ -234,7 +233,7 @@ class IngestThread {
     const { running, verdict } = this;
     this.verdict = undefined;
     if (running === undefined) return;
-    // What a document cost whose thread was ended is not known.
+    // The actual cost of the document is unknown because its thread was ended.
     this.work.spent(running, this.allowance);
     this.end(() => running.reject(verdict === undefined ? new Error('the thread ended') : tooCostly(verdict)));
   }
@@ -261,7 +260,7 @@ class IngestThread {
   }
 }
 
-/** For threads that start from now on. @param size megabytes, or 0 for the default of V8. */
+/** Applies to threads that start from now on. @param size megabytes, or 0 for the default of V8. */
 function setInitialOldSpace(size: number): void {
   setFlagsFromString(`--initial-old-space-size=${size}`);
 }

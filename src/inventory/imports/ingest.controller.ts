@@ -64,7 +64,7 @@ const SCAN = {
   },
 };
 
-/** Both addresses take all formats: a body is recognized by its content. */
+/** Both endpoints accept all formats, because a body is recognized by its content. */
 const TakesDocuments = () =>
   applyDecorators(
     Needs(SCOPE),
@@ -121,7 +121,7 @@ export class IngestController {
     return this.take(caller, body, optionsOf(query, headers), query.async === true ? reply : undefined);
   }
 
-  /** @param later the reply of an asynchronous call: the answer is then an import. */
+  /** @param later reply of an asynchronous call, for which the response is an import. */
   private async take(
     caller: Caller,
     body: RawBody,
@@ -140,7 +140,7 @@ function optionsOf({ mode, source }: IngestQuery, headers: Record<string, string
   return { mode, source, idempotencyKey: headers['idempotency-key'], password };
 }
 
-/** The text as it stands when it is not percent-encoded. curl sends a header as UTF-8 if that is what was typed; it arrives octet by octet. */
+/** Returns the text unchanged if it is not percent-encoded. curl sends a header in UTF-8 if it was typed so, and it arrives byte by byte. */
 function decoded(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const octets = Buffer.from(text, 'latin1');

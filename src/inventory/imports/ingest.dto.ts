@@ -5,11 +5,11 @@ import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { IngestOutcome } from '../model/document.js';
 
 export class IngestQuery {
-  /** strict refuses every fault; repair corrects faults that lose nothing (repeated list items) and lists them. */
+  /** strict rejects every fault; repair corrects faults without loss (such as repeated list items) and lists them. */
   @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
-  /** What the document describes, if the document does not state it. @example https://git.example.com/shop */
+  /** Name of what the document describes, if the document does not state it. @example https://git.example.com/shop */
   @Optional(Text(1, 500)) source?: string;
-  /** true: respond with 202 immediately and import in the background, for large documents. `Location` names the import. */
+  /** Whether to respond with 202 immediately and import in the background, for large documents. `Location` names the import. */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()
@@ -17,9 +17,9 @@ export class IngestQuery {
 }
 
 export class RejectionView {
-  /** Position in the list that was sent, from 0. @example 3 */
+  /** Position in the submitted list, from 0. @example 3 */
   index: number;
-  /** RFC 6901 pointer into the body. @example /assets/3/component/name */
+  /** JSON Pointer (RFC 6901) into the body. @example /assets/3/component/name */
   pointer: string;
   /** @example asset.invalid */
   code: string;
@@ -37,13 +37,13 @@ export class RemarkView {
 }
 
 export class IngestView {
-  /** Identifies the document; the same bytes of the same source answer with the same id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Identifies the document. The same bytes from the same source return the same id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   documentId: string;
   /** @example https://github.com/keycloak/keycloak */
   source: string;
   /** @example "CycloneDX 1.6" */
   format: string;
-  /** Cryptographic assets, and components that use them. @example 56 */
+  /** Number of cryptographic assets and of components that use them. @example 56 */
   received: number;
   /** @example 40 */
   created: number;
@@ -51,7 +51,7 @@ export class IngestView {
   updated: number;
   /** @example 16 */
   unchanged: number;
-  /** Components without any tie to cryptography. @example 0 */
+  /** Number of components without any connection to cryptography. @example 0 */
   ignored: number;
   rejected: RejectionView[];
   repairs: RemarkView[];

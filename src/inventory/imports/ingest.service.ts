@@ -13,11 +13,11 @@ export interface IngestOptions {
   readonly mode?: Mode;
   readonly source?: string;
   readonly idempotencyKey?: string;
-  /** Opens a key store. */
+  /** Password of a key store. */
   readonly password?: string;
 }
 
-/** Media types that name a format; of all others the content decides. */
+/** Media types that identify a format. Otherwise the content determines the format. */
 const BODY_KINDS: Readonly<Record<string, BodyKind>> = {
   'application/json': 'json',
   'application/vnd.cyclonedx+json': 'json',
@@ -25,12 +25,15 @@ const BODY_KINDS: Readonly<Record<string, BodyKind>> = {
   'application/x-ndjson': 'ndjson',
 };
 
-/** Ingests bodies of any format. */
+/** IngestService ingests bodies of any format. */
 @Injectable()
 export class IngestService {
   constructor(private readonly threads: IngestThreads) {}
 
-  /** The bytes are gone afterwards: they are transferred to a thread, not copied. @throws Problem why the body was refused. */
+  /**
+   * Ingests a body. Its bytes are no longer available afterwards, because they are transferred to a thread rather than copied. @throws Problem for which the
+   * body was rejected.
+   */
   ingest(
     caller: Caller,
     body: RawBody,
@@ -52,7 +55,7 @@ export class IngestService {
   }
 }
 
-/** The caller as an order stores it. */
+/** reporterOf returns the caller in the form stored in an order. */
 export function reporterOf({ kind, id, name, ownerId, scopes }: Caller): IngestOrder['caller'] {
   return { kind, id, name, ownerId, mayWrite: mayDo(scopes, 'inventory:write') };
 }

@@ -2,11 +2,11 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { IngestOrder, IngestPhase, PlainProblem } from '../ingest/ingest-order.js';
 import type { IngestOutcome } from '../model/document.js';
 
-/** WAITING → RUNNING → DONE, REFUSED (because of its content) or FAILED (for another reason); RUNNING again when its worker died. */
+/** WAITING → RUNNING → DONE, REFUSED (because of its content) or FAILED (for another reason). RUNNING again if its worker was lost. */
 export const IMPORT_STATUSES = ['WAITING', 'RUNNING', 'DONE', 'REFUSED', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
-/** A document that was accepted and is taken in later. Its body lies sealed in parts until it is. */
+/** A document that was accepted to be ingested later. Until then, its body is stored in sealed parts. */
 @Entity('inventory_import')
 @Index('inventory_import_owner', ['ownerId', 'id'])
 @Index('inventory_import_open', ['id'], { where: 'ended_at IS NULL' })
@@ -18,11 +18,11 @@ export class InventoryImport {
   @Column('text', { default: 'WAITING' })
   status: ImportStatus;
 
-  /** Length of the body as it came. */
+  /** Size of the body as received, in bytes. */
   @Column('int')
   bytes: number;
 
-  /** The order without the bytes. */
+  /** Order without the bytes. */
   @Column('jsonb')
   order: Omit<IngestOrder, 'bytes' | 'password'>;
 
@@ -32,7 +32,7 @@ export class InventoryImport {
   @Column('text', { nullable: true })
   phase: IngestPhase | null;
 
-  /** Assets of `total` that the phase has done with. */
+  /** Number of assets, out of `total`, that the phase has processed. */
   @Column('int', { default: 0 })
   done: number;
 
@@ -42,11 +42,11 @@ export class InventoryImport {
   @Column('int', { default: 0 })
   attempts: number;
 
-  /** Imports are run in this order, so that callers take turns. */
+  /** Position in the order of execution, such that callers take turns. */
   @Column('int', { default: 0 })
   turn: number;
 
-  /** Until then it belongs to its worker. */
+  /** Time until which the worker holds the import. */
   @Column('timestamptz', { default: () => 'now()' })
   leaseUntil: Date;
 
@@ -66,7 +66,7 @@ export class InventoryImport {
   endedAt: Date | null;
 }
 
-/** A part of a body, compressed and sealed: what was submitted may hold secrets, and none is stored in the clear. */
+/** A part of a body, compressed and sealed. A submitted body may contain secrets, which are never stored in the clear. */
 @Entity('inventory_import_part')
 export class InventoryImportPart {
   @PrimaryColumn('uuid')

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('calls back without a sign of life within the limit', () => {
+it('calls back if there is no heartbeat within the limit', () => {
   watch.begin(1000, 0);
   vi.advanceTimersByTime(990);
   expect(ended).toBe(0);
@@ -21,7 +21,7 @@ it('calls back without a sign of life within the limit', () => {
   expect(ended).toBe(1);
 });
 
-it('does not call back with one', () => {
+it('does not call back while there are heartbeats', () => {
   watch.begin(1000, 0);
   for (let times = 0; times < 10; times += 1) {
     vi.advanceTimersByTime(900);
@@ -32,7 +32,7 @@ it('does not call back with one', () => {
   expect(ended).toBe(1);
 });
 
-it('allows more time at the start, until the first sign of life', () => {
+it('allows more time until the first heartbeat', () => {
   watch.begin(1000, 60_000);
   vi.advanceTimersByTime(50_000);
   expect(ended).toBe(0);
@@ -49,7 +49,7 @@ it('calls back when the thread never starts', () => {
   expect(ended).toBe(1);
 });
 
-it('does not call back after the end', () => {
+it('does not call back after it was stopped', () => {
   watch.begin(1000, 0);
   watch.end();
   vi.advanceTimersByTime(60_000);

@@ -1,4 +1,4 @@
-/** Calls back when a thread gives no sign of life for too long. */
+/** StallWatch calls back when a thread has sent no heartbeat for too long. */
 export class StallWatch {
   private timer: NodeJS.Timeout | undefined;
   private limitMs = 0;
@@ -7,7 +7,7 @@ export class StallWatch {
 
   constructor(private readonly stalled: () => void) {}
 
-  /** @param limitMs the longest time between two signs of life. @param startMs how much longer the first may take. */
+  /** @param limitMs maximum time between two heartbeats. @param startMs additional time for the first one. */
   begin(limitMs: number, startMs: number): void {
     this.limitMs = limitMs;
     this.lastSign = performance.now() + startMs;
@@ -34,7 +34,7 @@ export class StallWatch {
     this.timer = setTimeout(() => this.check(), Math.max(0, left)).unref();
   }
 
-  /** Signs that came while this thread itself was busy are processed first. */
+  /** Heartbeats that arrived while this thread itself was busy are processed first. */
   private check(): void {
     const { timer } = this;
     setImmediate(() => {

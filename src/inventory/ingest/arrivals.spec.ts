@@ -16,18 +16,24 @@ const ORDER: IngestOrder = {
   idempotencyKey: undefined,
 };
 const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000).toISOString();
-/** The time that counts for a document that names this one, and the codes of what is noted about that. */
+/** Returns the effective time of a document that states `time`, and the codes of the remarks about it. */
 function counted(time: string | null) {
   const [arrival] = arrivalsOf(ORDER, [{ time } as CheckedDocument], Buffer.alloc(32), NOW);
   return [arrival?.document.time, arrival?.notes.map(({ code }) => code)];
 }
 
 describe('the time of a document', () => {
-  it.each(['2999-01-01T00:00:00Z', later(MAX_CLOCK_SKEW_MINUTES + 1)])('%s is in the future: it came now', (time) => {
-    expect(counted(time)).toEqual([NOW.toISOString(), [FUTURE.code]]);
-  });
+  it.each(['2999-01-01T00:00:00Z', later(MAX_CLOCK_SKEW_MINUTES + 1)])(
+    '%s is in the future and replaced by the time of receipt',
+    (time) => {
+      expect(counted(time)).toEqual([NOW.toISOString(), [FUTURE.code]]);
+    },
+  );
 
-  it.each(['2020-01-01T00:00:00Z', later(0), later(MAX_CLOCK_SKEW_MINUTES - 1), null])('%s counts as it is', (time) => {
-    expect(counted(time)).toEqual([time, []]);
-  });
+  it.each(['2020-01-01T00:00:00Z', later(0), later(MAX_CLOCK_SKEW_MINUTES - 1), null])(
+    '%s is used as stated',
+    (time) => {
+      expect(counted(time)).toEqual([time, []]);
+    },
+  );
 });

@@ -6,10 +6,10 @@ import type { CheckedDocument, Remark } from '../model/document.js';
 import type { IngestOrder } from './ingest-order.js';
 import { instant } from '../model/date-time.js';
 
-/** How far the clocks of others may be ahead. */
+/** Maximum lead of the clocks of reporters, in minutes. */
 export const MAX_CLOCK_SKEW_MINUTES = 5;
 
-/** A document and where it comes from. */
+/** Arrival is a document with its origin. */
 export interface Arrival {
   readonly order: IngestOrder;
   readonly document: CheckedDocument;
@@ -17,9 +17,9 @@ export interface Arrival {
   /** SHA-256 of the body. */
   readonly digest: Buffer;
   readonly documentId: string;
-  /** Its place among the documents of its body, from 0. */
+  /** Position among the documents of the body, from 0. */
   readonly part: number;
-  /** Remarks about how it came, not about what it says. */
+  /** Remarks about how the document arrived, not about its content. */
   readonly notes: readonly Remark[];
 }
 
@@ -29,7 +29,7 @@ export const FUTURE: Remark = {
   detail: 'the time of the document is in the future: the time of its arrival is used instead',
 };
 
-/** The name of a source is indexed, and the parameter `source` takes as many characters. */
+/** The name of a source is indexed, and the parameter `source` has the same maximum length. */
 const MAX_SOURCE_LENGTH = 500;
 const DIGEST_LENGTH = 16;
 
@@ -39,14 +39,14 @@ export const SHORTENED: Remark = {
   detail: `the name of the source is longer than ${MAX_SOURCE_LENGTH} characters: it is truncated, and ends in a part of its SHA-256`,
 };
 
-/** Two long names that begin alike stay two. */
+/** Shortens a long name so that two names with the same beginning stay different. */
 function sourceName(name: string): string {
   if (name.length <= MAX_SOURCE_LENGTH) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGEST_LENGTH);
   return `${truncate(name, MAX_SOURCE_LENGTH - DIGEST_LENGTH - 1)}~${digest}`;
 }
 
-/** The documents of a body, each with the source that it describes. */
+/** arrivalsOf returns the documents of a body, each with the source that it describes. */
 export function arrivalsOf(
   order: IngestOrder,
   documents: readonly CheckedDocument[],
@@ -63,8 +63,8 @@ export function arrivalsOf(
 }
 
 /**
- * underOwnName returns the arrival under a source name that contains its reporter. It is for a document that names no source and whose bytes another reporter
- * has sent before: many reporters have the same certificates and published documents. It returns undefined for a document that names its source.
+ * underOwnName returns the arrival under a source name that contains its reporter, or undefined for a document that names its source. It is for a document
+ * without a source whose bytes another reporter has sent before, because many reporters have the same certificates and published documents.
  */
 export function underOwnName(arrival: Arrival): Arrival | undefined {
   const { order, document, digest, source } = arrival;
@@ -74,14 +74,14 @@ export function underOwnName(arrival: Arrival): Arrival | undefined {
   return { ...arrival, source: { id: hashId('source', name), name } };
 }
 
-/** A time of the future is replaced by now: it would make every later document of the source an older one. */
+/** Replaces a time in the future by the current time. It would make every later document of the source appear older. */
 function asOf(document: CheckedDocument, now: Date): CheckedDocument {
   const time = instant(document.time);
   const latest = now.getTime() + MAX_CLOCK_SKEW_MINUTES * 60_000;
   return time === null || Date.parse(time) <= latest ? document : { ...document, time: now.toISOString() };
 }
 
-/** The source of a document that names none: a part of a scan belongs to its reporter, a whole document to its own bytes. */
+/** Returns the source of a document that names none: the reporter for a part of a scan, the bytes of the document for a whole one. */
 function defaultSource(order: IngestOrder, { whole }: CheckedDocument, digest: Buffer): string {
   return whole ? `document:${digest.toString('hex').slice(0, 32)}` : `${order.caller.kind}:${order.caller.id}`;
 }

@@ -11,7 +11,7 @@ interface LevelRow {
 
 interface RecordedChanges {
   readonly created: NewAssets;
-  /** Number of assets in `stage_changed`; with none the table need not be there. */
+  /** Number of assets in `stage_changed`. If it is 0, the table need not exist. */
   readonly changed: number;
   readonly successions: readonly Succession[];
 }
@@ -20,10 +20,10 @@ const alertEvents = new AlertEvents();
 const MAX_NAMES = 3;
 
 /**
- * Records what a document changed: one alert event about new assets and one about assets whose risk level changed, each with the number of
- * assets of every level. An asset that takes the place of another one is not found but changed, and only if its level is another one.
+ * recordAssetEvents records one alert event about new assets and one about assets whose risk level changed, each with the number of assets at each level. An
+ * asset that succeeds another one counts as changed rather than new, and only if its level differs.
  *
- * @param why of the change; undefined for a document that says something else.
+ * @param why reason for the change; undefined for a document with new content.
  */
 export async function recordAssetEvents(
   tx: EntityManager,
@@ -40,7 +40,7 @@ export async function recordAssetEvents(
   await alertEvents.record(tx, events);
 }
 
-/** Assets in `stage_changed` of which the level is another one than before. */
+/** Returns the assets in `stage_changed` whose level differs from before. */
 function judgedAnew(tx: EntityManager): Promise<LevelRow[]> {
   return tx.query(
     `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MAX_NAMES}] AS names
@@ -49,7 +49,7 @@ function judgedAnew(tx: EntityManager): Promise<LevelRow[]> {
   );
 }
 
-/** Those of which the level is another one than before. */
+/** Returns the successions whose level differs from before. */
 function byLevel(successions: readonly Succession[]): LevelRow[] {
   const changed = successions.filter(({ level, formerLevel }) => level !== formerLevel);
   return changed.map(({ level, name }) => ({ level, count: 1, names: [name] }));

@@ -1,19 +1,19 @@
 import type { EntityManager } from 'typeorm';
 import type { Remark } from '../model/document.js';
 
-/** Who reports a document, as far as it decides what the document may say of assets that others show too. */
+/** Describer is the reporter of a document, as far as it determines what the document may change about assets that other sources contain too. */
 export interface Describer {
   readonly sourceId: string;
-  /** The owner of the source, as in `inventory_source.owner`. */
+  /** Owner of the source, as in `inventory_source.owner`. */
   readonly owner: string;
-  /** Whether the caller holds `inventory:write`, and so may describe the assets of everybody. */
+  /** Whether the caller holds `inventory:write`, and so may describe the assets of all owners. */
   readonly mayWrite: boolean;
 }
 
 /** SQL: the source `i` belongs to another owner than the source of the Describer; $1 and $2 are sourceId and owner. */
 const IS_OTHERS = 'i.id <> $1 AND i.owner IS DISTINCT FROM $2';
 
-/** SQL: a source of another owner also shows the asset `a`. */
+/** SQL: a source of another owner also contains the asset `a`. */
 const SHOWN_BY_OTHERS = `EXISTS (
   SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id WHERE o.asset_id = a.id AND o.missed = 0 AND ${IS_OTHERS})`;
 
@@ -31,19 +31,25 @@ const NEW_END = `coalesce(s.not_after, 'infinity')`;
 const IS_ABOVE_FLOOR = `(${NEW_LEVEL} >= coalesce(a.floor_level, -1) AND ${NEW_END} <= coalesce(a.floor_not_after, 'infinity'))`;
 const IS_HIGHER = `${NEW_LEVEL} > ${LEVEL}`;
 const IS_WORSE = `(${IS_HIGHER} OR ${NEW_END} < coalesce(a.not_after, 'infinity'))`;
+/** SQL: the quantum status of the asset is unknown, and the new description is not better. A level can also follow from other facts. */
+const IS_UNKNOWN = `(v.quantum IS NOT DISTINCT FROM 'unknown' AND ${NEW_LEVEL} >= ${LEVEL} AND ${NEW_END} <= coalesce(a.not_after, 'infinity'))`;
 
 /**
- * SQL: a document may replace the whole description of a known asset `a`, which has the verdict `v`, with the description in `s`, which has the verdict `n`;
- * $1 to $3 are sourceId, owner and mayWrite of the Describer.
+ * SQL: a document may replace the whole description of a known asset `a` with verdict `v` by the description in `s` with verdict `n`. $1 to $3 are sourceId,
+ * owner and mayWrite of the Describer.
  *
- * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. So one of the sources that show an asset describes it: the
- * source that last made the description worse (`described_by`), otherwise the source that has shown the asset for the longest time. The describer may not make
- * the description better than it was before that source became the describer (`floor_level`, `floor_not_after`), unless no other owner shows the asset.
+ * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. Therefore one of the sources that report an asset
+ * describes it: the source that last made the description worse (`described_by`), otherwise the source that has reported the asset longest. The describer
+ * cannot make the description better than it was before that source became the describer (`floor_level`, `floor_not_after`), unless no other owner reports the
+ * asset.
  */
-const IS_FREE = `($3 OR v.quantum IS NOT DISTINCT FROM 'unknown' OR NOT ${DESCRIBED_BY_OTHERS} AND (${IS_ABOVE_FLOOR} OR NOT ${SHOWN_BY_OTHERS}))`;
+const IS_FREE = `($3 OR ${IS_UNKNOWN} OR NOT ${DESCRIBED_BY_OTHERS} AND (${IS_ABOVE_FLOOR} OR NOT ${SHOWN_BY_OTHERS}))`;
 
-/** MAY_DESCRIBE is SQL like IS_FREE, but also true where a document makes the description of another owner worse and so may change it in part. */
+/** MAY_DESCRIBE is SQL like IS_FREE, but is also true if a document makes the description of another owner worse and may therefore change it in part. */
 export const MAY_DESCRIBE = `(${IS_FREE} OR ${IS_WORSE})`;
+
+/** SAYS_LESS is SQL: the new description does not state the known quantum status of the asset, and its level is not higher. */
+export const SAYS_LESS = `(n.quantum = 'unknown' AND v.quantum <> 'unknown' AND NOT ${IS_HIGHER})`;
 
 /** Columns that a document describes. */
 const DESCRIBED = ['kind', 'name', 'verdict_id', 'resolved_by', 'not_before', 'component'];
@@ -71,27 +77,27 @@ export async function describeAssets(tx: EntityManager, describer: Describer): P
   );
 }
 
-/** Parameters of MAY_DESCRIBE. */
+/** describerValues returns the parameters of MAY_DESCRIBE. */
 export function describerValues({ sourceId, owner, mayWrite }: Describer): unknown[] {
   return [sourceId, owner, mayWrite];
 }
 
 /**
- * countForeign counts the staged assets that keep the description of another owner. It leaves out algorithms, which all reporters share and spell in many ways,
- * so that reporters get no warning about them.
+ * countForeign counts the staged assets that keep the description of another owner. Algorithms are excluded, because all reporters share them and spell them in
+ * many ways, so reporters get no warning about them.
  */
 export async function countForeign(tx: EntityManager, describer: Describer): Promise<number> {
   if (describer.mayWrite) return 0;
   const [row] = (await tx.query(
     `SELECT count(*)::int AS count FROM stage_asset s JOIN asset a ON a.id = s.id
        LEFT JOIN risk_verdict v ON v.id = a.verdict_id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
-     WHERE a.content <> s.content AND a.kind <> 'algorithm' AND NOT (n.quantum = 'unknown' AND v.quantum <> 'unknown') AND NOT ${MAY_DESCRIBE}`,
+     WHERE a.content <> s.content AND a.kind <> 'algorithm' AND NOT ${SAYS_LESS} AND NOT ${MAY_DESCRIBE}`,
     describerValues(describer),
   )) as { count: number }[];
   return row?.count ?? 0;
 }
 
-/** The warning about assets whose description stays as another owner reports it; none for 0. */
+/** foreignRemarks returns the warning about assets that keep the description of another owner; none if `count` is 0. */
 export function foreignRemarks(count: number): Remark[] {
   if (count === 0) return [];
   const detail = `${count} assets are described differently by another owner and keep that description; only a worse verdict or an earlier expiry is adopted. Use a key with the scope inventory:write to describe them.`;

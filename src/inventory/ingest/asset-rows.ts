@@ -24,78 +24,82 @@ import type { Judge, Judgement, VerdictRow } from './judge.js';
 /*
  * Rows of `asset` and `asset_occurrence`, encoded for COPY.
  *
- * A row is encoded as soon as its asset is read (`RowEncoder`), and kept outside the heap of V8: a hundred thousand assets are a few
- * buffers instead of objects that the garbage collector visits again and again (decision 75). Two things are not known by then:
+ * A row is encoded as soon as its asset is read (`RowEncoder`) and kept outside the heap of V8: a hundred thousand assets are a few buffers instead of objects
+ * that the garbage collector visits again and again (decision 75). Two things are unknown at that time. The ids of the assets that the component refers to are
+ * represented by placeholders of the same length in the JSON. The verdict is missing with the last three fields of the row, `content`, `resolved_by` and
+ * `verdict_id`.
  *
- * - the ids of the assets that the component refers to: each reference leaves a placeholder in the JSON, as long as an id;
- * - the verdict: the last three fields of the row, `content`, `resolved_by` and `verdict_id`, are missing.
- *
- * `RowWriter` puts both in when the row is written to the database.
+ * `RowWriter` adds both when the row is written to the database.
  */
 
-/** The fields of a row in the order of the columns. `RowEncoder` writes six of nine, `RowWriter` the rest. */
+/** Fields of a row in column order. `RowEncoder` writes six of the nine, `RowWriter` the others. */
 export const ASSET_COLUMNS = 'id, kind, name, not_before, not_after, component, content, resolved_by, verdict_id';
 const ASSET_FIELDS = 9;
 export const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
 const PLACE_FIELDS = 8;
-/** Where the first field of a row begins, which is the id of the asset: behind the number of fields and its own length. */
+/** Offset of the first field of a row, the id of the asset: after the number of fields and its own length. */
 const ASSET_ID_AT = 2 + LENGTH_BYTES;
-/** Where a row of `asset_occurrence` has its own id: behind the number of fields, two ids and the length of the third. */
+/** Offset of a row's own id in `asset_occurrence`: after the number of fields, two ids and the length of the third. */
 const PLACE_ID_AT = 2 + 2 * (LENGTH_BYTES + 16) + LENGTH_BYTES;
 
 const BUFFER_BYTES = 1024 * 1024;
-/** For the row that completes a buffer: most are no longer. */
+/** Room for the row that completes a buffer. Most rows are shorter. */
 const ROW_BYTES = 64 * 1024;
-/** A quoted id of zeros: JSON has no zeros in it. */
+/** A quoted id of NUL characters, which do not occur in JSON. */
 const PLACEHOLDER = `"${'\0'.repeat(36)}"`;
-/** Buffers of earlier documents of this thread. */
+/** Buffers released by earlier documents of this thread. */
 const FREE_BUFFERS: Buffer[] = [];
 const MAX_FREE_BUFFERS = 64;
-/** Characters of a name that are kept. */
+/**
+ * MAX_PLACES is the maximum number of places that one document gives an asset. Every document that contains the asset, and every export, reads the places of all
+ * its sources.
+ */
+export const MAX_PLACES = 10_000;
+/** Maximum number of characters stored of a name. */
 export const MAX_NAME = 500;
 const MAX_CONTRADICTORY = 100;
 const NO_REFERENCES: readonly never[] = [];
 const OPENING_BRACE = 0x7b;
-/** Lists of a component whose order means nothing. */
+/** Lists of a component whose order has no meaning. */
 const UNORDERED: ReadonlySet<string> = new Set(['hashes', 'properties', 'tags']);
 const NO_PLACE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
 
-/** An encoded row of `asset`, and behind it those of its places. Offsets into `bytes`. */
+/** AssetRow is an encoded row of `asset`, followed by the rows of its places. Positions are offsets into `bytes`. */
 export interface AssetRow {
   readonly bytes: Buffer;
   readonly start: number;
-  /** Where the JSON of the component begins, and in it what follows the name. */
+  /** Start of the component JSON. `facts` is the start of its part after the name. */
   readonly json: number;
   readonly facts: number;
   readonly end: number;
-  /** Where the rows of its places end. */
+  /** End of the rows of its places. */
   readonly placesEnd: number;
-  /** What the component refers to, in the order of the placeholders. */
+  /** References of the component, in the order of the placeholders. */
   readonly references: readonly DraftRef<IdentifiedAsset>[];
-  /** YYYY-MM-DD: the last day on which it is valid; null when it says none. */
+  /** Last day of validity (YYYY-MM-DD); null if the asset states none. */
   readonly expires: string | null;
 }
 
-/** An asset of a document, with its identity. */
+/** IdentifiedAsset is an asset of a document with its identity. */
 export interface IdentifiedAsset extends GraphAsset {
   id: string;
-  /** Changes the id, as long as nothing was derived from it. */
+  /** Changes the id. Allowed only while nothing has been derived from it. */
   rename(this: IdentifiedAsset, id: string): void;
   readonly row: AssetRow;
-  /** Its links as the document has them, some more than once; none any more as soon as `edges` are known. */
+  /** Links as in the document, some repeated. Empty once `edges` are known. */
   links: readonly RefLink<IdentifiedAsset>[];
   edges: readonly GraphEdge[];
-  /** Rows of places that further mentions of the same asset add. */
+  /** Rows of places added by further mentions of the same asset. */
   morePlaces: RowBytes[];
-  /** The first mention of the same asset; undefined for the first one itself. */
+  /** First mention of the same asset; undefined for the first mention itself. */
   first: IdentifiedAsset | undefined;
-  /** Hash of subject, issuer and validity of a certificate that says all of them. */
+  /** Hash of subject, issuer and validity, for a certificate that states all of them. */
   readonly stated: string | undefined;
-  /** Whether it is identified with what it refers to: what is at a place may then be another asset with every change. */
+  /** Whether the identity includes what the asset refers to. Any change may then put another asset at the same place. */
   isReferring: boolean;
 }
 
-/** Encodes the assets of one document while it is read. */
+/** RowEncoder encodes the assets of a document while it is read. */
 export class RowEncoder {
   private readonly rows = new CopyRows(BUFFER_BYTES + ROW_BYTES, FREE_BUFFERS);
   private readonly full: Buffer[] = [];
@@ -103,6 +107,8 @@ export class RowEncoder {
   private readonly source: Buffer;
   /** Number of components that lost members because they were too large. */
   shortened = 0;
+  /** Number of places that were left out because their assets have too many. */
+  placesLeftOut = 0;
 
   constructor(
     private readonly refs: DraftRefs<IdentifiedAsset>,
@@ -143,7 +149,7 @@ export class RowEncoder {
     };
   }
 
-  /** The row of the place of an asset that has none. */
+  /** Returns the occurrence row for an asset without a place. */
   noPlace(assetId: string): RowBytes {
     const rows = this.withRoom();
     const start = rows.length;
@@ -151,19 +157,23 @@ export class RowEncoder {
     return rows.since(start);
   }
 
-  /** Gives the buffers to the next document: no row of this one may be used afterwards. */
+  /** Releases the buffers for the next document. Rows of this document cannot be used afterwards. */
   release(): void {
     this.full.push(this.rows.take());
     for (const buffer of this.full.splice(0))
       if (FREE_BUFFERS.length < MAX_FREE_BUFFERS) FREE_BUFFERS.push(...bufferBehind(buffer, BUFFER_BYTES + ROW_BYTES));
   }
 
-  /** Each place once. */
+  /** Encodes each place once, and no more than MAX_PLACES. */
   private encodePlaces(assetId: string, occurrences: readonly DraftOccurrence[]): void {
     const seen = occurrences.length > 1 ? new Set<string>() : undefined;
     for (const place of occurrences) {
       const id = placeId(place);
       if (seen?.has(id) === true) continue;
+      if (seen?.size === MAX_PLACES) {
+        this.placesLeftOut += 1;
+        continue;
+      }
       seen?.add(id);
       this.encodePlace(assetId, id, place);
     }
@@ -198,7 +208,7 @@ export class RowEncoder {
     return this.factsOf(left);
   }
 
-  /** Canonical JSON without its opening brace and without the name, with placeholders for ids. */
+  /** Returns canonical JSON without its opening brace and the name, with placeholders for ids. */
   private factsOf(component: CdxComponent): string {
     const { cryptoProperties: crypto } = component;
     if (crypto === undefined) return canonicalJson({ ...component, name: undefined }).slice(1);
@@ -227,18 +237,18 @@ function tooLarge({ name }: CdxComponent): Problem {
   });
 }
 
-/** A judged asset. */
+/** WrittenAsset is a judged asset. */
 export interface WrittenAsset {
   readonly asset: IdentifiedAsset;
-  /** Undefined for a component that has no cryptographic facts. */
+  /** Undefined for a component without cryptographic facts. */
   readonly verdict: VerdictRow | undefined;
-  /** Hash of what may change while it stays the same asset. */
+  /** Hash of the attributes that can change without changing the identity of the asset. */
   readonly content: string;
 }
 
-/** Writes the rows of a document's assets. Each is judged when it is written, while the database works on those before. */
+/** RowWriter writes the rows of a document's assets. Each asset is judged when its row is written, while the database works on earlier rows. */
 export class RowWriter {
-  /** Names of algorithms that contradict their object identifiers; of many, some. */
+  /** Names of algorithms that contradict their object identifiers, up to a limit. */
   readonly contradictory = new Set<string>();
   private readonly fieldsOf = memoize(judgementFields);
   private readonly unwritten = new CopyRows(ROW_BYTES);
@@ -266,21 +276,21 @@ export class RowWriter {
     return { asset, verdict: judgement.verdict, content };
   }
 
-  /** Judges an asset whose row is not written. */
+  /** Judges an asset without writing its row. */
   judged(asset: IdentifiedAsset): WrittenAsset {
     const judged = this.write(this.unwritten, asset);
     this.unwritten.clear();
     return judged;
   }
 
-  /** The verdicts of all assets judged so far. */
+  /** Returns the verdicts of all assets judged so far. */
   verdicts(): VerdictRow[] {
     return this.judge.verdicts();
   }
 
-  /** @param facts as they stand in the row. */
+  /** @param facts as encoded in the row. */
   private contentOf({ kind }: IdentifiedAsset, facts: Buffer, hashed: Buffer): string {
-    // All facts of an algorithm are its identity; the random name of a key is none of its facts.
+    // All facts of an algorithm belong to its identity. The name is not hashed, because the names of keys are random.
     if (kind === 'algorithm') return hashIdOfText(hashed);
     if (kind === 'protocol') return hashId(withoutOrder(JSON.parse(`{${facts.toString()}`)), hashed.toString());
     const length = 1 + facts.length + hashed.length;
@@ -293,7 +303,7 @@ export class RowWriter {
   }
 }
 
-/** The content of an asset whose row is stored, as `RowWriter` hashes it. @param component as it stands in the row. */
+/** storedContent returns the content hash of a stored asset, as `RowWriter` computes it. @param component as stored in the row. */
 export function storedContent({ kind, name }: GraphAsset, component: string, judgement: Judgement): string {
   const { hashed } = judgementFields(judgement);
   if (kind === 'algorithm') return hashIdOfText(hashed);
@@ -303,7 +313,7 @@ export function storedContent({ kind, name }: GraphAsset, component: string, jud
     : hashIdOfText(facts + hashed.toString());
 }
 
-/** The beginning of the JSON of a component: its name is none of its facts. */
+/** Returns the start of a component's JSON: the name, which is not one of its facts. */
 function headOf(name: string): string {
   return `{"name":${quoted(name)},`;
 }
@@ -316,14 +326,14 @@ function orderedJson(value: unknown): string {
     .join()}]`;
 }
 
-/** With every list in one order: those of protocols have none. */
+/** Sorts every list, because lists of protocols have no order. */
 function withoutOrder(value: unknown): unknown {
   if (Array.isArray(value)) return inCanonicalOrder(value.map(withoutOrder));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutOrder(member)]));
 }
 
-/** What a judgement adds to a row: bytes that `content` hashes, and the encoded fields `resolved_by` and `verdict_id`. */
+/** Returns what a judgement adds to a row: the bytes that `content` hashes, and the encoded fields `resolved_by` and `verdict_id`. */
 function judgementFields({ verdict, resolvedBy }: Judgement) {
   const fields = new CopyRows(0);
   fields.text(resolvedBy);
@@ -332,7 +342,7 @@ function judgementFields({ verdict, resolvedBy }: Judgement) {
   return { hashed: Buffer.from(` ${verdict?.id} ${resolvedBy}`), fields: fields.take(), isContradictory };
 }
 
-/** The ids that replace the placeholders; undefined when the document lacks one of the assets. */
+/** Returns the ids that replace the placeholders, or undefined if the document lacks one of the assets. */
 function referencedIds({ row: { references } }: IdentifiedAsset): readonly string[] | undefined {
   if (references.length === 0) return NO_REFERENCES;
   const ids: string[] = [];
@@ -340,7 +350,7 @@ function referencedIds({ row: { references } }: IdentifiedAsset): readonly strin
   return ids.length === references.length ? ids : undefined;
 }
 
-/** The component as JSON, as exports send it: references are ids of assets; those to nothing in the document keep their name. */
+/** componentOf returns the component as JSON in the form used by exports. References are asset ids; references to nothing in the document keep their name. */
 export function componentOf({ row: { bytes, json, end, references } }: IdentifiedAsset): string {
   const names = references.values();
   return bytes.toString('utf8', json, end).replaceAll(/"\0+"/g, () => {
@@ -353,12 +363,12 @@ function placeId({ location, line, position, symbol, context }: DraftOccurrence)
   return hashIdOfText(JSON.stringify([location, line, position, symbol, context]));
 }
 
-/** Rows of places, each with its id. */
+/** placesIn yields the rows of places, each with its id. */
 export function* placesIn(places: RowBytes): Generator<RowBytes & { readonly id: string }> {
   for (const row of rowsIn(places)) yield { ...row, id: uuidAt(row.bytes, row.start + PLACE_ID_AT) };
 }
 
-/** Changes the id of an asset in its rows. */
+/** renameRows changes the id of an asset in its rows. */
 export function renameRows({ bytes, start, end, placesEnd }: AssetRow, id: string): void {
   writeUuid(bytes, id, start + ASSET_ID_AT);
   for (let place = end; place < placesEnd; place = endOfRow(bytes, place)) writeUuid(bytes, id, place + ASSET_ID_AT);

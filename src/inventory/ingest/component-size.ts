@@ -1,12 +1,12 @@
 import type { CdxComponent } from '../model/document.js';
 
 /**
- * MAX_COMPONENT_CHARACTERS is the maximum size of the JSON of one component. Every caller who lists or exports a larger component would have it read, converted
- * and exported in one piece.
+ * MAX_COMPONENT_CHARACTERS is the maximum size of the JSON of one component. A larger component would have to be read, converted and exported in one piece for
+ * every caller who lists or exports it.
  */
 export const MAX_COMPONENT_CHARACTERS = 256 * 1024;
 
-/** Members that no verdict reads, the least useful first. Of `properties`, those that a verdict reads are kept. */
+/** Members that no verdict reads, least useful first. Of `properties`, those that a verdict reads are kept. */
 const DISPENSABLE = [
   'signature',
   'modelCard',
@@ -32,7 +32,7 @@ function withoutValue(component: CdxComponent): number {
   return value.length;
 }
 
-/** The properties that verdicts and identities read are in this namespace. */
+/** Namespace of the properties that verdicts and identities read. */
 const NAMESPACE = 'sealwright:';
 
 /** Returns what is left of a dispensable member. */

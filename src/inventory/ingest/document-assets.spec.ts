@@ -17,7 +17,7 @@ function algorithm(ref: string, name: string, ...places: string[]): DraftAsset {
   return { ref, kind: 'algorithm', component, occurrences: places.map(at), links: [] };
 }
 
-/** Assets that can be iterated once, as those of a long document. */
+/** Returns assets that can be iterated only once, like those of a long document. */
 function documentOf(assets: readonly DraftAsset[], warnings: Draft['warnings'] = []): DocumentAssets {
   const draft: Draft = {
     format: 'test',
@@ -47,7 +47,7 @@ const sample = () =>
     algorithm('7', 'rsa', 'd.c', 'e.c'),
   ]);
 
-/** Each row of a place as the database reads it: the id of the asset and the location. */
+/** Returns the asset id and the location of each place row, as the database reads it. */
 function placesOf(assets: DocumentAssets): string[] {
   const rows = assets.all().flatMap((asset) => assets.placesOf(asset).flatMap((places) => [...placesIn(places)]));
   return rows.map(({ bytes, start }) => {
@@ -57,14 +57,14 @@ function placesOf(assets: DocumentAssets): string[] {
   });
 }
 
-describe('the places of an asset that a document mentions more than once', () => {
-  it('come each once, in the order of the ids, as often as they are read', () => {
+describe('locations of an asset that a document mentions more than once', () => {
+  it('are deduplicated, in ID order, however often they are read', () => {
     const assets = sample();
     const [aes, rsa, dsa] = ['1', '2', '4'].map((ref) => new Map(assets.named()).get(ref) ?? '');
     const all = [
       ...['a.c', 'b.c', 'c.c', 'd.c'].map((place) => `${aes} ${place}`),
       ...['d.c', 'e.c'].map((place) => `${rsa} ${place}`),
-      // An asset without a place has a row of its own.
+      // An asset without a place gets a row with an empty location.
       `${dsa} `,
     ];
     expect(placesOf(assets)).toEqual(all.toSorted());
@@ -73,7 +73,7 @@ describe('the places of an asset that a document mentions more than once', () =>
   });
 });
 
-describe('two certificates of one fingerprint', () => {
+describe('two certificates with one fingerprint', () => {
   const certificate = (ref: string, subjectName: string, more: object = {}): DraftAsset => ({
     ref,
     kind: 'certificate',
@@ -101,13 +101,13 @@ describe('two certificates of one fingerprint', () => {
     return warnings;
   };
 
-  it('and different subjects are reported, and are one asset', () => {
+  it('and different subjects are reported, and merged into one asset', () => {
     const warnings = warningsOf(certificate('a', 'CN=a'), certificate('b', 'CN=b'));
     expect(warnings).toMatchObject([{ code: 'certificate.contradictory' }]);
     expect(warnings[0]?.detail).toContain('"a" and "b" have one fingerprint');
   });
 
-  it('that say the same, or less, are not', () => {
+  it('and equal or fewer fields are not reported', () => {
     expect(warningsOf(certificate('a', 'CN=a'), certificate('b', 'CN=a'))).toEqual([]);
     expect(warningsOf(certificate('a', 'CN=a'), certificate('b', 'CN=a', { issuerName: undefined }))).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { truncate } from '../../platform/text/truncate.js';
-import type { RowBytes } from '../../platform/database/copy/copy-rows.js';
+import { type RowBytes, rowsIn } from '../../platform/database/copy/copy-rows.js';
 import {
   anonymousIdentity,
   hashId,
@@ -13,24 +13,24 @@ import type { CdxComponent, Draft, DraftAsset } from '../model/document.js';
 import { DraftRefs, type RefLink } from '../model/draft-refs.js';
 import type { GraphEdge } from '../risk/asset-graph.js';
 import { traitsOf } from '../risk/asset-traits.js';
-import { type IdentifiedAsset, placesIn, renameRows, RowEncoder } from './asset-rows.js';
+import { type IdentifiedAsset, MAX_PLACES, placesIn, renameRows, RowEncoder } from './asset-rows.js';
 import { keyId, type KnownAssets, ProvisionalAssets } from './provisional-assets.js';
 import type { Spelling } from './source-names.js';
 
-/** The assets of a document by their identity: mentions of the same asset are one, and links lead to assets. */
+/** DocumentAssets holds the assets of a document by identity: mentions of the same asset are merged, and links lead to assets. */
 export class DocumentAssets {
   private readonly refs = new DraftRefs<IdentifiedAsset>();
   private readonly encoder: RowEncoder;
   /** Links of assets that the document mentions more than once. */
   private readonly joinedLinks = new Map<IdentifiedAsset, RefLink<IdentifiedAsset>[]>();
-  /** Further names that the document has for an asset. */
+  /** Further names that the document uses for an asset. */
   private readonly moreNames: Spelling[] = [];
   private readonly provisional: ProvisionalAssets;
   private contradictions = 0;
   private unsorted: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
-  /** @param source its name is part of the identity of assets that have none of their own. */
+  /** @param source its name is part of the identity of assets that have no identity of their own. */
   constructor(
     private readonly draft: Draft,
     private readonly source: { readonly id: string; readonly name: string },
@@ -40,25 +40,47 @@ export class DocumentAssets {
   }
 
   /**
-   * Reads the document to its end, and gives each asset its identity.
+   * Reads the document to its end and gives each asset its identity.
    *
-   * @param known looks up assets of the inventory that have an identity of the version before.
-   * @throws Problem why the document is refused.
+   * @param known looks up assets of the inventory that have an identity of the previous version.
+   * @throws Problem for which the document is rejected.
    */
   async identify(known: KnownAssets): Promise<void> {
     this.unsorted ??= this.discovered();
     await this.provisional.settle(known);
     this.all();
-    const { shortened } = this.encoder;
-    if (shortened === 0) return;
-    const detail = `${shortened} components are too large and are kept without their largest descriptive members`;
-    this.draft.warnings.push({ pointer: '', code: 'component.shortened', detail });
+    const { shortened, placesLeftOut } = this.encoder;
+    if (shortened > 0)
+      this.warn(
+        'component.shortened',
+        `${shortened} components are too large and are kept without their largest descriptive members`,
+      );
+    if (placesLeftOut > 0)
+      this.warn(
+        'asset.places-left-out',
+        `${placesLeftOut} places are not listed: one document can list ${MAX_PLACES} places of an asset`,
+      );
+  }
+
+  private warn(code: string, detail: string): void {
+    this.draft.warnings.push({ pointer: '', code, detail });
+  }
+
+  /** Returns the number of places and edges in the document, each of which is stored as a row. */
+  countRows(): number {
+    let rows = 0;
+    for (const asset of this.all()) {
+      const { bytes, end: start, placesEnd: end } = asset.row;
+      for (const _ of rowsIn({ bytes, start, end })) rows += 1;
+      rows += asset.morePlaces.length + asset.edges.length;
+    }
+    return rows;
   }
 
   /**
-   * In the order of their ids: so two transactions lock the same rows in the same order, and rows of one asset lie together in each table.
+   * Returns the assets in the order of their ids, so that transactions lock rows in the same order and the rows of one asset are adjacent in each table.
    *
-   * @throws Problem why the document is refused.
+   * @throws Problem for which the document is rejected.
    */
   all(): readonly IdentifiedAsset[] {
     if (this.sorted === undefined) {
@@ -76,7 +98,7 @@ export class DocumentAssets {
     return this.refs.of(ref).asset?.id;
   }
 
-  /** Each bom-ref with the id of its asset. */
+  /** Returns each bom-ref with the id of its asset. */
   named(): [ref: string, id: string][] {
     this.all();
     const named: [string, string][] = [];
@@ -84,25 +106,25 @@ export class DocumentAssets {
     return named;
   }
 
-  /** Names by which the document knows assets. @param isNew whether the inventory has an asset from this document: it has its name then. */
+  /** Returns the names that the document uses for assets. @param isNew whether the inventory has the asset, and thus its name, from this document. */
   spellings(isNew: (id: string) => boolean): Spelling[] {
     // The name of a plain component is its identity.
     const known = this.all().filter(({ id, kind }) => kind !== 'component' && !isNew(id));
     return [...known.map(({ id: assetId, name }) => ({ assetId, name })), ...this.moreNames];
   }
 
-  /** Rows of all places of an asset, each place once. */
+  /** Returns the rows of all places of an asset, each place once. */
   placesOf({ id, row: { bytes, end: start, placesEnd: end }, morePlaces }: IdentifiedAsset): readonly RowBytes[] {
     if (end > start) return morePlaces.length === 0 ? [{ bytes, start, end }] : [{ bytes, start, end }, ...morePlaces];
     return morePlaces.length === 0 ? [this.encoder.noPlace(id)] : morePlaces;
   }
 
-  /** Frees the rows of all assets, which may not be used afterwards. */
+  /** Releases the rows of all assets, which cannot be used afterwards. */
   release(): void {
     this.encoder.release();
   }
 
-  /** All mentions of assets, in the order of the document. */
+  /** Returns all mentions of assets in document order. */
   private discovered(): IdentifiedAsset[] {
     const { draft, refs } = this;
     const all: IdentifiedAsset[] = [];
@@ -145,9 +167,9 @@ export class DocumentAssets {
     return made;
   }
 
-  /** Sorted, each asset once: the first mention says what it is, and all mentions where it is. */
+  /** Sorts the assets and merges mentions. The first mention describes the asset; all mentions contribute places. */
   private merged(all: IdentifiedAsset[]): IdentifiedAsset[] {
-    // The sort is stable: equal ones stay in the order of the document.
+    // The sort is stable: mentions of the same asset stay in document order.
     all.sort((a, b) => order(a.id, b.id));
     const distinct: IdentifiedAsset[] = [];
     let last: IdentifiedAsset | undefined;
@@ -191,6 +213,10 @@ export class DocumentAssets {
   private addPlaces(to: IdentifiedAsset, from: IdentifiedAsset, known: Set<string>): void {
     for (const { id, bytes, start, end } of placesIn(ownPlaces(from))) {
       if (known.has(id)) continue;
+      if (known.size >= MAX_PLACES) {
+        this.encoder.placesLeftOut += 1;
+        continue;
+      }
       known.add(id);
       if (to.morePlaces.length === 0) to.morePlaces = [{ bytes, start, end }];
       else to.morePlaces.push({ bytes, start, end });
@@ -206,7 +232,7 @@ export class DocumentAssets {
       if (links.length === 0) continue;
       const joined = this.joinedLinks.get(asset);
       if (joined !== undefined) for (const link of links) joined.push(link);
-      // An asset that is mentioned once has one name.
+      // An asset that is mentioned once has only one name.
       else asset.links = asset.links.length === 0 ? links : asset.links.concat(links);
     }
     for (const asset of assets) {
@@ -220,7 +246,7 @@ export class DocumentAssets {
 const NONE: never[] = [];
 const MAX_CONTRADICTIONS = 100;
 
-/** Undefined where one of them is missing: less is no contradiction. */
+/** Returns undefined if any of the facts is missing, because fewer facts are no contradiction. */
 function statedFacts(component: CdxComponent): string | undefined {
   const [, ...facts] = namedFacts(component);
   return facts.every((fact) => fact !== undefined) ? hashId(...facts) : undefined;
@@ -243,7 +269,7 @@ function* idsOf(places: Iterable<{ readonly id: string }>): Generator<string> {
 function edgesOf(asset: IdentifiedAsset): readonly GraphEdge[] {
   const leadsAway = (link: RefLink<IdentifiedAsset>): link is LinkToAsset =>
     link.to.asset !== undefined && link.to.asset !== asset;
-  // `map` reserves what the list needs; a list that grows would keep room for sixteen more.
+  // `map` allocates exactly what the list needs. A growing list would reserve room for sixteen more items.
   const edges = asset.links.filter(leadsAway).map(edgeOf);
   return edges.length < 2 ? edges : eachOnce(edges);
 }
@@ -255,7 +281,7 @@ function edgeOf(link: LinkToAsset): GraphEdge {
   return link.edge;
 }
 
-/** Sorted by kind and id, each once. */
+/** Sorts the edges by kind and id and removes duplicates. */
 function eachOnce(edges: GraphEdge[]): GraphEdge[] {
   edges.sort((a, b) => order(a.kind, b.kind) || order(a.to.id, b.to.id));
   const isRepeated = ({ kind, to }: GraphEdge, index: number) =>
@@ -269,15 +295,15 @@ interface Anonymous {
 }
 
 /**
- * Anonymous assets that differ in nothing are numbered in the order of their lines. Scope and number travel as
- * properties, so that an exported document gives them the same identity wherever it is read.
+ * Numbers anonymous assets with identical facts in the order of their lines. Scope and number are stored as properties, so that an exported document gives the
+ * assets the same identity wherever it is imported.
  */
 function* identifiedAnonymous(
   anonymous: readonly Anonymous[],
   refs: DraftRefs<IdentifiedAsset>,
   scope: string,
 ): Generator<Anonymous & { readonly id: string; readonly look: string }> {
-  // Before the first of them is registered under its ref: only what has an identity of its own counts.
+  // Computed before the first anonymous asset is registered under its ref: only assets with an identity of their own count.
   const algorithms = new Map(anonymous.map((one) => [one, algorithmsOf(one, refs)]));
   const counts = new Map<string, number>();
   for (const one of anonymous.toSorted((a, b) => firstLine(a.asset) - firstLine(b.asset))) {
@@ -288,7 +314,7 @@ function* identifiedAnonymous(
     const given = propertyOf(asset.component, ORDINAL_PROPERTY);
     const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
     counts.set(key, ordinal + 1);
-    // A fingerprint identifies it: then its place is none of its facts.
+    // An asset with a fingerprint is identified by it, so its place is not one of its facts.
     const isIdentified = given !== undefined || keyId(asset.component) !== undefined;
     const component = isIdentified ? asset.component : withScope(asset.component, within, ordinal);
     const [, , , facts, uses] = identity;
@@ -297,7 +323,7 @@ function* identifiedAnonymous(
   }
 }
 
-/** Ids of the assets that it uses, as far as those have an identity of their own. */
+/** Returns the ids of the assets that it uses, if they have an identity of their own. */
 function algorithmsOf({ asset, links }: Anonymous, refs: DraftRefs<IdentifiedAsset>): string[] {
   const identified = refs.of(asset.ref).links;
   const ids = [...links, ...identified].map(({ to }) => to.asset?.id).filter((id) => id !== undefined);

@@ -9,7 +9,7 @@ export const SUPERSEDED: Remark = {
   detail: 'a newer document of this source is known; this one is recorded and changes nothing',
 };
 
-/** Remarks about algorithms that are named one way and numbered another: both are judged. */
+/** contradictions returns remarks about algorithms whose name and OID contradict each other. Both are judged. */
 export function contradictions(names: Iterable<string>): Remark[] {
   return [...names].map((name) => ({
     pointer: '',
@@ -41,12 +41,15 @@ export function outcomeOf(
   };
 }
 
-/** Whether an earlier outcome also answers this call: in strict mode not when the document was repaired. */
+/** isGoodEnough reports whether an earlier outcome also answers this call. In strict mode, it does not if the document was repaired. */
 export function isGoodEnough({ repairs }: IngestOutcome, { order }: Arrival): boolean {
   return order.mode === 'repair' || repairs.length === 0;
 }
 
-/** The outcome of a document with the content of an earlier one; of its lists, which were not read, it repeats the remarks. */
+/**
+ * nothingNew returns the outcome of a document with the content of an earlier one. Remarks about its lists, which were not read, are repeated from the earlier
+ * outcome.
+ */
 export function nothingNew(earlier: IngestOutcome, documentId: string, { document, notes }: Arrival): IngestOutcome {
   const unchanged = earlier.received - earlier.rejected.length;
   const { format } = document;
@@ -79,10 +82,10 @@ export function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) 
   };
 }
 
-/** Warnings about how a document came: another one that says the same does not have them. */
+/** Warnings about how a document arrived. They do not apply to another document with the same content. */
 const OF_ONE_ARRIVAL = new Set([FUTURE.code, SHORTENED.code, TAKEN_OVER.code]);
 
-/** The documents of one body as one outcome, which names the first source and document. */
+/** together merges the outcomes of the documents in one body. The result names the first source and document. */
 export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {
   const [first, ...others] = outcomes;
   if (first === undefined) throw new RangeError('a body contains at least one document');

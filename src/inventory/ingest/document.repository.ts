@@ -10,17 +10,17 @@ import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
 import type { KnownAsset } from './provisional-assets.js';
 import type { KnownSource, StoredSource } from './source-owner.js';
 
-/** SQL for the beginning of this hour. */
+/** SQL: the start of the current hour. */
 const THIS_HOUR = `date_trunc('hour', now())`;
 
-/** Until the transaction ends: documents of a source are stored one at a time, since the newest decides what is missing. */
+/** lockSource locks the source until the transaction ends. Documents of a source are stored one at a time, because the newest determines what is missing. */
 export async function lockSource(tx: EntityManager, { source }: Arrival): Promise<void> {
   await advisoryLock(tx, source.id);
 }
 
 /**
- * The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen. The commit waits until
- * a standby has the document.
+ * earlierDocument returns the document with the same bytes from the same source, and whether it is the newest of the source. If it is, the source is marked as
+ * seen. The commit waits until a standby has the document.
  */
 export async function earlierDocument(tx: EntityManager, { source, digest }: Arrival) {
   const [row] = (await tx.query(
@@ -34,25 +34,25 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
-/** The newest document of a source, of the bytes that have come again. */
+/** The newest document of a source whose bytes were sent again. */
 interface SameDocument extends StoredSource {
   readonly id: string;
   readonly outcome: IngestOutcome;
-  /** The source is to be marked as seen. */
+  /** Whether the source is due to be marked as seen. */
   readonly isDue: boolean;
-  /** The document would change nothing now. */
+  /** Whether the document would change nothing now. */
   readonly isSettled: boolean;
-  /** Its transaction was confirmed long ago. */
+  /** Whether its transaction was confirmed long ago. */
   readonly isConfirmed: boolean;
 }
 
-/** Longer than any transaction that stores a document, which begins at `received_at`. */
+/** Longer than any transaction that stores a document. Such a transaction starts at `received_at`. */
 const CONFIRMED_AFTER = `interval '1 hour'`;
 
 /**
- * The newest document of the source, when it has the same bytes.
+ * newestOfSameBytes returns the newest document of the source if it has the same bytes.
  *
- * @param confirmedUntil what was committed before is on as many machines as commits wait for.
+ * @param confirmedUntil time before which all commits have reached as many machines as commits wait for.
  */
 export async function newestOfSameBytes(
   tx: EntityManager,
@@ -69,8 +69,8 @@ export async function newestOfSameBytes(
 }
 
 /**
- * Marks a source as seen, by its first report in each hour and while this document is its newest. So all sources are marked in the same few minutes: after a
- * checkpoint PostgreSQL logs each page that is changed as a whole, and this is once for all of its rows.
+ * markSeen marks a source as seen at its first report in each hour, while this document is its newest. All sources are therefore marked within the same few
+ * minutes: after a checkpoint, PostgreSQL logs each changed page in full, which then happens once for all of its rows.
  */
 export async function markSeen(tx: EntityManager, sourceId: string, documentId: string): Promise<void> {
   await tx.query(
@@ -79,11 +79,11 @@ export async function markSeen(tx: EntityManager, sourceId: string, documentId: 
   );
 }
 
-/** Whether the source has a newer document, by the times that documents give themselves. */
+/** isSuperseded reports whether the source has a newer document, by the times that documents state. */
 export async function isSuperseded(tx: EntityManager, { document, source }: Arrival): Promise<boolean> {
   const time = instant(document.time);
   if (time === null || !document.whole) return false;
-  // The version before also stored times of the future, which do not count.
+  // The previous version also stored times in the future, which are ignored.
   const rows = (await tx.query(
     `SELECT 1 FROM inventory_source WHERE id = $1 AND document_time > $2 AND document_time <= now() + interval '${MAX_CLOCK_SKEW_MINUTES} minutes'`,
     [source.id, time],
@@ -91,7 +91,7 @@ export async function isSuperseded(tx: EntityManager, { document, source }: Arri
   return rows.length > 0;
 }
 
-/** @returns whether the source was known before. */
+/** @returns whether the source was already known. */
 export async function recordSource(
   tx: EntityManager,
   { source, document, documentId }: Arrival,
@@ -141,8 +141,9 @@ export async function recordDocument(tx: EntityManager, arrival: Arrival, outcom
 }
 
 /**
- * Notes on the source what its newest whole document said, and since when others may have changed its assets unseen. If all that the source showed
- * before was read by this edition, so is all that it shows now: a version that keeps no edition leaves the time of the merge behind.
+ * recordMerge records the content of the newest whole document of a source, and since when other transactions may have changed its assets unseen. If this
+ * edition had read everything that the source contained before, it has also read everything that the source contains now. A version that does not record
+ * editions leaves `read_merge` unchanged.
  */
 export async function recordMerge(tx: EntityManager, { source, document }: Arrival, since: string): Promise<void> {
   const said = document.whole ? (document.said ?? null) : null;
@@ -154,7 +155,7 @@ export async function recordMerge(tx: EntityManager, { source, document }: Arriv
   );
 }
 
-/** The start of the oldest open transaction: rows bear the start of the transaction that changed them. */
+/** oldestStart returns the start of the oldest open transaction, because rows carry the start time of the transaction that changed them. */
 export async function oldestStart(tx: EntityManager): Promise<string> {
   const [row] = (await tx.query(
     `SELECT coalesce(min(xact_start), now())::text AS since FROM pg_stat_activity WHERE datname = current_database()`,
@@ -163,16 +164,16 @@ export async function oldestStart(tx: EntityManager): Promise<string> {
 }
 
 /**
- * SQL over `s`, the source with the id $1: its assets that have changed since its last merge, and those that are missing, which each further
- * document brings nearer to `resolved`.
+ * SQL over `s`, the source with the id $1: its assets that have changed since its last merge, and those that are missing, which each further document moves
+ * closer to `resolved`.
  */
 const UNSETTLED = `SELECT FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id WHERE o.source_id = $1
   AND (o.missed BETWEEN 1 AND ${MISSED_UNTIL_RESOLVED - 1} OR a.changed_at >= s.merged_since AND a.changed_at <> s.merged_at)`;
 
-/** SQL over `s`: whether a document that says the same as the last one of the source would change nothing. */
+/** SQL over `s`: whether a document with the same content as the last one of the source would change nothing. */
 const IS_SETTLED = `(s.merged_since IS NOT NULL AND NOT EXISTS (${UNSETTLED}))`;
 
-/** Whether a document that says the same as the last one of its source would change nothing. */
+/** isSettled reports whether a document with the same content as the last one of its source would change nothing. */
 export async function isSettled(tx: EntityManager, { source }: Arrival): Promise<boolean> {
   const rows = (await tx.query(`SELECT 1 FROM inventory_source s WHERE s.id = $1 AND ${IS_SETTLED}`, [
     source.id,
@@ -181,8 +182,8 @@ export async function isSettled(tx: EntityManager, { source }: Arrival): Promise
 }
 
 /**
- * The outcome of the newest document of the source, when it had the same content, its assets have not changed since, and none of them is
- * missing: each further document would bring those nearer to `resolved`.
+ * outcomeOfSameContent returns the outcome of the newest document of the source if it had the same content, its assets have not changed since, and none of them
+ * is missing. Each further document would move missing assets closer to `resolved`.
  */
 export async function outcomeOfSameContent(
   tx: EntityManager,
@@ -197,7 +198,7 @@ export async function outcomeOfSameContent(
   return row?.outcome;
 }
 
-/** The outcome of a document that was recorded; undefined when it is gone. */
+/** earlierOutcome returns the recorded outcome of a document, or undefined if the document no longer exists. */
 export async function earlierOutcome(tx: EntityManager, documentId: string): Promise<IngestOutcome | undefined> {
   const [row] = (await tx.query('SELECT outcome FROM inventory_document WHERE id = $1', [documentId])) as {
     outcome: IngestOutcome;
@@ -205,7 +206,7 @@ export async function earlierOutcome(tx: EntityManager, documentId: string): Pro
   return row?.outcome;
 }
 
-/** Those of these assets that the inventory has. @param referring ids of those of which it matters what they refer to. */
+/** knownAssets returns the assets that the inventory contains. @param referring ids of the assets whose references are needed. */
 export async function knownAssets(
   tx: EntityManager,
   ids: readonly string[],
@@ -233,15 +234,15 @@ async function targetsOf(tx: EntityManager, ids: readonly string[]): Promise<{ i
 const REFERENCES = bitOf('cipherSuite') | bitOf('cryptoRef') | bitOf('dependsOn');
 
 const VACUUMED = 'asset, asset_occurrence, asset_relationship';
-/** Indexes have nothing to remove, and to cut off the end of a table would lock everybody out. */
+/** Indexes contain nothing to remove, and truncating a table would lock out everyone else. */
 const VACUUM_OPTIONS = 'SKIP_LOCKED, INDEX_CLEANUP OFF, TRUNCATE OFF';
-/** The caller waits for the answer; pages that are done by then are done. */
+/** The caller waits for the response. Pages processed by then stay processed. */
 const MAX_VACUUM_MS = 15_000;
 
 /**
- * Marks new pages as visible to all (PostgreSQL manual, "Visibility Map"). Until then index-only scans visit the table as well, and the
- * first reader writes a hint to every row. Costs a look at each page that changed since the last time. A failure is no failure of the
- * document, which is committed: autovacuum does the same a minute or more later.
+ * vacuumInventory marks new pages as all-visible (PostgreSQL manual, "Visibility Map"). Until then, index-only scans also visit the table, and the first reader
+ * writes a hint to every row. It visits each page that changed since the last run. Failures are ignored: the document is committed, and autovacuum does the
+ * same a minute or more later.
  */
 export async function vacuumInventory(db: DataSource): Promise<void> {
   const runner = db.createQueryRunner();

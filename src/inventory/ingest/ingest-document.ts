@@ -57,25 +57,25 @@ import type { Succession } from './successions.js';
 import { type Staged, Staging } from './staging.js';
 
 const MAX_ATTEMPTS = 4;
-/** From so many new assets on, readers would notice pages that are not vacuumed. */
+/** Number of new assets from which readers would notice pages that are not vacuumed. */
 const MIN_VACUUMED_ASSETS = 5000;
 const OPERATION = 'inventory.ingest';
 
-/** Rows that are judged when they are written, and by which rules. */
+/** Rows that are judged when written, with the rules that judge them. */
 interface JudgedRows {
   readonly rows: RowWriter;
   readonly version: number;
   readonly edition: string;
 }
 
-/** A document that is to be stored, as the inventory stands in this transaction. */
+/** A document to be stored, with the state of the inventory in this transaction. */
 interface Intake extends Arrival {
   readonly draft: Draft;
   readonly assets: DocumentAssets;
   readonly before: KnownSource;
 }
 
-/** How many assets a document created and changed; `changed` also counts those whose state changed. */
+/** The assets that a document created and changed. `changed` also counts those whose state changed. */
 interface Stored {
   readonly staged: Staged;
   readonly isKnown: boolean;
@@ -84,29 +84,29 @@ interface Stored {
   readonly successions: readonly Succession[];
 }
 
-/** The rules were changed while the document was judged by them: it is judged again. */
+/** The rules changed while the document was being judged, so it must be judged again. */
 class RulesChanged extends Error {}
 
 /**
  * Ingests one document: parse -> identify -> judge -> store -> count, as `ingestNew` calls them.
  *
- * 1. parse (readers/): finds the format and reads what the document says about itself. Its lists are read 32 KB at a time while
- *    assets are identified, so that the whole of a document is never in memory as objects.
- * 2. identify (document-assets.ts): each asset gets its id, a hash of what makes it that asset; mentions of one asset become one, and
- *    its rows are encoded (asset-rows.ts). After this step every fault of the document is known, and nothing was written.
- * 3. judge (judge.ts, risk/): rules of the present edition give each asset its verdict. A row is judged when it is written: the database
- *    works on the rows before it meanwhile.
- * 4. store (staging.ts, merge.ts): COPY writes new assets into their tables, and what may differ into temporary tables, from which set
- *    operations bring it into the inventory. The newest document of a source wins, whatever order documents arrive in.
+ * 1. parse (readers/): detects the format and reads the document's metadata. Its lists are read 32 KB at a time while assets are
+ *    identified, so that a whole document is never in memory as objects.
+ * 2. identify (document-assets.ts): each asset gets its id, a hash of the facts that identify it; mentions of one asset are merged, and
+ *    its rows are encoded (asset-rows.ts). After this step every fault of the document is known, and nothing has been written.
+ * 3. judge (judge.ts, risk/): the current rules give each asset its verdict. A row is judged when it is written, while the database works
+ *    on earlier rows.
+ * 4. store (staging.ts, merge.ts): COPY writes new assets to their tables, and possible changes to temporary tables, from which set
+ *    operations merge them into the inventory. The newest document of a source wins, regardless of the order of arrival.
  * 5. count (merge-counts.ts): the running counts change by the differences.
  *
- * Steps 4 and 5, the record of the document, its audit entry and alert events are one transaction: all of it or nothing. It runs in a thread
- * of its own with one connection (imports/ingest-thread.ts).
+ * Steps 4 and 5, the record of the document, its audit entry and its alert events are one atomic transaction. It runs in a separate thread
+ * with one connection (imports/ingest-thread.ts).
  */
 export class DocumentIngest {
   /**
    * @param limits `mergeLock`: name of the advisory lock under which the threads of this process merge one document at a time; `mergeMs`: time limit of a
-   *   statement under that lock; `maxAssets`: maximum assets of the sources of a caller who may only report
+   * statement under that lock, in milliseconds; `maxAssets`: maximum number of assets in the sources of a caller who may only report
    */
   constructor(
     private readonly db: DataSource,
@@ -117,12 +117,12 @@ export class DocumentIngest {
   ) {}
 
   /**
-   * @param confirmedUntil what was committed before is on as many machines as commits wait for.
-   * @throws Problem when the body cannot be read or is refused.
+   * @param confirmedUntil time before which all commits have reached as many machines as commits wait for.
+   * @throws Problem if the body cannot be read or is rejected.
    */
   async ingest(order: IngestOrder, confirmedUntil: Date | undefined, onProgress: OnProgress): Promise<IngestOutcome> {
     const arrivals = await Promise.all(this.parse(order).map((arrival) => this.underOwnName(arrival)));
-    // A body of several documents is refused before any of them is stored.
+    // A body with several documents is rejected before any of them is stored.
     if (arrivals.length > 1)
       for (const { source } of arrivals) await knownSource(this.db.manager, source, order.caller);
     const outcomes: IngestOutcome[] = [];
@@ -135,7 +135,7 @@ export class DocumentIngest {
     return together(outcomes);
   }
 
-  /** Moves a document whose bytes another reporter has sent before to a source of its reporter. */
+  /** Moves a document whose bytes another reporter has already sent to a source of its own reporter. */
   private async underOwnName(arrival: Arrival): Promise<Arrival> {
     const own = underOwnName(arrival);
     if (own === undefined) return arrival;
@@ -178,9 +178,9 @@ export class DocumentIngest {
   }
 
   /**
-   * A scan of a sensor that found what its last one did: the source is marked as seen, and nothing else is written, not even its
-   * Idempotency-Key, since a repeated call comes here again. Undefined for everything else. Without a transaction: a document that is stored at the same
-   * time comes after it. One that was stored within the hour may be on this machine alone, acknowledged to nobody: then the answer waits.
+   * Handles a sensor scan with the same findings as the last one: it marks the source as seen and writes nothing else, not even the Idempotency-Key, because a
+   * repeated call takes the same path. Returns undefined for anything else. It uses no transaction, so a document stored at the same time counts as later. A
+   * document stored within the last hour may exist only on this machine and be unacknowledged; the response then waits.
    */
   private async seeAgain(arrival: Arrival, confirmedUntil: Date | undefined): Promise<IngestOutcome | undefined> {
     if (!isWholeScan(arrival)) return undefined;
@@ -196,7 +196,7 @@ export class DocumentIngest {
     return nothingNew(same.outcome, same.id, arrival);
   }
 
-  /** A document that says what is known already; undefined when it says something new, or its lists must be read to find out. */
+  /** Handles a document without new content. Returns undefined if its content is new, or if its lists must be read to find out. */
   private async ingestRepeated(arrival: Arrival): Promise<IngestOutcome | undefined> {
     if (arrival.document.said === undefined) return undefined;
     return this.transaction(async (tx) => {
@@ -223,7 +223,7 @@ export class DocumentIngest {
     return arrivalsOf(order, documents, contentDigest(bytes));
   }
 
-  /** Reads the lists of the document, outside of any transaction. Its bytes are freed: nothing is read after that. */
+  /** Reads the lists of the document outside of any transaction. Its bytes are freed, because nothing is read afterwards. */
   private async identify(assets: DocumentAssets, { order }: Arrival): Promise<void> {
     await assets.identify((ids, referring) => knownAssets(this.db.manager, ids, referring));
     if (!order.bytes.detached) detachBuffer(new Uint8Array(order.bytes));
@@ -244,8 +244,10 @@ export class DocumentIngest {
   ): Promise<Stored> {
     const { source, draft, before, assets } = intake;
     const mayWrite = intake.order.caller.mayWrite ?? true;
-    const reported = { owner: before.owner, sourceId: source.id, received: draft.received };
-    if (!mayWrite) await assertRoom(tx, reported, this.limits.maxAssets);
+    if (!mayWrite) {
+      const reported = { owner: before.owner, sourceId: source.id, received: draft.received, rows: assets.countRows() };
+      await assertRoom(tx, reported, this.limits.maxAssets);
+    }
     const since = await oldestStart(tx);
     const isKnown = await recordSource(tx, intake, before);
     const staging = new Staging(client, assets, rows, source.id, onProgress);
@@ -283,12 +285,12 @@ export class DocumentIngest {
       await recordAssetEvents(tx, source, { created: staged.created, changed, successions });
   }
 
-  /** At the end of the transaction, which from here on keeps the rules as they are. */
+  /** Called at the end of the transaction, which keeps the rules unchanged from here on. */
   private async assertRulesHold(tx: EntityManager, { version }: JudgedRows): Promise<void> {
     if (!(await this.book.stillHolds(tx, version))) throw new RulesChanged();
   }
 
-  /** What came of the document, with its audit entry. @param stored undefined for one that changes nothing. */
+  /** Records the document with its outcome and audit entry. @param stored undefined for a document that changes nothing. */
   private async record(tx: EntityManager, intake: Intake, stored?: Stored): Promise<IngestOutcome> {
     const { said, serialNumber } = intake.document;
     if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.named());
@@ -303,7 +305,7 @@ export class DocumentIngest {
     await this.audit.append(tx, [entryOf(arrival, outcome)]);
   }
 
-  /** Locks the source, and finds out what is known of it. With an outcome when there is nothing to store. */
+  /** Locks the source and looks up what is known about it. Returns an outcome if there is nothing to store. */
   private async lookUp(tx: EntityManager, arrival: Arrival, draft: Draft) {
     const { documentId, source, order } = arrival;
     const earlier = await this.claimKey(tx, arrival);
@@ -312,20 +314,20 @@ export class DocumentIngest {
     const before = await knownSource(tx, source, order.caller);
     const same = await earlierDocument(tx, arrival);
     if (same === undefined) return { before, documentId };
-    // What is missing since its last scan comes nearer to `resolved` with each further one.
+    // Each further scan moves assets that are missing since the last one closer to `resolved`.
     if (isWholeScan(arrival) && !(await isSettled(tx, arrival))) return { before, documentId: same.id };
-    // The same bytes after others are news only when the document does not tell its own time.
+    // The same bytes after other documents are news only if the document does not state its time.
     if (!same.isNewest && !(draft.whole && draft.time !== null)) return { before, documentId: same.id };
     return { outcome: outcomeOf({ ...arrival, draft, documentId: same.id }, { created: 0, updated: 0 }, before) };
   }
 
-  /** The outcome of the earlier call with the same Idempotency-Key. */
+  /** Returns the outcome of an earlier call with the same Idempotency-Key. */
   private async claimKey(tx: EntityManager, arrival: Arrival): Promise<IngestOutcome | undefined> {
     const resource = await this.keys.earlier(tx, useOf(arrival));
     return resource === undefined ? undefined : earlierOutcome(tx, resource);
   }
 
-  /** Again when the rules changed meanwhile, or the database asks for it (deadlock, serialization failure). */
+  /** Retries the work if the rules have changed or the database requests it (deadlock, serialization failure). */
   private async retried(work: () => Promise<IngestOutcome | undefined>): Promise<IngestOutcome> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -338,7 +340,7 @@ export class DocumentIngest {
     }
   }
 
-  /** Commits when there is an outcome, else rolls back. */
+  /** Commits if there is an outcome, and rolls back otherwise. */
   private async transaction(
     work: (tx: EntityManager, client: PoolClient) => Promise<IngestOutcome | undefined>,
   ): Promise<IngestOutcome | undefined> {
@@ -367,7 +369,7 @@ function useOf({ order, digest, documentId, part }: Arrival): IdempotentUse | un
   });
 }
 
-/** A scan that says everything that there is. */
+/** Whether the document is a complete scan of a sensor. */
 function isWholeScan({ document }: Arrival): boolean {
   return document.whole && document.format === SENSOR_SCAN;
 }

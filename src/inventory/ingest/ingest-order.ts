@@ -4,21 +4,21 @@ import type { Fault, ProblemKind } from '../../platform/errors/problem.js';
 import type { BodyKind } from '../readers/body-reader.js';
 import type { IngestOutcome } from '../model/document.js';
 
-/** A body to ingest. The bytes are transferred to the thread, not copied. */
+/** IngestOrder is a body to ingest. Its bytes are transferred to the thread, not copied. */
 export interface IngestOrder {
   readonly bytes: ArrayBuffer;
   readonly kind: BodyKind;
   readonly mode: Mode;
-  /** What the document describes, if the sender names it; else the document does. */
+  /** What the document describes, if the sender names it. Otherwise the document itself names it. */
   readonly source: string | undefined;
-  /** Opens a key store; it is never stored. */
+  /** Password of a key store. It is never stored. */
   readonly password: string | undefined;
   readonly caller: {
     readonly kind: Actor['kind'];
     readonly id: string;
     readonly name: string;
     readonly ownerId: string;
-    /** Whether the caller may report for sources of others; absent in orders of the version before, where all may. */
+    /** Whether the caller may report for sources of other owners. Absent in orders of the previous version, in which every caller may. */
     readonly mayWrite?: boolean;
   };
   readonly requestId: string;
@@ -32,7 +32,7 @@ export type IngestPhase = (typeof INGEST_PHASES)[number];
 
 export interface IngestProgress {
   readonly phase: IngestPhase;
-  /** Assets, of `total`. */
+  /** Number of processed assets, out of `total`. */
   readonly done: number;
   readonly total: number;
 }
@@ -44,11 +44,11 @@ export interface IngestMessage {
   readonly order: IngestOrder;
   /** InstanceHeartbeat.confirmedUntil */
   readonly confirmedUntil: Date | undefined;
-  /** Rounds of key derivation that the caller may use now. */
+  /** Key derivation rounds that the caller may use now. */
   readonly derivations: number;
 }
 
-/** A Problem as one thread sends it to another. */
+/** PlainProblem is a Problem in the form that threads exchange. */
 export interface PlainProblem {
   readonly kind: ProblemKind;
   readonly code: string;
@@ -58,13 +58,13 @@ export interface PlainProblem {
 
 export interface IngestReply {
   readonly job: number;
-  /** A sign of life. */
+  /** Present for a heartbeat. */
   readonly alive?: true;
   readonly progress?: IngestProgress;
-  /** Rounds of key derivation that the document cost; with its outcome, problem or failure. */
+  /** Key derivation rounds that the document cost, sent with its outcome, problem or failure. */
   readonly derivations?: number;
   readonly outcome?: IngestOutcome;
   readonly problem?: PlainProblem;
-  /** An error of the service itself. */
+  /** Internal error of the service. */
   readonly failure?: string;
 }

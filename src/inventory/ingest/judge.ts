@@ -6,25 +6,25 @@ import { memoize } from '../risk/memoize.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 
-/** A row of `risk_verdict`: facts and what the rules say about them. Its id is the hash of the facts. */
+/** VerdictRow is a row of `risk_verdict`: facts and their verdict by the rules. Its id is the hash of the facts. */
 export interface VerdictRow {
   readonly id: string;
   readonly subject: RiskSubject;
   readonly verdict: RiskVerdict;
 }
 
-/** The judgement of an asset. Assets of equal facts that were resolved in the same way share one object. */
+/** Judgement is the verdict on an asset. Assets with equal facts that were resolved in the same way share one object. */
 export interface Judgement {
-  /** Undefined for a component that has no cryptographic facts. */
+  /** Undefined for a component without cryptographic facts. */
   readonly verdict: VerdictRow | undefined;
-  /** JSON: the steps that led to the algorithm; null when the asset names its algorithm itself. */
+  /** JSON of the steps that led to the algorithm; null if the asset names its algorithm itself. */
   readonly resolvedBy: string | null;
 }
 
-/** Judges the assets of one document by one edition of the rules. No input, no database. */
+/** Judge judges the assets of one document by one edition of the rules, without I/O. */
 export class Judge {
   private readonly verdictRows = new Map<string, VerdictRow>();
-  /** Assets of equal facts mostly share their subject, so that it is serialized once. */
+  /** Assets with equal facts usually share their subject, which is then serialized once. */
   private readonly verdictOf = memoize((subject: RiskSubject) => this.verdict(subject));
   private readonly judgements = memoize<RiskSubject, Map<ResolvedBy[] | null, Judgement>>(() => new Map());
   private readonly reader: SubjectReader;
@@ -47,7 +47,7 @@ export class Judge {
     return judgement;
   }
 
-  /** The verdicts of all assets judged so far, each once, in the order of their ids. */
+  /** Returns the verdicts of all assets judged so far, each once, in the order of their ids. */
   verdicts(): VerdictRow[] {
     return [...this.verdictRows.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -71,7 +71,7 @@ export class Judge {
   }
 }
 
-/** Verdicts of earlier documents, by their facts: most documents are about the same algorithms. */
+/** Verdicts of earlier documents by their facts, because most documents contain the same algorithms. */
 const verdictCache = memoize<RiskEngine, Map<string, VerdictRow>>(() => new Map());
 const MAX_CACHED_VERDICTS = 4096;
 const MAX_CACHED_FACTS_LENGTH = 2000;

@@ -7,12 +7,12 @@ import { RiskEngine } from '../risk/risk-engine.js';
 import { DocumentAssets } from './document-assets.js';
 import { Judge } from './judge.js';
 
-/** A label: what the standards say of an asset, written before its verdict was seen. */
+/** What the standards state about an asset, written before its verdict was known. */
 interface Label {
   readonly levels: readonly string[];
-  /** Any of them; null where it is not asked for. */
+  /** Any of these values; null if not checked. */
   readonly family: string | null | readonly (string | null)[];
-  /** Whether Shor's algorithm breaks it; null where it is not asked for. */
+  /** Whether Shor's algorithm breaks it; null if not checked. */
   readonly quantumVulnerable: boolean | null;
   readonly quantum?: readonly (boolean | null)[];
   readonly mayBeUnknown?: boolean;
@@ -38,7 +38,7 @@ interface RegistryName {
 
 const engine = new RiskEngine(DEFAULT_RULES);
 
-/** The verdicts of a CycloneDX document of such components, by kind and name. */
+/** Returns the verdicts of a CycloneDX document with these components, by kind and name. */
 function verdictsOf(components: readonly unknown[]): ReadonlyMap<string, RiskVerdict> {
   const body = JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components });
   const [document] = readBody(Buffer.from(body), {
@@ -60,15 +60,15 @@ function verdictsOf(components: readonly unknown[]): ReadonlyMap<string, RiskVer
 
 const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** Names that differ in case and hyphens only are one asset. */
+/** Names that differ only in case and hyphens are the same asset. */
 const keyOf = (kind: string, name: string) => `${kind} ${name.toLowerCase().replaceAll(/[-_\s]/g, '')}`;
 
-/** Whether Shor's algorithm breaks it, as the label allows it; null for unknown. */
+/** Returns the values that the label allows for vulnerability to Shor's algorithm; null stands for unknown. */
 function quantumAllowed({ quantum, quantumVulnerable, mayBeUnknown }: Label): readonly (boolean | null)[] {
   return quantum ?? [quantumVulnerable, ...(mayBeUnknown === true ? [null] : [])];
 }
 
-/** `right`, `unknown`, or what is wrong. */
+/** Returns `right`, `unknown`, or a description of the mistake. */
 function scoreOf(label: Label, said: RiskVerdict | undefined): string {
   if (said === undefined) return 'is not there';
   const { level, family, quantum } = said;
@@ -77,7 +77,7 @@ function scoreOf(label: Label, said: RiskVerdict | undefined): string {
     if (!allowed.includes(null)) return 'unknown';
   } else {
     const isVulnerable = quantum.status === 'quantum-vulnerable';
-    // What has no finding is not said to be vulnerable.
+    // An algorithm without a finding is not reported as vulnerable.
     if (!allowed.includes(isVulnerable) && (isVulnerable || !allowed.includes(null)))
       return `quantum ${quantum.status}`;
   }
@@ -87,7 +87,7 @@ function scoreOf(label: Label, said: RiskVerdict | undefined): string {
   return isOther ? `family ${family}, right ${families.join(' or ')}` : 'right';
 }
 
-/** Safe by its level although the label says that it is not. */
+/** Whether the level is safe although the label says otherwise. */
 const isFalseSafe = ({ levels }: Label, said: RiskVerdict | undefined) =>
   said?.level === 'NONE' && !levels.includes('NONE');
 
@@ -117,8 +117,8 @@ function score(assets: readonly LabelledAsset[]): Score {
 }
 
 /**
- * Sets of names, each of which was labelled from the registries before its verdicts were known. What a set showed to be wrong is mended; the eighth
- * goes through the ecosystems one by one.
+ * Sets of names, each labelled from the registries before its verdicts were known. Faults that a set revealed are fixed. The eighth set covers the ecosystems
+ * one by one.
  */
 const NAME_SETS = [
   ['registry-names.json', 168],
@@ -153,18 +153,18 @@ function registryNames(set: string): LabelledAsset[] {
   }));
 }
 
-describe('names of the registries', () => {
-  it.each(NAME_SETS)('of %s are judged as their standards say, and none is called safe that is not', (name, count) => {
+describe('names in the registries', () => {
+  it.each(NAME_SETS)('of %s get the verdict of their standard, with no false safe verdicts', (name, count) => {
     const { wrong, unknown, falseSafe, total } = score(registryNames(name));
     expect(total).toBe(count);
     expect({ wrong, unknown, falseSafe }).toEqual({ wrong: [], unknown: [], falseSafe: [] });
   });
 });
 
-/** Beside the product while it is developed (test data of others, not to be copied into it). */
+/** Located outside the product during development (third-party test data that must not be copied into it). */
 const SAMPLE = new URL('../../../../shared/data/enterprise-sample.json', import.meta.url);
 
-/** References of a component, by the members that hold them. */
+/** Returns the references of a component, found by member names. */
 function referencesOf(value: unknown, member = ''): string[] {
   if (typeof value === 'string') return /Ref$|^cryptoRefArray$|^ke$|^encr$/.test(member) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((one) => referencesOf(one, member));
@@ -172,8 +172,8 @@ function referencesOf(value: unknown, member = ''): string[] {
   return Object.entries(value).flatMap(([name, of]) => referencesOf(of, name));
 }
 
-describe.skipIf(!existsSync(SAMPLE))('the sample of what enterprises meet', () => {
-  it('has no wrong verdict, and none unknown whose references it holds', () => {
+describe.skipIf(!existsSync(SAMPLE))('the enterprise sample', () => {
+  it('has no wrong verdict, and no unknown verdict for assets with complete references', () => {
     const { assets } = JSON.parse(readFileSync(SAMPLE, 'utf8')) as { assets: LabelledAsset[] };
     const held = new Set(assets.map(({ component }) => component['bom-ref']));
     const whole = (one: LabelledAsset) => referencesOf(one.component).every((ref) => held.has(ref));

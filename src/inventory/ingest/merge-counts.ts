@@ -4,22 +4,22 @@ import type { VerdictFacts } from '../model/risk-verdict.js';
 import { addToTally, keepSourceCount, tallied } from '../model/tally.js';
 import type { FactsById, NewAssets } from './new-assets.js';
 
-/** One of eight: documents that are stored at the same time seldom wait for each other. */
+/** One of eight slots, so that documents stored at the same time rarely wait for each other. */
 const SLOT = 'floor(random() * 8)::int';
-/** Assets of a new source that were there before and are counted while other documents wait; of more, it is counted later. */
+/** Maximum number of known assets with which a new source is counted immediately, while other documents wait. Otherwise it is counted later. */
 const MAX_COUNTED_AT_ONCE = 1000;
 
-/** What a document brought. */
+/** Changes is what a document added and changed. */
 export interface Changes {
   readonly created: NewAssets;
-  /** Ids of the assets of a new source that were there before; empty for a known one. */
+  /** Ids of the assets of a new source that existed before; empty for a known source. */
   readonly known: readonly string[];
   readonly isKnown: boolean;
   /** Number of assets in `stage_changed`. */
   readonly changed: number;
 }
 
-/** Moves the running counts by what the transaction created and changed. */
+/** count updates the running counts by what the transaction created and changed. */
 export async function count(tx: EntityManager, sourceId: string, changes: Changes): Promise<void> {
   const { created, known, isKnown, changed } = changes;
   await countNew(tx, created);
@@ -52,7 +52,7 @@ async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promis
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Adds what the changed assets are now, and takes off what they were before. */
+/** Adds the new values of the changed assets and subtracts the old ones. */
 async function tallyChanges(tx: EntityManager): Promise<void> {
   const changes = `
     SELECT 1 AS step, ${tallied('a')} FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind = ANY($1)
@@ -64,7 +64,7 @@ async function askForRecount(tx: EntityManager, sourceId: string): Promise<void>
   await tx.query('INSERT INTO inventory_recount (source_id) VALUES ($1)', [sourceId]);
 }
 
-/** Asks for a recount of the other sources that show changed assets. */
+/** Requests a recount of the other sources that contain changed assets. */
 async function askSharersForRecount(tx: EntityManager, sourceId: string): Promise<void> {
   await tx.query(
     `INSERT INTO inventory_recount (source_id) SELECT DISTINCT o.source_id FROM asset_occurrence o JOIN stage_changed c ON c.id = o.asset_id
@@ -74,8 +74,8 @@ async function askSharersForRecount(tx: EntityManager, sourceId: string): Promis
 }
 
 /**
- * Counts a new source as SourceCounter would, which would have to read all its assets again. FOR SHARE keeps assets that were there before
- * as they are until this is committed: who changes one asks for a recount of the sources that he sees, and does not see this one yet.
+ * Counts a new source like SourceCounter, which would have to read all its assets again. FOR SHARE locks the known assets until the commit: a transaction that
+ * changes one requests a recount of the sources it sees, and does not see this source yet.
  */
 async function countNewSource(
   tx: EntityManager,

@@ -11,47 +11,54 @@ import type { PlacedAsset, Staged } from './staging.js';
 import { replacePlaces, type Succession, successionsOf } from './successions.js';
 import type { DraftHead } from '../model/document.js';
 import type { KnownSource } from './source-owner.js';
-import { countForeign, describeAssets, type Describer, describerValues, MAY_DESCRIBE } from './asset-describers.js';
+import {
+  countForeign,
+  describeAssets,
+  type Describer,
+  describerValues,
+  MAY_DESCRIBE,
+  SAYS_LESS,
+} from './asset-describers.js';
 import { keepFormerNames } from './source-names.js';
 
 /** SQLSTATE of a statement that reached its time limit. */
 const QUERY_CANCELED = '57014';
-/** Columns of `stage_changed`: what is counted of an asset. */
+/** Columns of `stage_changed`: the counted values of an asset. */
 const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
   'a.id, a.kind, a.verdict_id, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
-/** Numbers of assets, and what took the place of others. */
+/** Merged holds the numbers of assets and the assets that replaced others. */
 export interface Merged {
   readonly updated: number;
-  /** Updated, or in another state than before. */
+  /** Number of assets that were updated or changed state. */
   readonly changed: number;
   readonly successions: readonly Succession[];
-  /** Assets whose description stays as another owner reports it. */
+  /** Number of assets that keep the description of another owner. */
   readonly foreign: number;
 }
 
-/** Places of a source, by what their contexts start with. */
+/** PlaceScope selects places of a source by the prefix of their context. */
 export interface PlaceScope {
-  /** Places that the document covers; undefined: all but `others`. */
+  /** Places that the document covers; undefined for all except `others`. */
   readonly own: readonly string[] | undefined;
-  /** Places that documents of single tools cover. */
+  /** Places covered by documents of single tools. */
   readonly others: readonly string[];
 }
 
 export interface MergeOrder extends Describer {
-  /** false: the source reports for the first time. */
+  /** false if the source reports for the first time. */
   readonly isKnown: boolean;
-  /** What the source showed before and does not show now is missing. */
+  /** Whether places that the source reported before and does not report now are missing. */
   readonly whole: boolean;
-  /** Which places can be missing. */
+  /** Places that can become missing. */
   readonly scope: PlaceScope;
-  /** Of the rules that judged. */
+  /** Edition of the rules that judged. */
   readonly edition: string;
   /** Time limit of each statement of the merge, in milliseconds. */
   readonly limitMs: number;
 }
 
-/** Brings the staging tables into the inventory, set by set. What is there already and unchanged costs a look-up and no write. */
+/** merge merges the staging tables into the inventory, set by set. Known and unchanged rows cost a lookup and no write. */
 export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged): Promise<Merged> {
   await limitMerge(tx, order.limitMs);
   try {
@@ -66,8 +73,8 @@ export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged
 }
 
 /**
- * Limits the time of each statement of a merge, because other merges wait for the merge lock for at most 60 seconds. The limit for row locks is shorter: a row
- * that another transaction has locked is not the fault of the document, so the error then allows a retry.
+ * Limits the time of each statement of a merge, because other merges wait at most 60 seconds for the merge lock. The limit for row locks is shorter: a row
+ * locked by another transaction is not the fault of the document, so that error allows a retry.
  */
 async function limitMerge(tx: EntityManager, limitMs: number): Promise<void> {
   await tx.query(
@@ -113,7 +120,7 @@ async function mergeChanges(tx: EntityManager, order: MergeOrder, staged: Staged
   return { updated, changed: await countChanged(tx), successions, foreign };
 }
 
-/** Answers which assets the source shows where it did not show them before. */
+/** Returns the assets that the source now reports at places where it did not report them before. */
 async function mergePlaces(
   tx: EntityManager,
   { sourceId, whole, scope }: MergeOrder,
@@ -122,17 +129,20 @@ async function mergePlaces(
   const again = await mergeOccurrences(tx, sourceId);
   if (whole) await missPlaces(tx, sourceId, scope);
   else await replacePlaces(tx, sourceId, placed);
-  // The document of a single tool says nothing about relationships that others reported.
+  // A document of a single tool does not remove relationships that other tools reported.
   await mergeRelationships(tx, sourceId, whole && scope.own === undefined);
   return again.length === 0 ? placed : [...placed, ...again];
 }
 
-/** A document that says less than is known (it does not name an algorithm) does not overwrite it, nor does one that describes what is another's. */
+/**
+ * A document with less information (such as no algorithm name) does not overwrite what is known. Neither does a document that describes an asset of another
+ * owner.
+ */
 async function updateAssets(tx: EntityManager, describer: Describer): Promise<number> {
   await tx.query(
     `INSERT INTO stage_changed (${COUNTED})
      SELECT ${COUNTED_NOW} JOIN stage_asset s ON s.id = a.id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
-     WHERE a.content <> s.content AND NOT (n.quantum = 'unknown' AND v.quantum <> 'unknown') AND ${MAY_DESCRIBE}
+     WHERE a.content <> s.content AND NOT ${SAYS_LESS} AND ${MAY_DESCRIBE}
      ORDER BY a.id FOR UPDATE OF a`,
     describerValues(describer),
   );
@@ -143,14 +153,14 @@ async function updateAssets(tx: EntityManager, describer: Describer): Promise<nu
   return updated;
 }
 
-/** Places are in the table already; a known asset at a new place may have been stale. */
+/** The places are already in the table. A known asset at a new place may have been stale. */
 async function touchStale(tx: EntityManager): Promise<void> {
   await tx.query(
     `INSERT INTO stage_touched SELECT a.id FROM stage_asset s JOIN asset a ON a.id = s.id WHERE a.state <> 'active' ON CONFLICT DO NOTHING`,
   );
 }
 
-/** Answers the places that were missing until now, but for those of keys. */
+/** Returns the places that were missing until now, except those of keys. */
 async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<PlacedAsset[]> {
   return (await tx.query(
     `WITH found AS MATERIALIZED (
@@ -167,8 +177,8 @@ async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<Pl
 }
 
 /**
- * SQL: the contexts of the source that begin with one of the starts. Each context is compared by hash, once per length of a start. Comparing every context with
- * every start would be quadratic in the size of the document.
+ * SQL: contexts of the source that begin with one of the prefixes. Each context is compared by hash, once per prefix length. Comparing every context with every
+ * prefix would be quadratic in the size of the document.
  */
 const COVERED = `
   start AS MATERIALIZED (SELECT DISTINCT start FROM unnest($2::text[]) AS start),
@@ -190,7 +200,9 @@ async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: 
   );
 }
 
-/** A source that reports an edge reports the asset at its start as well, so that has a place of it. A part of a scan removes no kind of an edge. */
+/**
+ * A source that reports an edge also reports the asset at its start, which therefore has a place in the source. A partial scan removes no kinds from an edge.
+ */
 async function mergeRelationships(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
   const kinds = (row: string) => (whole ? `${row}.kinds` : `r.kinds | ${row}.kinds`);
   await tx.query(
@@ -210,7 +222,10 @@ async function mergeRelationships(tx: EntityManager, sourceId: string, whole: bo
   );
 }
 
-/** The state follows from the occurrences: one that is not missed makes the asset active. */
+/**
+ * The state follows from the occurrences: one that is not missing makes the asset active. It is looked for first, because an asset can have many occurrences in
+ * other sources.
+ */
 async function updateStates(tx: EntityManager): Promise<void> {
   await tx.query(
     `INSERT INTO stage_changed (${COUNTED}) SELECT ${COUNTED_NOW} JOIN stage_touched t ON t.id = a.id
@@ -218,14 +233,16 @@ async function updateStates(tx: EntityManager): Promise<void> {
   );
   await tx.query(
     `UPDATE asset a SET state = n.state, changed_at = now()
-     FROM (SELECT t.id, ${stateOf('o')} AS state FROM stage_touched t JOIN asset_occurrence o ON o.asset_id = t.id GROUP BY t.id) n
+     FROM (SELECT t.id, CASE WHEN EXISTS (SELECT FROM asset_occurrence o WHERE o.asset_id = t.id AND o.missed = 0) THEN 'active'
+                             ELSE (SELECT ${stateOf('o')} FROM asset_occurrence o WHERE o.asset_id = t.id HAVING count(*) > 0) END AS state
+           FROM stage_touched t) n
      WHERE a.id = n.id AND a.state <> n.state`,
   );
 }
 
 /**
- * Copies the owner, the labels and the time of the first sighting to each new asset that replaces a former asset. A reporter without `inventory:write` causes a
- * copy only if no source of another owner has shown the former asset: people gave the owner and the labels to an asset that other reporters share.
+ * Copies owner, labels and the time of the first sighting to each new asset that replaces a former one. For a reporter without `inventory:write`, this happens
+ * only if no source of another owner has reported the former asset: people assigned its owner and labels to an asset that other reporters share.
  */
 async function inherit(
   tx: EntityManager,
@@ -261,17 +278,17 @@ async function countChanged(tx: EntityManager): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** What is read of a stored asset now. */
+/** ReadAgain is the new reading of a stored asset. */
 export interface ReadAgain {
   readonly id: string;
-  /** Its verdict when it was read. */
+  /** Verdict at the time of reading. */
   readonly before: string | null;
   readonly verdictId: string | null;
   readonly resolvedBy: string | null;
   readonly content: string;
 }
 
-/** Gives assets other verdicts, but for those that a document changed meanwhile. Answers how many. */
+/** mergeReadings updates the verdicts of assets, except those that a document has changed since. Returns the number of updated assets. */
 export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgain[]): Promise<number> {
   const ids = uuidArray(assets.map(({ id }) => id));
   await tx.query(
@@ -293,10 +310,10 @@ export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgai
   return countChanged(tx);
 }
 
-/** The places of its source that are missing when a document does not have them. */
+/** scopeOf returns the places of the source that become missing if a document does not contain them. */
 export function scopeOf({ replaces }: DraftHead, { toolContexts }: KnownSource): PlaceScope {
   if (replaces === undefined) return { own: undefined, others: toolContexts };
-  // Contexts of the version before, unless a document of the source has used the same start since.
+  // Contexts written by the previous version, unless a document of the source has used the same prefix since.
   const used = new Set(toolContexts);
   const former = replaces.former.filter((start) => !used.has(start));
   return { own: [...new Set([...replaces.contexts, ...former])], others: [] };

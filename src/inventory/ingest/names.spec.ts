@@ -33,7 +33,7 @@ function judged(kind: 'algorithm' | 'related-crypto-material', name: string): Ri
 const familyOf = (name: string) => mainUse(algorithmUsesOf(name))?.family;
 const natureOf = (family: string) => knownFamilies().get(family)?.nature;
 
-describe('a name is read whole', () => {
+describe('an algorithm name', () => {
   it.each([
     ['SHA256withECNR', 'MEDIUM', 'ECNR'],
     ['MD5withRSAandMGF1', 'CRITICAL', 'RSA'],
@@ -83,7 +83,7 @@ describe('a name is read whole', () => {
   });
 
   it.each(['SHA256withFOO', 'AcmeSign-SHA256', 'XyzKEM AES-256', 'newsig SHA-512'])(
-    'what is left over of %s looks like a public-key algorithm, and is not called safe',
+    'like %s has an unread part that looks like a public-key algorithm, and is not rated safe',
     (name) => {
       const verdict = judged('algorithm', name);
       expect(verdict.quantum.status).toBe('unknown');
@@ -96,15 +96,18 @@ describe('a name is read whole', () => {
     ['Argon2id with RC4', 'CRITICAL'],
     ['ML-KEM-768 3DES', 'HIGH'],
     ['ssh-mldsa65 Blowfish', 'HIGH'],
-  ])('a cipher beside a scheme that is made of none is an algorithm of its own: %s is %s', (name, level) => {
+  ])('with a cipher next to a scheme without ciphers counts both: %s is %s', (name, level) => {
     expect(judged('algorithm', name).level).toBe(level);
   });
 
-  it.each(['CTR_DRBG AES-256', 'FrodoKEM-640-AES', 'Kyber512-90s AES'])('a cipher is a parameter of %s', (name) => {
-    expect(algorithmUsesOf(name).map(({ family }) => family)).not.toContain('AES');
-  });
+  it.each(['CTR_DRBG AES-256', 'FrodoKEM-640-AES', 'Kyber512-90s AES'])(
+    'includes the cipher as a parameter in %s',
+    (name) => {
+      expect(algorithmUsesOf(name).map(({ family }) => family)).not.toContain('AES');
+    },
+  );
 
-  it('an encoding method of signatures that any key may use is not called safe', () => {
+  it('of a signature encoding that any key may use is not rated safe', () => {
     expect(judged('algorithm', 'EMSA1(SHA-256)').level).not.toBe('NONE');
   });
 
@@ -125,7 +128,7 @@ describe('a name is read whole', () => {
     ['RC4-based PRNG', 'CRITICAL', 'RNG'],
     ['acme PRNG', 'LOW', 'RNG'],
     ['FIPS 186-2 PRNG', 'HIGH', 'FIPS-186-2'],
-  ])('a variant or a part that is weak counts: %s is %s, %s', (name, level, family) => {
+  ])('is rated by its weak variant or part: %s is %s, %s', (name, level, family) => {
     expect(judged('algorithm', name)).toMatchObject({
       level,
       family: expect.stringMatching(new RegExp(`${family}|RC4|3DES`)),
@@ -146,18 +149,18 @@ describe('a name is read whole', () => {
     ['COSE alg 7', 'NONE', 'HMAC', null],
     ['TiGER-256', 'MEDIUM', 'TiGER', null],
     ['Tiger-192', 'MEDIUM', 'Tiger', null],
-  ])('%s is read with what stands around it', (name, level, family, bits) => {
+  ])('%s is read in its context', (name, level, family, bits) => {
     expect(judged('algorithm', name)).toMatchObject({ level, family, bits });
   });
 
-  it('a word like "signing" beside a MAC that is declared as one stands for no signature', () => {
+  it('with a word like "signing" next to a declared MAC is not a signature', () => {
     const uses = (primitive?: string) =>
       readAlgorithm('hmac-sha256 sigstamp', primitive === undefined ? {} : { primitive });
     expect(uses('mac').reading.mayBePublicKey).toBe(false);
     expect(uses().reading.mayBePublicKey).toBe(true);
   });
 
-  it('says the name that was not read', () => {
+  it('that is unknown is reported', () => {
     const [finding] = judged('algorithm', 'PaymentCipher').findings;
     expect(finding).toMatchObject({ rule: 'Z-UNKNOWN-ALG', subject: 'PaymentCipher' });
   });
@@ -172,26 +175,26 @@ describe('a hybrid', () => {
     ['x25519_kyber512', 'MEDIUM', 'hybrid'],
     ['rsa3072_mldsa44', 'LOW', 'composite-signature'],
     ['MLDSA65-ECDSA-P256-SHA512', 'LOW', 'composite-signature'],
-  ])('is read in any order and spelling: %s is %s, %s', (name, level, family) => {
+  ])('is recognized in any order and spelling: %s is %s, %s', (name, level, family) => {
     expect(judged('algorithm', name)).toMatchObject({ level, family, quantum: { status: /pq/ } });
   });
 
-  it.each(['ML-KEM-768, X25519', 'X25519 | ML-KEM-768'])('is no list: %s', (name) => {
+  it.each(['ML-KEM-768, X25519', 'X25519 | ML-KEM-768'])('is not a list: %s', (name) => {
     expect(judged('algorithm', name).level).toBe('HIGH');
   });
 
-  it('is none with a part that is broken', () => {
+  it('is not recognized if a part is broken', () => {
     expect(judged('algorithm', 'SIKEp434+X25519').level).toBe('CRITICAL');
   });
 
-  it('is none with the former name of the same algorithm', () => {
+  it('is not recognized in the former name of the same algorithm', () => {
     expect(judged('algorithm', 'ML-KEM-768 (Kyber)')).toMatchObject({ level: 'NONE', family: 'ML-KEM' });
   });
 });
 
 describe('the name of a key', () => {
   it.each(['Universal API key', 'rainbow-service key', 'Maestro broker key', 'null', 'lms-jwt-key', 'x448.example'])(
-    '%s is no algorithm',
+    '%s is not an algorithm',
     (name) => {
       expect(judged('related-crypto-material', name)).toMatchObject({ level: 'LOW', family: null });
     },
@@ -202,7 +205,7 @@ describe('the name of a key', () => {
     ['ed25519', 'EdDSA'],
     ['aes-256', 'AES'],
     ['1.2.840.113549.1.1.1', 'RSA'],
-  ])('%s is one where it is nothing else', (name, family) => {
+  ])('%s is an algorithm if it contains nothing else', (name, family) => {
     expect(judged('related-crypto-material', name).family).toBe(family);
   });
 });
@@ -214,10 +217,10 @@ describe('the vocabularies', () => {
     ...oidsFile.registries.flatMap((registry) => Object.keys(registry.names)),
     ...curves.flatMap((curve) => curve.oids ?? []),
   ]);
-  /** By the name that IANA gives them, which is the first. */
+  /** The first name is the one assigned by IANA. */
   const suites = [...new Set(Object.values(suitesFile.suites).map((spellings) => spellings.split(' ')[0] ?? ''))];
 
-  it('have a meaning for each name, and each object identifier of an algorithm', () => {
+  it('define every name and every algorithm object identifier', () => {
     const unread = [...names, ...oids].filter((name) => {
       const { uses, reading } = readAlgorithm(name);
       return uses.length === 0 && !reading.isNoAlgorithm;
@@ -225,13 +228,13 @@ describe('the vocabularies', () => {
     expect(unread).toEqual([]);
   });
 
-  it('leave nothing unread of the names of object identifiers', () => {
+  it('leave no part of any object identifier name unread', () => {
     const unread = [...oids].filter((oid) => readAlgorithm(findByOid(oid)?.name ?? '').reading.unread.length > 0);
     expect(unread).toEqual([]);
   });
 
-  it('have a rule for every family, so that none is safe by silence', () => {
-    // PBE is named PBES1 or PBES2.
+  it('have a rule for every family, so that no family is safe by default', () => {
+    // PBE is always named PBES1 or PBES2.
     const families = [...knownFamilies().keys()].filter((family) => family !== 'PBE');
     const silent = families.filter((family) =>
       [{}, { bits: 256 }].some((sizes) => {
@@ -245,7 +248,7 @@ describe('the vocabularies', () => {
     expect(silent).toEqual([]);
   });
 
-  it('know every cipher suite of TLS by its key exchange', () => {
+  it('map every TLS cipher suite to its key exchange', () => {
     expect(suites.length).toBeGreaterThan(340);
     const wrong = suites.filter((suite) => {
       const uses = algorithmUsesOf(suite);
@@ -260,7 +263,7 @@ describe('the vocabularies', () => {
   });
 });
 
-/** Numbers that come out the same each time. */
+/** Yields numbers that are reproducible. */
 function* numbers(seed: number): Generator<number> {
   for (let state = seed; ;) {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
@@ -268,7 +271,7 @@ function* numbers(seed: number): Generator<number> {
   }
 }
 
-describe('ten thousand names, made of vocabularies and habits of spelling', () => {
+describe('ten thousand names generated from vocabularies and spelling habits', () => {
   const words = [...knownFamilies()].flatMap(([family, { words: own }]) =>
     own.split(' ').map((entry) => ({ family, word: /^[^=@:]+/.exec(entry)?.[0] ?? '' })),
   );
@@ -287,7 +290,7 @@ describe('ten thousand names, made of vocabularies and habits of spelling', () =
     (word) => `${word}/HMAC-SHA384`,
   ];
 
-  it('none that holds a public-key family is safe, unless all its families withstand a quantum computer', () => {
+  it('are never safe with a public-key family, unless all their families are quantum-resistant', () => {
     const random = numbers(7);
     const next = (count: number) => Math.floor((random.next().value as number) * count);
     const falselySafe: string[] = [];

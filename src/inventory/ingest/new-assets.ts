@@ -2,7 +2,7 @@ import type { VerdictFacts } from '../model/risk-verdict.js';
 import type { IdentifiedAsset, WrittenAsset } from './asset-rows.js';
 import type { VerdictRow } from './judge.js';
 
-/** How many new assets have a value. */
+/** NewCount is the number of new assets with a value. */
 export interface NewCount {
   readonly dimension: string;
   readonly value: string;
@@ -10,12 +10,12 @@ export interface NewCount {
   count: number;
 }
 
-/** Facts of verdicts by their ids. */
+/** FactsById maps verdict ids to facts. */
 export type FactsById = ReadonlyMap<string, VerdictFacts>;
 
-/** Assets that are counted alike. */
+/** A group of assets that are counted in the same way. */
 interface Alike {
-  /** The first of them. */
+  /** First asset of the group. */
   readonly asset: IdentifiedAsset;
   readonly verdict: VerdictRow | undefined;
   count: number;
@@ -24,15 +24,15 @@ interface Alike {
 
 const MAX_NAMES = 3;
 
-/** Counts new assets as they are written: the database need not read them again. */
+/** NewAssets counts new assets as they are written, so that the database need not read them again. */
 export class NewAssets {
   total = 0;
   private readonly alike = new Map<string, Alike>();
-  /** Those that may take the place of another asset. */
+  /** Assets that may replace another asset. */
   private readonly byId = new Map<string, Alike>();
   private facts: FactsById = new Map();
 
-  /** @param maySucceed whether it may take the place of another asset. */
+  /** @param maySucceed whether the asset may replace another one. */
   add({ asset, verdict }: WrittenAsset, maySucceed: boolean): void {
     this.total += 1;
     const key = `${asset.kind} ${verdict?.id} ${asset.row.expires}`;
@@ -46,7 +46,7 @@ export class NewAssets {
     if (maySucceed) this.byId.set(asset.id, alike);
   }
 
-  /** Whether an asset that may take the place of another one is new. */
+  /** Whether an asset that may replace another one is new. */
   has(id: string): boolean {
     return this.byId.has(id);
   }
@@ -56,12 +56,12 @@ export class NewAssets {
     return [...new Set(ids)];
   }
 
-  /** @param facts as the database has them: a verdict that was there before may be of an earlier edition of the rules. */
+  /** @param facts as stored: the verdict of an existing row may be from an earlier edition of the rules. */
   setFacts(facts: FactsById): void {
     this.facts = facts;
   }
 
-  /** By dimension, value and level. */
+  /** Returns the counts by dimension, value and level. */
   counts(): NewCount[] {
     const counts = new Map<string, NewCount>();
     for (const { asset, verdict, count } of this.alike.values()) {
@@ -78,7 +78,7 @@ export class NewAssets {
     return [...counts.values()];
   }
 
-  /** Assets other than plain components, by level, with a few names of each. @param except ids of some that do not count. */
+  /** Returns the number of assets other than plain components by level, with a few names each. @param except ids of assets that are not counted. */
   levels(except: readonly string[] = []): { level: number; count: number; names: string[] }[] {
     const levels = new Map<number, { level: number; count: number; names: string[] }>();
     const left = new Map<Alike, number>();
@@ -104,7 +104,7 @@ export class NewAssets {
   }
 }
 
-/** The values of an asset by dimension, as `tallied` in model/tally.ts has them. */
+/** Returns the values of an asset by dimension, as `tallied` in model/tally.ts does. */
 function valuesOf(
   { kind, row }: IdentifiedAsset,
   verdict: VerdictRow | undefined,

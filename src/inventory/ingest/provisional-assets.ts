@@ -12,14 +12,14 @@ import {
   targetsOf,
 } from './referring-assets.js';
 
-/** An asset of the inventory. */
+/** KnownAsset is an asset of the inventory. */
 export interface KnownAsset {
   readonly component: CdxComponent;
-  /** Ids of the algorithms and keys that it refers to, whichever source says so; empty for what does not count by them. */
+  /** Ids of the algorithms and keys that the asset refers to in any source; empty for assets whose references do not matter. */
   readonly uses: readonly string[];
 }
 
-/** Looks up assets of the inventory by their ids. `referring` are those of which it matters what they refer to. */
+/** KnownAssets looks up assets of the inventory by id. `referring` are the ids of assets whose references matter. */
 export type KnownAssets = (
   ids: readonly string[],
   referring: readonly string[],
@@ -28,9 +28,9 @@ type Known = ReadonlyMap<string, KnownAsset>;
 const NONE: Known = new Map();
 const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAssets';
 
-/** A certificate that has the identity of the version before, until the whole document is read. */
+/** A certificate with the identity of the previous version, until the whole document is read. */
 interface ProvisionalCertificate extends ReferringAsset {
-  /** The id by a fingerprint; undefined without one: then its names and what it refers to decide. */
+  /** Id by fingerprint; undefined without one, in which case names and references identify the certificate. */
   readonly own: string | undefined;
   readonly further: string;
   readonly signature: DraftRef<IdentifiedAsset> | undefined;
@@ -38,24 +38,24 @@ interface ProvisionalCertificate extends ReferringAsset {
 }
 
 /**
- * Assets of a document that get their identity last (decisions 91 and 105): a key by the fingerprint that CycloneDX 1.7 states; a certificate
- * without SHA-256 by the algorithm that signed it, its key, its serial number and the like as well as by its names and times; a protocol, and
- * an algorithm whose name means none, with the algorithms that they refer to. One that an older version stored under less keeps that identity,
- * as long as documents state the same of it.
+ * ProvisionalAssets gives an identity to the assets of a document that can be identified only at its end (decisions 91 and 105): a key by the fingerprint that
+ * CycloneDX 1.7 states; a certificate without SHA-256 by its signature algorithm, key, serial number and the like in addition to names and times; a protocol,
+ * and an algorithm whose name has no meaning, by the algorithms that they refer to. An asset that an older version stored with fewer facts keeps its identity
+ * as long as documents state the same about it.
  */
 export class ProvisionalAssets {
   private readonly keys: { readonly asset: IdentifiedAsset; readonly own: string }[] = [];
   private readonly certificates: ProvisionalCertificate[] = [];
   private readonly protocols: ReferringAsset[] = [];
   private algorithms: ReferringAsset[] = [];
-  /** What identifies a key without an identity of its own, apart from its place. */
+  /** Hash of what identifies a key without an identity of its own, apart from its place. */
   private readonly looks = new Map<IdentifiedAsset, string>();
-  /** The ids before they were changed, of a document that is compared with assets of the inventory. */
+  /** Ids before the change, for a document that is compared with assets of the inventory. */
   private readonly former = new Map<IdentifiedAsset, string>();
 
   constructor(private readonly refs: DraftRefs<IdentifiedAsset>) {}
 
-  /** To be called for each asset that has an identity of its own. */
+  /** Call for each asset with an identity of its own. */
   add(asset: IdentifiedAsset, draft: DraftAsset): void {
     const { ref: name, kind, component } = draft;
     if (kind === 'related-crypto-material') {
@@ -69,12 +69,12 @@ export class ProvisionalAssets {
     }
   }
 
-  /** To be called for each asset without one. @param look hash of what it is, apart from its place. */
+  /** Call for each asset without an identity of its own. @param look hash of its facts, apart from its place. */
   addLook(asset: IdentifiedAsset, look: string): void {
     this.looks.set(asset, look);
   }
 
-  /** Gives each its identity. @param known looks up assets by their identities of the version before. */
+  /** Gives each asset its identity. @param known looks up assets by their identities of the previous version. */
   async settle(known: KnownAssets): Promise<void> {
     const all = this.provisional();
     if (all.length === 0) return;
@@ -82,7 +82,7 @@ export class ProvisionalAssets {
     this.rename(await known(distinctIds(all), distinctIds(referring)));
   }
 
-  /** As `settle`, for a document that is not compared with the inventory. */
+  /** Like `settle`, for a document that is not compared with the inventory. */
   settleAlone(): void {
     if (this.provisional().length > 0) this.rename(NONE);
   }
@@ -92,7 +92,7 @@ export class ProvisionalAssets {
     return [...this.keys, ...this.algorithms, ...this.protocols, ...this.certificates];
   }
 
-  /** Keys and algorithms first: the others refer to them. */
+  /** Renames keys and algorithms first, because the other assets refer to them. */
   private rename(known: Known): void {
     const give = (asset: IdentifiedAsset, id: string) => {
       if (id === asset.id) return;
@@ -134,7 +134,7 @@ export class ProvisionalAssets {
     return typeof name === 'string' && name !== '' ? this.refs.of(name) : undefined;
   }
 
-  /** A reference to nothing in the document does not count: it is a name of this document alone. */
+  /** A reference to nothing in the document is ignored, because its name is valid only within this document. */
   private namedId({ base, further, signature, key }: ProvisionalCertificate, ids?: PartIds): string {
     const partOf = (part: IdentifiedAsset | undefined) =>
       part === undefined ? undefined : (ids?.get(part) ?? this.looks.get(part) ?? part.id);
@@ -143,7 +143,7 @@ export class ProvisionalAssets {
     return hashId('asset', 'certificate', 'told', base, signed, keyOf, further);
   }
 
-  /** Whether the inventory has the same references of it, so that it says the same. */
+  /** Whether the inventory has the same references for the asset. */
   private usesSame(one: ReferringAsset, { uses }: KnownAsset): boolean {
     const targets = new Map<string, string>();
     for (const target of targetsOf(one)) targets.set(target.id, this.former.get(target) ?? target.id);
@@ -151,14 +151,14 @@ export class ProvisionalAssets {
     return stored.size === targets.size && [...targets].every(([id, former]) => stored.has(id) || stored.has(former));
   }
 
-  /** Whether the component in the inventory states the same of what identifies such a certificate. */
+  /** Whether the component in the inventory states the same identifying facts for such a certificate. */
   private isSame(certificate: ProvisionalCertificate, before: KnownAsset): boolean {
     const { own, further, signature, key } = certificate;
     const facts = before.component.cryptoProperties?.certificateProperties;
     if (!isMembers(facts)) return false;
     const sha256 = statedSha256(before.component);
     const ownBefore = sha256 === undefined ? undefined : hashId('asset', 'certificate', 'sha256', sha256);
-    // The version before did not read what 1.7 states about it.
+    // The previous version did not read the references that 1.7 states.
     const isUnread = keptMember(before.component, RELATED) !== undefined;
     const isTo = (ref: DraftRef<IdentifiedAsset> | undefined, stored: unknown) =>
       this.names(ref).includes(stored) || (stored === undefined && isUnread);
@@ -171,7 +171,7 @@ export class ProvisionalAssets {
     );
   }
 
-  /** How the inventory may call what a reference leads to. */
+  /** Returns the names that the inventory may use for the target of a reference. */
   private names(ref: DraftRef<IdentifiedAsset> | undefined): readonly unknown[] {
     if (ref?.asset === undefined) return [ref?.name];
     return [ref.asset.id, this.former.get(ref.asset)].filter((id) => id !== undefined);
@@ -182,12 +182,12 @@ function distinctIds(all: readonly { readonly asset: IdentifiedAsset }[]): strin
   return [...new Set(all.map(({ asset }) => asset.id))];
 }
 
-/** Of which nothing says by what algorithm it is signed, or what its key is, but dependencies. */
+/** Whether only dependencies state the signature algorithm and the key of the certificate. */
 function isBare({ own, signature, key }: ProvisionalCertificate): boolean {
   return own === undefined && signature?.asset === undefined && key?.asset === undefined;
 }
 
-/** The id of a key or other material by the fingerprint that CycloneDX 1.7 states; undefined without one. */
+/** keyId returns the id of a key or other material by the fingerprint that CycloneDX 1.7 states, or undefined without one. */
 export function keyId(component: CdxComponent): string | undefined {
   const fingerprint = materialFingerprint(component);
   if (fingerprint === undefined || component.properties?.some(({ name }) => name === PUBLIC_KEY_PROPERTY) === true)

@@ -21,7 +21,7 @@ const protocol = (ref: string, protocolProperties: object) =>
   });
 const SUITE = { name: 'TLS_AES_256_GCM_SHA384', algorithms: ['AES-256-GCM'], identifiers: ['0x13', '0x02'] };
 
-/** The ids of the assets of a document by their bom-refs. */
+/** Returns the ids of the assets of a document by their bom-refs. */
 function idsOf(components: readonly Part[], dependsOn: Record<string, readonly string[]> = {}, specVersion = '1.6') {
   const dependencies = Object.entries(dependsOn).map(([ref, list]) => ({ ref, dependsOn: list }));
   const document = { bomFormat: 'CycloneDX', specVersion, version: 1, components, dependencies };
@@ -32,8 +32,8 @@ function idsOf(components: readonly Part[], dependsOn: Record<string, readonly s
   return Object.fromEntries(assets.named());
 }
 
-describe('an asset that is told by what it refers to', () => {
-  it('is another protocol with another key exchange', () => {
+describe('an asset identified by its references', () => {
+  it('differs as a protocol with a different key exchange', () => {
     const config = (group: string) =>
       idsOf([
         algorithm(group),
@@ -44,14 +44,14 @@ describe('an asset that is told by what it refers to', () => {
     expect(config('X25519MLKEM768')).not.toBe(config('X25519'));
   });
 
-  it('is another algorithm when its name means none and it depends on another one', () => {
+  it('differs as an algorithm with an unknown name that depends on a different algorithm', () => {
     const cipher = (name: string, target: string) =>
       idsOf([algorithm(name), algorithm(target)], { [name]: [target] })[name];
     expect(cipher('PaymentCipher', 'AES-256')).not.toBe(cipher('PaymentCipher', 'DES'));
     expect(cipher('AES-128', 'SHA-256')).toBe(cipher('AES-128', 'DES'));
   });
 
-  it('is another certificate when dependencies alone tell its algorithm', () => {
+  it('differs as a certificate whose algorithm is known only from dependencies', () => {
     const names = { subjectName: 'CN=a', issuerName: 'CN=b', notValidBefore: '2026-01-01T00:00:00Z' };
     const of = (target: string) =>
       idsOf([asset('c', 'a', { assetType: 'certificate', certificateProperties: names }), algorithm(target)], {
@@ -60,13 +60,13 @@ describe('an asset that is told by what it refers to', () => {
     expect(of('ML-DSA-65')).not.toBe(of('RSA-1024'));
   });
 
-  it('is told over as many steps as a verdict follows', () => {
+  it('is identified over as many steps as a verdict follows', () => {
     const top = (end: string) =>
       idsOf([algorithm('Outer'), algorithm('Inner'), algorithm(end)], { Outer: ['Inner'], Inner: [end] })['Outer'];
     expect(top('AES-256')).not.toBe(top('DES'));
   });
 
-  it('is the same in whatever order the document has its parts, and in a circle', () => {
+  it('is the same for any order of the document parts, and with cycles', () => {
     const suites = [SUITE, { name: 'TLS_AES_128_GCM_SHA256', identifiers: ['0x01', '0x13'] }];
     const parts = [
       algorithm('X25519'),
@@ -81,14 +81,14 @@ describe('an asset that is told by what it refers to', () => {
     expect(again).toEqual(idsOf(parts, circle));
   });
 
-  it('is the same whatever order the transforms of IKEv2 come in', () => {
+  it('is the same for any order of IKEv2 transforms', () => {
     const ike = (ikev2TransformTypes: object) =>
       idsOf([algorithm('AES-256-GCM'), algorithm('X25519'), protocol('p', { type: 'ike', ikev2TransformTypes })])['p'];
     expect(ike({ encr: ['AES-256-GCM'], ke: ['X25519'] })).toBe(ike({ ke: ['X25519'], encr: ['AES-256-GCM'] }));
   });
 });
 
-describe('names of CycloneDX 1.7', () => {
+describe('CycloneDX 1.7 names', () => {
   const tls = (tlsGroups: string[]) => {
     const ids = idsOf(
       [algorithm('AES-256-GCM'), protocol('p', { cipherSuites: [{ ...SUITE, tlsGroups }] })],
@@ -98,20 +98,20 @@ describe('names of CycloneDX 1.7', () => {
     return { id: ids['p'], all: Object.values(ids) };
   };
 
-  it('of groups are algorithms of their own, on which the protocol depends', () => {
+  it('of groups become separate algorithms that the protocol depends on', () => {
     expect(tls(['X25519', 'X25519MLKEM768']).all).toHaveLength(4);
     expect(tls(['X25519']).id).not.toBe(tls(['X25519MLKEM768']).id);
     expect(tls(['secp256r1', 'X25519']).id).toBe(tls(['X25519', 'secp256r1']).id);
   });
 
-  it('of transforms of IKEv2 are as well, unless a reference says what they are', () => {
+  it('of IKEv2 transforms become algorithms, unless a reference identifies them', () => {
     const ike = (ke: object) =>
       idsOf([algorithm('X25519'), protocol('p', { type: 'ike', ikev2TransformTypes: { ke: [ke] } })], {}, '1.7');
     expect(Object.keys(ike({ group: 36 }))).toHaveLength(3);
     expect(Object.keys(ike({ group: 31, algorithm: 'X25519' }))).toHaveLength(2);
   });
 
-  it('of a family are no fact of their own where the name says the same', () => {
+  it('of a family add nothing if the name says the same', () => {
     const signer = (name: string, algorithmFamily?: string) => {
       const algorithmProperties = algorithmFamily === undefined ? {} : { algorithmFamily };
       return idsOf([asset('a', name, { assetType: 'algorithm', algorithmProperties })], {}, '1.7')['a'];

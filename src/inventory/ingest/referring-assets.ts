@@ -3,29 +3,29 @@ import type { DraftRef, RefLink } from '../model/draft-refs.js';
 import { namedAlgorithms } from '../risk/named-algorithms.js';
 import type { IdentifiedAsset } from './asset-rows.js';
 
-/** An asset whose verdict may come from what it refers to. */
+/** ReferringAsset is an asset whose verdict may come from what it refers to. */
 export interface ReferringAsset {
   readonly asset: IdentifiedAsset;
   readonly ref: DraftRef<IdentifiedAsset>;
-  /** Its id without what it refers to. */
+  /** Id without the references. */
   readonly base: string;
 }
 
-/** The ids by which an asset counts for those that refer to it. */
+/** PartIds maps assets to the ids used by assets that refer to them. */
 export type PartIds = ReadonlyMap<IdentifiedAsset, string>;
 
-/** How far a verdict follows references: a protocol names a key, whose algorithm is named by another one. */
+/** Maximum number of references that a verdict follows: a protocol names a key, whose algorithm is named by another key. */
 const STEPS = 3;
 const REFERENCES: ReadonlySet<string> = new Set(['cipherSuite', 'cryptoRef', 'dependsOn']);
 
 /**
- * The ids of assets that are identified with what they refer to (decision 105): protocols, certificates of which nothing is known but
- * names, and algorithms whose own name means none.
+ * idsWithReferences returns the ids of assets that are identified with what they refer to (decision 105): protocols, certificates known only by names, and
+ * algorithms whose own name has no meaning.
  *
- * An id is made in as many rounds as a verdict takes steps. In each an asset takes up the ids that its targets have after the round
- * before, so that neither the order of the document nor a circle of references matters.
+ * Ids are computed in as many rounds as a verdict takes steps. In each round, an asset includes the ids of its targets after the previous round, so that
+ * neither the order of the document nor cycles matter.
  *
- * @param looks what identifies keys whose place alone tells them from others.
+ * @param looks what identifies keys that are distinguished only by their place.
  */
 export function idsWithReferences(referring: readonly ReferringAsset[], looks: PartIds): PartIds {
   const targets = new Map(referring.map((one) => [one, targetsOf(one)]));
@@ -41,7 +41,7 @@ export function idsWithReferences(referring: readonly ReferringAsset[], looks: P
   return ids;
 }
 
-/** The algorithms and keys that an asset refers to, each once. */
+/** targetsOf returns the algorithms and keys that an asset refers to, each once. */
 export function targetsOf({ asset, ref }: ReferringAsset): readonly IdentifiedAsset[] {
   const found = new Set<IdentifiedAsset>();
   const add = ({ kind, to: { asset: target } }: RefLink<IdentifiedAsset>) => {
@@ -53,7 +53,7 @@ export function targetsOf({ asset, ref }: ReferringAsset): readonly IdentifiedAs
   return [...found];
 }
 
-/** Whether the verdict of an algorithm comes from what it refers to: its own name and facts mean none that is known. */
+/** isToldByReferences reports whether the verdict of an algorithm comes from its references, because its own name and facts have no known meaning. */
 export function isToldByReferences({ asset, ref }: Pick<ReferringAsset, 'asset' | 'ref'>): boolean {
   if (asset.links.length === 0 && ref.links.length === 0) return false;
   return namedAlgorithms(asset.name, asset.traits.declared).ingredients.length === 0;

@@ -9,8 +9,8 @@ import { DocumentAssets } from './document-assets.js';
 import { Judge } from './judge.js';
 
 /*
- * What users of other products that write and read CBOMs have reported as wrong (cbomkit-theia, sonar-cryptography, cdxgen, Dependency-Track and
- * others), and what is right.
+ * Faults that users of other products for writing and reading CBOMs have reported (cbomkit-theia, sonar-cryptography, cdxgen, Dependency-Track and others),
+ * with the correct results.
  */
 
 interface Judged extends IdentifiedAsset {
@@ -44,8 +44,8 @@ const keyOf = (relatedCryptoMaterialProperties: object) => ({
 const verdictOf = (name: string, properties: object = {}, more: object = {}) =>
   judged([algorithm(name, properties, more)])[0]?.verdict;
 
-describe('what others got wrong', () => {
-  it('two certificates of one name that were signed by different algorithms are two, each with its own', () => {
+describe('errors in reports of other tools', () => {
+  it('two certificates with one name and different signature algorithms remain separate', () => {
     const certificate = (ref: string, signature: string) => ({
       type: 'cryptographic-asset',
       'bom-ref': ref,
@@ -68,7 +68,7 @@ describe('what others got wrong', () => {
     ]);
   });
 
-  it('a signature is more than its hash: SHA1withRSA is both', () => {
+  it('a signature algorithm includes its hash: SHA1withRSA is both', () => {
     const rules = verdictOf('SHA1withRSA', { primitive: 'signature' })?.findings.map(({ rule }) => rule);
     expect(rules).toEqual(expect.arrayContaining(['D-SHA1-SIG', 'Q-RSA-SIG-NOSIZE']));
   });
@@ -81,20 +81,20 @@ describe('what others got wrong', () => {
     ['1.2.840.113549.1.12.1.2', 'RC4'],
     ['1.2.840.113549.1.12.1.3', '3DES'],
     ['1.2.840.113549.1.12.1.6', 'RC2'],
-  ])('the password scheme %s encrypts by %s, which is weak', (oid, family) => {
+  ])('the password scheme %s encrypts with %s, which is weak', (oid, family) => {
     expect(verdictOf(oid)).toMatchObject({ family, level: expect.stringMatching(/HIGH|CRITICAL/) });
   });
 
-  it('of the two numbers in SHA-512/224 the second is the size', () => {
+  it('the second number in SHA-512/224 is the size', () => {
     expect(verdictOf('SHA-512/224')).toMatchObject({ family: 'SHA-2', bits: 224, rule: 'D-224' });
   });
 
-  it('an OID beside a name that says the same changes nothing', () => {
+  it('an OID next to an equivalent name changes nothing', () => {
     const facts = (verdict: RiskVerdict | undefined) => [verdict?.family, verdict?.bits, verdict?.level, verdict?.rule];
     expect(facts(verdictOf('SHA-1', {}, { oid: '1.3.14.3.2.26' }))).toEqual(facts(verdictOf('SHA-1')));
   });
 
-  it.each(['SHA-3-512', 'SHA3-512', 'sha3_512'])('%s is SHA-3', (name) => {
+  it.each(['SHA-3-512', 'SHA3-512', 'sha3_512'])('%s is read as SHA-3', (name) => {
     expect(verdictOf(name)).toMatchObject({ family: 'SHA-3', bits: 512, level: 'NONE' });
   });
 
@@ -105,7 +105,7 @@ describe('what others got wrong', () => {
     ['TLS-PRF', 'TLS-PRF', 'NONE'],
     ['RSA-X931', 'RSA', 'MEDIUM'],
     ['BLS12-381', 'BLS', 'MEDIUM'],
-  ])('%s is a family although the enumeration of CycloneDX left it out or misspelt it', (name, family, level) => {
+  ])('%s is read as a family although the CycloneDX enumeration omits or misspells it', (name, family, level) => {
     expect(verdictOf(name)).toMatchObject({ family, level });
   });
 
@@ -117,11 +117,11 @@ describe('what others got wrong', () => {
     ['KAS-FFC-SSC', 'DH'],
     ['KAS-ECC', 'ECDH'],
     ['KTS-IFC', 'RSA'],
-  ])('%s, as validation programs name the generation and agreement of keys, is %s', (name, family) => {
+  ])('%s, a validation program term for key generation or agreement, is %s', (name, family) => {
     expect(verdictOf(name)).toMatchObject({ family, quantum: { status: 'quantum-vulnerable' } });
   });
 
-  it('the size of a key counts where its algorithm says none', () => {
+  it('the key size applies if the algorithm states none', () => {
     const facts = { type: 'public-key', id: '1', size: 1024, algorithmRef: 'RSA' };
     const key = {
       type: 'cryptographic-asset',
@@ -133,13 +133,13 @@ describe('what others got wrong', () => {
     expect(all.find(({ name }) => name === 'key')?.verdict).toMatchObject({ level: 'CRITICAL', bits: 1024 });
   });
 
-  it('a key that is listed with its size has it, whatever size its algorithm lacks (cc-utils 1708)', () => {
+  it('a key listed with its size has that size, even if its algorithm states none (cc-utils 1708)', () => {
     const facts = { type: 'public-key', id: '1', size: 2048, algorithmRef: 'RSA' };
     const all = judged([algorithm('RSA'), keyOf(facts)]);
     expect(all.find(({ name }) => name === 'key')?.verdict).toMatchObject({ level: 'HIGH', bits: 2048 });
   });
 
-  it('an RSA key that an ECDSA key certifies is an RSA key (testssl.sh 1310)', () => {
+  it('an RSA key certified by an ECDSA key is an RSA key (testssl.sh 1310)', () => {
     const certificate = {
       type: 'cryptographic-asset',
       'bom-ref': 'certificate',
@@ -159,7 +159,7 @@ describe('what others got wrong', () => {
     expect(all.find(({ kind }) => kind === 'certificate')?.verdict).toMatchObject({ family: 'RSA', bits: 3072 });
   });
 
-  it('a key of DNSSEC signs with the hash of its algorithm: a zone KSK of RSASHA1 makes SHA-1 signatures', () => {
+  it('a DNSSEC key signs with the hash of its algorithm: an RSASHA1 zone KSK makes SHA-1 signatures', () => {
     const levelOf = (name: string) =>
       judged([algorithm(name), keyOf({ type: 'public-key', id: '1', size: 2048, algorithmRef: name })]).find(
         ({ kind }) => kind === 'related-crypto-material',
@@ -167,11 +167,11 @@ describe('what others got wrong', () => {
     expect(levelOf('RSASHA1')).toBe('HIGH');
     expect(levelOf('DNSSEC algorithm 1')).toBe('CRITICAL');
     expect(levelOf('RSASHA256')).toBe('MEDIUM');
-    // A key of SSH or of a certificate may sign with other hashes.
+    // A key for SSH or in a certificate may sign with other hashes.
     expect(levelOf('SHA1withRSA')).toBe('MEDIUM');
   });
 
-  it('an asset that only the metadata describe, or that calls itself a library, is one', () => {
+  it('an asset described only in the metadata, or typed as a library, is included', () => {
     const reported = judged([{ ...algorithm('DES-CBC'), type: 'library' }], {
       metadata: { component: algorithm('RC4') },
     });
@@ -181,25 +181,25 @@ describe('what others got wrong', () => {
     });
   });
 
-  it('what a library provides need not be listed among the dependencies', () => {
+  it('components that a library provides need not be listed as dependencies', () => {
     const library = { type: 'library', 'bom-ref': 'library', name: 'library' };
     const all = judged([algorithm('AES-128'), library], { dependencies: [{ ref: 'library', provides: ['AES-128'] }] });
     const edges = all.find(({ name }) => name === 'library')?.edges;
     expect(edges?.map(({ kind, to }) => [kind, to.name])).toEqual([['provides', 'AES-128']]);
   });
 
-  it('assets in a document of a version that has none are refused with the place of the first', () => {
+  it('cryptographic assets in a spec version without them are rejected with the pointer of the first', () => {
     const send = () => judged([algorithm('RSA-2048')], { specVersion: '1.5' });
     expect(send).toThrow(Problem);
     expect(send).toThrow('/components/0/type');
   });
 
-  it('an elliptic curve is read as well where a writer put it into the parameter set', () => {
+  it('an elliptic curve is recognized in the parameter set, where some tools put it', () => {
     expect(verdictOf('ECDSA', { parameterSetIdentifier: 'secp192r1' })).toMatchObject({ level: 'CRITICAL', bits: 192 });
   });
 });
 
-/** Reports of other products (number of the issue), with what is right. */
+/** Reports about other products (with issue numbers) and the correct results. */
 const REPORTS: readonly (readonly [report: string, name: string, properties: object, right: object])[] = [
   ['sslscan 365', 'TLS_RSA_WITH_AES_128_CCM_8', {}, { level: 'HIGH', family: 'RSA' }],
   ['ssh-audit 149', 'webauthn-sk-ecdsa-sha2-nistp256@openssh.com', {}, { family: 'ECDSA', bits: 256 }],

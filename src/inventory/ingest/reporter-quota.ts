@@ -6,17 +6,22 @@ interface Reported {
   readonly sourceId: string;
   /** Number of assets in the document. */
   readonly received: number;
+  /** Number of places and edges in the document. */
+  readonly rows: number;
 }
 
+/** Places and edges per asset of the limit. The places of earlier documents of a source stay in the database. */
+const ROWS_PER_ASSET = 5;
+
 /**
- * assertRoom refuses a document that would raise the number of assets in the sources of one reporter above the limit: a key that may only report must not fill
- * the database. The counts of the other sources are some seconds old.
+ * assertRoom rejects a document that would raise the number of assets, or of their places and edges, in the sources of one reporter above the limit, so that a
+ * key that may only report cannot fill the database. The counts of the other sources are a few seconds old.
  *
  * @throws Problem 422 `reporter.too-many-assets`
  */
 export async function assertRoom(
   tx: EntityManager,
-  { owner, sourceId, received }: Reported,
+  { owner, sourceId, received, rows }: Reported,
   maxAssets: number,
 ): Promise<void> {
   const [row] = (await tx.query(
@@ -25,7 +30,18 @@ export async function assertRoom(
     [owner, sourceId],
   )) as { total: number }[];
   const total = (row?.total ?? 0) + received;
-  if (total <= maxAssets) return;
-  const detail = `With this document your sources show ${total} assets; the maximum for one reporter is ${maxAssets}. Report fewer, delete sources, use a key with the scope inventory:write, or have the operator raise SVC_REPORTER_MAX_ASSETS.`;
-  throw new Problem('refused', 'reporter.too-many-assets', detail);
+  if (total > maxAssets) throw tooMany(total, 'assets', maxAssets);
+  const maxRows = maxAssets * ROWS_PER_ASSET;
+  const [stored] = (await tx.query(
+    `SELECT count(*)::float8 AS rows FROM (
+       SELECT FROM inventory_source i JOIN asset_occurrence o ON o.source_id = i.id WHERE i.owner = $1 LIMIT $2) o`,
+    [owner, maxRows + 1],
+  )) as { rows: number }[];
+  const all = (stored?.rows ?? 0) + rows;
+  if (all > maxRows) throw tooMany(all, 'places and relationships', maxRows);
+}
+
+function tooMany(total: number, things: string, most: number): Problem {
+  const detail = `With this document your sources show ${total} ${things}; the maximum for one reporter is ${most}. Report fewer, delete sources, use a key with the scope inventory:write, or have the operator raise SVC_REPORTER_MAX_ASSETS.`;
+  return new Problem('refused', 'reporter.too-many-assets', detail);
 }

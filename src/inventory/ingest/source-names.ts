@@ -3,19 +3,19 @@ import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { MAX_NAME } from './asset-rows.js';
 
-/** A name that a document has for an asset. */
+/** Spelling is a name that a document uses for an asset. */
 export interface Spelling {
   readonly assetId: string;
   readonly name: string;
 }
 
-/** Names that tools make up with each scan (`key@<uuid>`) are compared without what is random in them. */
+/** Names that tools generate for each scan (`key@<uuid>`) are compared without their random part. */
 const bare = (column: string) =>
   `regexp_replace(${column}, '[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$', '', 'i')`;
 
 /**
- * keepSourceNames records the names that the document of a source has for assets where they differ from the names of the assets, and forgets
- * earlier ones of the same source for these assets.
+ * keepSourceNames records the names that the document of a source uses for assets, if they differ from the names of the assets, and deletes earlier names of
+ * the same source for these assets.
  */
 export async function keepSourceNames(
   tx: EntityManager,
@@ -44,7 +44,7 @@ export async function keepSourceNames(
   );
 }
 
-/** Keeps the present name of assets that get another one for the sources that know them by it. To be called before the assets are renamed. */
+/** keepFormerNames keeps the current name of assets that get a new one, for the sources that use the current name. Call it before the assets are renamed. */
 export async function keepFormerNames(tx: EntityManager): Promise<void> {
   await tx.query(
     `INSERT INTO asset_source_name (asset_id, source_id, name)

@@ -8,22 +8,22 @@ import type { Remark } from '../model/document.js';
 
 type Reporter = IngestOrder['caller'];
 
-/** The state of a source before a document of it is ingested. */
+/** KnownSource is the state of a source before a document of it is ingested. */
 export interface KnownSource {
-  /** The owner from now on: `sensor:<id>`, or kind and id of a caller. */
+  /** New owner: `sensor:<id>`, or kind and id of a caller. */
   readonly owner: string;
-  /** Starts of the contexts of places that single tools report. */
+  /** Prefixes of the contexts of places that single tools report. */
   readonly toolContexts: readonly string[];
   readonly notes: readonly Remark[];
 }
 
-/** What is stored of a source, as far as it says whose it is. */
+/** StoredSource is the stored state of a source that determines its owner. */
 export interface StoredSource {
   readonly owner: string | null;
   readonly contexts: string[] | null;
 }
 
-/** Names that contain their owner, whoever reports first. */
+/** Names that contain their owner, regardless of the first reporter. */
 const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(?:\/|$)/;
 
 /**
@@ -43,27 +43,34 @@ export async function knownSource(
 ): Promise<KnownSource> {
   const row = stored ?? (await storedSource(tx, source.id));
   const self = await principalOf(tx, reporter);
-  // What the service scans itself is its own, also where somebody reported it before.
+  // Sources scanned by the service itself belong to it, even if another reporter used them before.
   if (reporter.kind === 'system') return keptBy(self, row);
   const named = OF_SOMEBODY.exec(source.name)?.[1];
-  assertPlain(source.name, row, named);
-  const owner = named ?? row?.owner ?? self;
   const keep = (kept: string) => ({ owner: kept, toolContexts: row?.contexts ?? [], notes: [] });
-  if (owner === self || owner === `${reporter.kind}:${reporter.id}`) return keep(self);
-  const holder = await holderOf(tx, owner);
-  if (holder === undefined && named === undefined) return { ...keptBy(self, row), notes: [TAKEN_OVER] };
-  return keep(holder === undefined || holder === self ? self : assertMayWrite(reporter, holder));
+  const current = async (owner: string) => (isPrincipal(reporter, self, owner) ? self : holderOf(tx, owner));
+  const holderOfName = named === undefined ? undefined : await current(named);
+  // Paths of a sensor's machine follow the name of the sensor.
+  if (row === undefined && holderOfName?.startsWith('sensor:') !== true) assertPlain(source.name);
+  if (holderOfName !== undefined) return keep(holderOfName === self ? self : assertMayWrite(reporter, holderOfName));
+  // A name that contains an owner who does not exist is a name like any other.
+  const holder = await current(row?.owner ?? self);
+  if (holder === undefined) return { ...keptBy(self, row), notes: [TAKEN_OVER] };
+  return keep(holder === self ? self : assertMayWrite(reporter, holder));
 }
 
-/** Refuses a new source whose name can be mistaken for the name of another reporter's source. A name that contains its owner is safe. */
-function assertPlain(name: string, known: StoredSource | undefined, owner: string | undefined): void {
+function isPrincipal({ kind, id }: Reporter, self: string, owner: string): boolean {
+  return owner === self || owner === `${kind}:${id}`;
+}
+
+/** Rejects the name of a new source if it can be mistaken for that of another reporter's source. */
+function assertPlain(name: string): void {
   const fault = nameFault(name);
-  if (fault === undefined || known !== undefined || owner !== undefined) return;
+  if (fault === undefined) return;
   const detail = `The name of the source, "${truncate(name, 100)}", ${fault}. Report under another name (?source=).`;
   throw new Problem('refused', 'source.name', detail);
 }
 
-/** Gives the source to `self`. A new owner does not inherit the contexts of single tools: the next whole document replaces what those tools reported. */
+/** Assigns the source to `self`. A new owner does not inherit the contexts of single tools: the next whole document replaces what those tools reported. */
 function keptBy(self: string, row: StoredSource | undefined): KnownSource {
   return { owner: self, toolContexts: row?.owner === self ? (row.contexts ?? []) : [], notes: [] };
 }
@@ -87,7 +94,7 @@ export const TAKEN_OVER: Remark = {
   detail: 'the previous owner of this source no longer exists; you own it from now on',
 };
 
-/** The identity of a reporter: for the keys of a sensor, the sensor. */
+/** Returns the identity of a reporter. For a key of a sensor, this is the sensor. */
 async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<string> {
   if (kind !== 'api-key') return `${kind}:${id}`;
   const [row] = (await tx.query('SELECT sensor_id AS sensor FROM sensor_api_key WHERE api_key_id = $1', [id])) as {
@@ -100,7 +107,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** SQL: a person behind the API key or client `alias` is disabled, so the key or client has no rights. */
 const isVoid = (alias: string) =>
   `EXISTS (SELECT FROM user_account u WHERE u.disabled AND u.id = ANY(ARRAY[${['owner_id', 'issued_to'].map((column) => uuidOf(`${alias}.${column}`)).join(', ')}]))`;
-/** Finds the last successor of a key that was rotated. */
+/** SQL: finds the last successor of a rotated key. */
 const LAST_KEY = `
   WITH RECURSIVE chain AS (
     SELECT id, replaced_by, revoked_at, owner_id, issued_to FROM api_key WHERE id = $1
@@ -113,7 +120,7 @@ const HOLDERS: Readonly<Record<string, string>> = {
   user: `SELECT 'user:' || id AS holder FROM user_account WHERE id = $1 AND NOT disabled`,
 };
 
-/** The present owner of sources that belonged to `owner`; undefined when it is gone. */
+/** Returns the current owner of sources that belonged to `owner`, or undefined if there is none. */
 async function holderOf(tx: EntityManager, owner: string): Promise<string | undefined> {
   const [kind = '', ...rest] = owner.split(':');
   const id = rest.join(':');

@@ -9,15 +9,14 @@ import type { OnProgress } from './ingest-order.js';
 import type { VerdictRow } from './judge.js';
 import { NewAssets } from './new-assets.js';
 
-/** From so many rows on the planner must know how many there are: a temporary table that was not analyzed counts as small. */
+/** Number of rows from which a temporary table must be analyzed. Without statistics, the planner assumes that the table is small. */
 const MIN_ANALYZED_ROWS = 200;
 const PROGRESS_EVERY_ASSETS = 5000;
 
 /**
- * Temporary tables of a transaction, made when a document may differ from what the inventory has: one that says what is known needs none, nor does
- * a new source with nothing but new assets. They end with the transaction, not with the session: whatever a session still has it drops when it
- * ends, by a commit that waits for a standby as any other does, and a leader that has lost its standbys could not stop. Their rows are joined as
- * sets, so they have no indexes.
+ * Temporary tables of a transaction, created if a document may differ from the inventory. A document with known content needs none, nor does a new source with
+ * only new assets. They end with the transaction rather than with the session: a session drops its remaining tables in a commit that waits for a standby, so a
+ * leader without standbys could not stop. Their rows are joined as sets, so they have no indexes.
  */
 const STAGING_TABLES = `
   CREATE TEMP TABLE stage_key (id uuid, content uuid) ON COMMIT DROP;
@@ -32,7 +31,7 @@ const STAGING_TABLES = `
   ) ON COMMIT DROP;
   CREATE TEMP TABLE stage_touched (id uuid PRIMARY KEY) ON COMMIT DROP;`;
 
-/** To be called once in a transaction. */
+/** createStagingTables creates the staging tables. Call it once per transaction. */
 export async function createStagingTables(tx: { query(text: string): Promise<unknown> }): Promise<void> {
   await tx.query(STAGING_TABLES);
 }
@@ -40,32 +39,32 @@ export async function createStagingTables(tx: { query(text: string): Promise<unk
 const EDGE_COLUMNS = 'from_id, to_id, kinds';
 
 export interface Staged {
-  /** Assets that are in the table now and were not before. */
+  /** Assets that this document added to the table. */
   readonly created: NewAssets;
-  /** Ids of the assets of a new source that were there before; empty for a known source. */
+  /** Ids of the assets of a new source that existed before; empty for a known source. */
   readonly known: readonly string[];
-  /** Whether anything that was there before may have changed. */
+  /** Whether anything that existed before may have changed. */
   readonly differs: boolean;
-  /** Verdicts of the assets that were written or compared. */
+  /** Verdicts of the written or compared assets. */
   readonly verdicts: readonly VerdictRow[];
-  /** Places of a known source where it did not show these assets before; not those of keys, nor of certificates with a fingerprint. */
+  /** Places of a known source at which it did not report these assets before, except those of keys and of certificates with a fingerprint. */
   readonly placed: readonly PlacedAsset[];
 }
 
-/** A place of an asset: their ids. */
+/** PlacedAsset holds the ids of an asset and of one of its places. */
 export interface PlacedAsset {
   readonly assetId: string;
   readonly placeId: string;
-  /** Whether the asset is identified with what it refers to. */
+  /** Whether the identity of the asset includes what it refers to. */
   readonly isReferring: boolean;
 }
 
-/** Resolves when no other document of this process is merged, until this transaction ends. */
+/** MergeLock resolves when no other document of this process is being merged. The lock is held until this transaction ends. */
 export type MergeLock = () => Promise<void>;
 
 /**
- * Brings the rows of a document to the database by COPY. Assets that the inventory does not have go into their tables at once; of those
- * that are there and unchanged, only id and content hash travel.
+ * Staging transfers the rows of a document to the database by COPY. New assets go directly to their tables. For known and unchanged assets, only id and content
+ * hash are sent.
  */
 export class Staging {
   private readonly source: Buffer;
@@ -80,21 +79,21 @@ export class Staging {
     this.source = uuidField(sourceId);
   }
 
-  /** For a source that reports for the first time: none of its places and edges is there, and none can be missing. */
+  /** Stages a source that reports for the first time. None of its places and edges exist yet, and none can be missing. */
   async ofNewSource(lock: MergeLock): Promise<Staged> {
     const all = this.assets.all();
     const ids = uuidArray(all.map(({ id }) => id));
     const places = this.copyPlaces(all);
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
     const copied = Promise.allSettled([places, edges]);
-    // The edges begin then, and the next query waits behind them: of a third one that waits the driver warns.
+    // The edges start after the places, and the next query waits behind them. The driver warns about a third waiting query.
     await Promise.allSettled([places]);
     let known: ReadonlySet<string> = new Set();
     const assets = this.copyUnknown(NEVER, async () => {
       known = await this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [ids]);
       return known.size === 0 ? all : all.filter(({ id }) => !known.has(id));
     });
-    // All have ended before an error of one is reported: what comes next on the connection ends the transaction.
+    // All queries must end before an error is reported, because the next statement on the connection ends the transaction.
     await Promise.allSettled([copied, assets]);
     await Promise.all([places, edges]);
     const created = await assets;
@@ -138,10 +137,10 @@ export class Staging {
   }
 
   /**
-   * Writes the assets that `find` answers. Transactions that insert the same asset at the same time meet in its primary key, in the order of
-   * ids: one waits until the other ends, and after a violation finds again. Places and edges, written before the savepoint, stay.
+   * Writes the assets that `find` returns. Concurrent transactions that insert the same asset conflict on its primary key, in the order of ids: one waits until
+   * the other ends, and calls `find` again after a violation. Places and edges were written before the savepoint and remain.
    *
-   * @param succeeds whether an asset may take the place of another one.
+   * @param succeeds whether an asset may replace another one.
    */
   private async copyUnknown(
     succeeds: (asset: IdentifiedAsset) => boolean,
@@ -159,7 +158,7 @@ export class Staging {
     }
   }
 
-  /** Ids of the assets whose content differs from that in the table, or that are not active there. */
+  /** Returns the ids of the assets whose stored content differs or which are not active. */
   private differing(from: string, values?: unknown[]): Promise<ReadonlySet<string>> {
     return this.ids(
       `SELECT s.id ${from} JOIN asset a ON a.id = s.id WHERE a.content <> s.content OR a.state <> 'active'`,
@@ -222,7 +221,7 @@ export class Staging {
     });
   }
 
-  /** @param more encoded fields that all rows have. */
+  /** @param more encoded fields that are the same in all rows. */
   private copyEdges(table: string, ...more: Buffer[]): Promise<void> {
     return this.copy(table, this.assets.all(), (to, asset) => {
       for (const { fromId, toId, kinds } of edgeRows(asset)) {
@@ -247,22 +246,22 @@ export class Staging {
   }
 }
 
-/** A key and a certificate with a fingerprint are what they are: another one at the same place is something new. */
+/** Whether the asset may replace another one at the same place. A key, or a certificate with a fingerprint, is always a new asset. */
 function maySucceed({ kind, isReferring }: IdentifiedAsset): boolean {
   return kind === 'algorithm' || isReferring;
 }
 
-/** A source that reports for the first time shows nothing instead of something else. */
+/** Nothing can be replaced in a source that reports for the first time. */
 const NEVER = () => false;
 
 interface EdgeRow {
   readonly fromId: string;
   readonly toId: string;
-  /** Bits, by `bitOf`. */
+  /** Bit mask of kinds, see `bitOf`. */
   readonly kinds: number;
 }
 
-/** The rows of `asset_relationship` for the edges of an asset, in the order of the table's key: one row has all kinds of an edge. */
+/** Returns the rows of `asset_relationship` for the edges of an asset, in the order of the table's key. A row contains all kinds of an edge. */
 function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
   const rows: EdgeRow[] = [];
   const [first] = edges;

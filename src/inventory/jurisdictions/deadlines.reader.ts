@@ -5,12 +5,12 @@ import type { Rule } from '../model/rule-set.js';
 import { ACTIVE_BY_VERDICT } from '../model/tally.js';
 import { RuleBook } from '../risk/rule-book.js';
 
-/** A deadline, and the assets that it is about. */
+/** DeadlineCount is a deadline with the number of assets it affects. */
 export interface DeadlineCount {
   readonly deadline: Deadline;
-  /** Ids of the rules that have it. */
+  /** Ids of the rules that state the deadline. */
   readonly rules: readonly string[];
-  /** Active assets that it applies to; null for deadlines of validity periods, which depend on the day. */
+  /** Number of active assets to which it applies; null for deadlines of validity periods, which depend on the day. */
   readonly assets: number | null;
 }
 
@@ -19,10 +19,10 @@ interface CountedRow {
   readonly assets: number;
 }
 
-/** What makes two deadlines the same one. */
+/** Members that identify a deadline. */
 const IDENTITY = ['date', 'state', 'authority', 'provision', 'jurisdiction', 'binding', 'draft', 'appliesTo'] as const;
 
-/** DeadlinesReader counts assets by deadline: every deadline that applies to an asset, not only its next one. */
+/** DeadlinesReader counts assets by every deadline that applies to them, not only by the next one. */
 @Injectable()
 export class DeadlinesReader {
   constructor(
@@ -31,8 +31,8 @@ export class DeadlinesReader {
   ) {}
 
   /**
-   * Returns all deadlines of the rules in force in the order of their dates. Reads one row per verdict, of which an inventory of any size has some
-   * hundreds, and no assets: their numbers are running counts.
+   * Returns all deadlines of the current rules in date order. It reads one row per verdict, of which an inventory of any size has a few hundred, and no assets,
+   * because their numbers are running counts.
    */
   async counts(): Promise<DeadlineCount[]> {
     const { ruleSet } = await this.book.current();

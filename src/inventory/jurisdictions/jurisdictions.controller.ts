@@ -40,7 +40,7 @@ export class JurisdictionsController {
 
   /**
    * List jurisdiction conflicts
-   * @remarks Returns the algorithms of the inventory that one authority recommends and another rejects, with alternatives that satisfy all.
+   * @remarks Returns the algorithms of the inventory that one authority recommends and another rejects, with alternatives that satisfy all authorities.
    */
   @Get('quantum-risk/conflicts')
   @Needs('inventory:read')

@@ -10,21 +10,23 @@ export class OpinionView {
   /** @example CNSA */
   jurisdiction: string;
   stance: Stance;
-  /** The opinion: a status in the rules, or a sentence; null if the jurisdiction has none. @example "CNSA 2.0 asks for ML-KEM-1024" */
+  /** Status in the rules, or a sentence; null if the jurisdiction has no opinion. @example "CNSA 2.0 asks for ML-KEM-1024" */
   reason: string | null;
-  /** The last day of the old state. @example 2030-12-31 */
+  /** Last day of the previous state. @example 2030-12-31 */
   date: string | null;
-  /** The document that sets the deadline. @example "CNSA 2.0 FAQ v2.1" */
+  /** Document that sets the deadline. @example "CNSA 2.0 FAQ v2.1" */
   authority: string | null;
   /** Section and scope within the document. @example "p.2" */
   provision: string | null;
   /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
   url: string | null;
-  /** true: binding under the authority; false: advice. */
+  /** Whether the deadline is binding under the authority rather than advice. */
   binding: boolean;
-  /** true: of a document that is not final. */
+  /** Whether the document is not final. */
   draft: boolean;
-  /** true: read in the primary source; false: known from secondary sources; null: no statement about this algorithm was found. @example true */
+  /**
+   * Whether the statement was read in the primary source rather than in secondary sources; null if no statement about this algorithm was found. @example true
+   */
   verified: boolean | null;
 
   static of(opinion: Opinion): OpinionView {
@@ -38,11 +40,11 @@ export class JurisdictionStandView {
   /** @example ML-KEM */
   family: string;
   purpose: AlgorithmPurpose;
-  /** How many assets use it. @example 12 */
+  /** Number of assets that use the algorithm. @example 12 */
   assets: number;
   /** One opinion per jurisdiction, in the order of `jurisdictions`. */
   opinions: OpinionView[];
-  /** true: one jurisdiction recommends what another rejects. */
+  /** Whether one jurisdiction recommends the algorithm and another rejects it. */
   conflict: boolean;
 
   static of(row: Stand): JurisdictionStandView {
@@ -58,7 +60,7 @@ export class JurisdictionMatrixView {
   asOf: string;
   /** @example ["NIST", "CNSA", "US-EO", "BSI", "ANSSI", "EU", "UK-NCSC", "ASD"] */
   jurisdictions: string[];
-  /** The algorithm of the most assets first, 500 at most. */
+  /** Algorithms in descending order of asset counts, at most 500. */
   items: JurisdictionStandView[];
 
   static of(day: string, stands: readonly Stand[]): JurisdictionMatrixView {
@@ -73,7 +75,7 @@ export class JurisdictionMatrixView {
 export class MigrationTargetView {
   /** @example ML-KEM-1024 */
   name: string;
-  /** Jurisdictions that object to it on that day. @example ["BSI", "ANSSI"] */
+  /** Jurisdictions that object to the algorithm on the requested day. @example ["BSI", "ANSSI"] */
   objections: string[];
 
   static of({ name, objections }: Target): MigrationTargetView {
@@ -93,7 +95,7 @@ export class ConflictView {
   against: OpinionView[];
   /** An algorithm that satisfies all jurisdictions; null if there is none. @example ML-DSA-87 */
   satisfiesAll: string | null;
-  /** Possible replacements; those that the fewest jurisdictions reject come first. */
+  /** Possible replacements, those with the fewest objections first. */
   targets: MigrationTargetView[];
 
   static of(row: Conflict): ConflictView {
@@ -119,9 +121,12 @@ export class ConflictsView {
 }
 
 export class DeadlineCountView extends DeadlineView {
-  /** Rules that have it. @example ["Q-RSA-KE-112"] */
+  /** Ids of the rules that state the deadline. @example ["Q-RSA-KE-112"] */
   rules: string[];
-  /** Number of active assets to which the deadline applies. An asset counts for every deadline that applies to it. Null: not counted, because the deadline limits validity periods and depends on the day. @example 334 */
+  /**
+   * Number of active assets to which the deadline applies. An asset counts for every deadline that applies to it. Null if not counted, because the deadline
+   * limits validity periods and depends on the day. @example 334
+   */
   @ApiProperty({ type: 'integer', nullable: true }) assets: number | null;
   /** Whether the date has passed. */
   passed: boolean;

@@ -15,10 +15,10 @@ import { labelOf, type RiskEngine } from '../risk/risk-engine.js';
 import type { AlgorithmUse, RiskSubject } from '../model/risk-subject.js';
 import { RuleBook } from '../risk/rule-book.js';
 
-/** Rows of the matrix: an inventory has some hundred different algorithms at most; those of the most assets are shown. */
+/** Maximum number of rows. An inventory has a few hundred different algorithms at most; those with the most assets are returned. */
 const MAX_ROWS = 500;
 
-/** One algorithm in one use, how many assets use it, and what each authority says. */
+/** Stand is one algorithm in one use, with the number of its assets and the opinions of all authorities. */
 export interface Stand {
   readonly algorithm: string;
   readonly family: string;
@@ -28,11 +28,11 @@ export interface Stand {
 }
 
 export interface Conflict extends Stand {
-  /** The one that the fewest object to comes first. */
+  /** Targets with the fewest objections first. */
   readonly targets: Target[];
 }
 
-/** Lays what authorities say side by side, for what is in the inventory. */
+/** JurisdictionsReader compares the statements of authorities about the algorithms in the inventory. */
 @Injectable()
 export class JurisdictionsReader {
   constructor(
@@ -45,7 +45,7 @@ export class JurisdictionsReader {
     return this.stands(day, engine);
   }
 
-  /** Where one authority recommends what another objects to. */
+  /** Returns the algorithms that one authority recommends and another objects to. */
   async conflicts(day: string): Promise<Conflict[]> {
     const { engine } = await this.book.engineNow();
     const stands = await this.stands(day, engine);
@@ -90,7 +90,7 @@ function standOf(ingredient: AlgorithmUse, assets: number, day: string, engine: 
   return { algorithm: labelOf(ingredient), family: hybrid ?? family, purpose, assets, opinions };
 }
 
-/** The authorities that recommend, and those that object. */
+/** sidesOf splits opinions into those in favour and those against. */
 export function sidesOf(opinions: readonly Opinion[]): { favour: Opinion[]; against: Opinion[] } {
   return { favour: opinions.filter(({ stance }) => stance === 'FAVOURS'), against: opinions.filter(objects) };
 }

@@ -1,6 +1,6 @@
 interface KeyOid {
   readonly name: string;
-  /** The source of the size: the modulus, the prime among the parameters, the curve. */
+  /** What determines the size: the modulus, the prime in the parameters, or the curve. */
   readonly kind?: 'rsa' | 'prime' | 'curve';
   readonly primitive?: string;
 }
@@ -13,7 +13,7 @@ const SLH_DSA = ['SHA2', 'SHAKE'].flatMap((hash) =>
   [128, 192, 256].flatMap((size) => ['s', 'f'].map((speed) => `SLH-DSA-${hash}-${size}${speed}`)),
 );
 
-/** Algorithms of public keys. */
+/** Public-key algorithms by OID. */
 export const KEY_OIDS: Readonly<Record<string, KeyOid>> = {
   '1.2.840.113549.1.1.1': { name: 'RSA', kind: 'rsa' },
   '1.2.840.113549.1.1.10': { name: 'RSASSA-PSS', kind: 'rsa' },
@@ -33,7 +33,7 @@ export const KEY_OIDS: Readonly<Record<string, KeyOid>> = {
   ...numbered('2.16.840.1.101.3.4.3', 17, ['ML-DSA-44', 'ML-DSA-65', 'ML-DSA-87', ...SLH_DSA], 'signature'),
 };
 
-/** Signature algorithms, by names that contain both hash and key. */
+/** Signature algorithms by OID. The names contain both hash and key. */
 export const SIGNATURE_OIDS: Readonly<Record<string, string>> = {
   '1.2.840.113549.1.1.2': 'MD2withRSA',
   '1.2.840.113549.1.1.3': 'MD4withRSA',
@@ -59,7 +59,7 @@ export const SIGNATURE_OIDS: Readonly<Record<string, string>> = {
   '1.2.156.10197.1.501': 'SM2 with SM3',
 };
 
-/** Hashes, for the parameters of RSASSA-PSS. */
+/** Hashes by OID, for the parameters of RSASSA-PSS. */
 export const HASH_OIDS: Readonly<Record<string, string>> = {
   '1.3.14.3.2.26': 'SHA1',
   '2.16.840.1.101.3.4.2.1': 'SHA256',

@@ -4,17 +4,20 @@ import { DER, type DerElement, derElements, dotted, bitLength } from '../../form
 import { findByOid, findCurve } from '../vocabularies/object-identifiers.js';
 import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from './key-oids.js';
 
-/** The algorithm of a public key, from its SubjectPublicKeyInfo. */
+/** PublicKeyAlgorithm is the algorithm of a public key, from its SubjectPublicKeyInfo. */
 export interface PublicKeyAlgorithm {
   readonly oid: string;
   readonly name: string;
-  /** Modulus, prime or field; null where the name says it all. */
+  /** Size of the modulus, prime or field; null if the name implies it. */
   readonly bits: number | null;
   readonly curve: string | null;
   readonly properties: AlgorithmProperties;
 }
 
-/** RFC 3279, 5480, 8410, 4491; NIST CSOR for ML-KEM, ML-DSA and SLH-DSA. What is not known goes by its identifier. */
+/**
+ * publicKeyAlgorithm reads the algorithm of a key (RFC 3279, 5480, 8410, 4491; NIST CSOR for ML-KEM, ML-DSA and SLH-DSA). An unknown algorithm is named by its
+ * OID.
+ */
 export function publicKeyAlgorithm({ algorithm, subjectPublicKey }: SubjectPublicKeyInfo): PublicKeyAlgorithm {
   const oid = algorithm.algorithm;
   const known = KEY_OIDS[oid];
@@ -36,7 +39,7 @@ export function publicKeyAlgorithm({ algorithm, subjectPublicKey }: SubjectPubli
   }
 }
 
-/** The key of a certificate or host authenticates: its algorithm is listed as one that signs. */
+/** sized returns an algorithm with a size. It is listed as a signature algorithm, because the key of a certificate or host authenticates. */
 export function sized(oid: string, name: string, bits: number | null): PublicKeyAlgorithm {
   if (bits === null) return { oid, name, bits, curve: null, properties: { primitive: 'signature' } };
   const properties = { primitive: 'signature', parameterSetIdentifier: String(bits) };
@@ -53,13 +56,13 @@ function modulusBits(key: Buffer): number | null {
   return modulus?.tag === DER.integer ? bitLength(modulus.contents) : null;
 }
 
-/** DSA and DH: the first parameter is the prime. */
+/** Returns the size of the prime, which is the first parameter of DSA and DH. */
 function primeBits(algorithm: AlgorithmIdentifier): number | null {
   const [prime] = parametersOf(algorithm);
   return prime?.tag === DER.integer ? bitLength(prime.contents) : null;
 }
 
-/** A named curve, or one that is spelled out (X9.62): then the size of its field. */
+/** Reads a named curve, or one with explicit parameters (X9.62), of which the field size is returned. */
 function onCurve(oid: string, algorithm: AlgorithmIdentifier): PublicKeyAlgorithm {
   const encoded = algorithm.parameters;
   if (encoded == null) return { oid, name: 'EC', bits: null, curve: null, properties: { primitive: 'signature' } };
@@ -74,7 +77,7 @@ function onCurve(oid: string, algorithm: AlgorithmIdentifier): PublicKeyAlgorith
   return sized(oid, 'EC', fieldBits(field));
 }
 
-/** A prime; or of a binary field, the exponent, which comes first in its parameters. */
+/** Returns the size of a prime, or the exponent of a binary field, which is its first parameter. */
 function fieldBits(field: DerElement | undefined): number | null {
   if (field?.tag === DER.integer) return bitLength(field.contents);
   const [exponent] = field?.tag === DER.sequence ? quietly(field.contents) : [];
@@ -83,7 +86,7 @@ function fieldBits(field: DerElement | undefined): number | null {
     : null;
 }
 
-/** The name and the bits of a curve; the identifier itself for one that no registry has. */
+/** namedCurve returns the name and size of a curve, or its OID as the name if no registry contains it. */
 export function namedCurve(oid: string): { readonly name: string; readonly bits: number | null } {
   const known = findCurve(oid);
   const name = CURVE_OIDS[oid] ?? known?.name ?? oid;
@@ -95,7 +98,7 @@ function parametersOf({ parameters }: AlgorithmIdentifier) {
   return sequence === undefined ? [] : quietly(sequence.contents);
 }
 
-/** A key that cannot be read has no size; the certificate around it is listed all the same. */
+/** An unreadable key has no size. Its certificate is listed anyway. */
 function quietly(bytes: Buffer) {
   try {
     return derElements(bytes);

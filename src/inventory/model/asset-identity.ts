@@ -4,7 +4,7 @@ import { uuidOfDigest } from '../../platform/text/uuid.js';
 import { certificateSha256, namedFacts, statesFingerprint } from './certificate-identity.js';
 import { ALGORITHM_FAMILY, type CdxComponent, type DraftAsset, keptMember } from './document.js';
 
-/** Properties that travel with an exported asset so that it is the same asset where it is read. */
+/** Properties of an exported asset that preserve its identity when it is imported. */
 export const SCOPE_PROPERTY = 'sealwright:scope';
 export const ORDINAL_PROPERTY = 'sealwright:ordinal';
 export const WITHHELD_PROPERTY = 'sealwright:withheld';
@@ -13,13 +13,13 @@ export const PUBLIC_KEY_PROPERTY = 'sealwright:public-key-sha256';
 const GENERATED = /[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TELLING_ID = /^.{16,}$/;
 
-/** UUIDv8 (RFC 9562 section 5.8) of the SHA-256 of these facts. */
+/** hashId returns the UUIDv8 (RFC 9562 section 5.8) of the SHA-256 of these facts. */
 export function hashId(...facts: unknown[]): string {
   return hashIdOfText(canonicalJson(facts));
 }
 
 export function hashIdOfText(text: string | Uint8Array): string {
-  // As text: a buffer would cost twice as much.
+  // As text, because a buffer would cost twice as much.
   return uuidOfDigest(hash('sha256', text, 'binary'));
 }
 
@@ -27,7 +27,7 @@ export function propertyOf(component: CdxComponent, name: string): string | unde
   return component.properties?.find((property) => property.name === name)?.value;
 }
 
-/** Documents spell names in many ways (SHA256, sha-256): only letters and digits are compared. */
+/** Documents spell names in many ways (SHA256, sha-256), so only letters and digits are compared. */
 function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 }
@@ -37,13 +37,11 @@ export function bareOid(oid: string | undefined): string | undefined {
 }
 
 /**
- * The facts that identify an asset; undefined for one that has none but its place (`anonymousIdentity`):
- * - an algorithm: all its facts, wherever it is used;
- * - a certificate: its fingerprint, else subject, issuer and validity;
- * - a key or other material: the hash of its public half, else an id that is long enough to be one of a kind;
- * - a protocol: type, version and suites; a component: its package URL, else group, name and version.
+ * ownIdentity returns the facts that identify an asset, or undefined if only its place does (`anonymousIdentity`). An algorithm is identified by all its facts,
+ * wherever it is used; a certificate by its fingerprint, otherwise by subject, issuer and validity; a key or other material by the hash of its public half,
+ * otherwise by an id long enough to be unique; a protocol by type, version and suites; a component by its package URL, otherwise by group, name and version.
  *
- * `ProvisionalAssets` adds what an asset refers to, where its verdict comes from that.
+ * `ProvisionalAssets` adds the references of an asset if its verdict comes from them.
  */
 export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
   const { component, kind } = asset;
@@ -68,7 +66,7 @@ function algorithmFacts(component: CdxComponent): unknown[] {
   return family === undefined ? [facts] : [facts, family];
 }
 
-/** The same for a protocol, whatever order its lists and members are in. */
+/** protocolIdentity does the same for a protocol, regardless of the order of its lists and members. */
 export function protocolIdentity({ kind, component }: DraftAsset): unknown[] {
   const crypto = component.cryptoProperties;
   const [type, version, suites, transforms] = protocolFacts(crypto?.protocolProperties ?? {});
@@ -78,14 +76,14 @@ export function protocolIdentity({ kind, component }: DraftAsset): unknown[] {
 }
 
 function certificateFacts(component: CdxComponent): unknown[] {
-  // The version before did not read what CycloneDX 1.7 states.
+  // The previous version did not read the fingerprint that CycloneDX 1.7 states.
   const fingerprint = statesFingerprint(component) ? undefined : certificateSha256(component);
   return fingerprint === undefined ? namedFacts(component) : ['sha256', fingerprint];
 }
 
 type Suite = readonly [name: string | undefined, identifiers: readonly string[] | undefined];
 
-/** In the order of the document. */
+/** Returns the facts in document order. */
 function protocolFacts(facts: Record<string, unknown>): [unknown, unknown, Suite[], string[]] {
   const given = (facts['cipherSuites'] as { name?: string; identifiers?: string[] }[] | undefined) ?? [];
   const suites = given.map(({ name, identifiers }): Suite => [name, identifiers]);
@@ -101,8 +99,8 @@ function materialFacts(component: CdxComponent): unknown[] | undefined {
 }
 
 /**
- * Keys that a source scan found without any fact of their own, like `key@<random uuid>`: what they are, the algorithms they use,
- * the source and the files. Lines move with every commit and are no part of it; `ordinal` distinguishes equal ones.
+ * anonymousIdentity identifies keys that a source scan found without any distinguishing fact, such as `key@<random uuid>`, by their type, the algorithms they
+ * use, the source and the files. Lines are excluded, because they move with every commit; `ordinal` distinguishes equal keys.
  */
 export function anonymousIdentity(asset: DraftAsset, scope: string, algorithms: readonly string[]): unknown[] {
   const { component } = asset;
@@ -112,7 +110,7 @@ export function anonymousIdentity(asset: DraftAsset, scope: string, algorithms: 
   return ['anonymous', scope, component.name.replace(GENERATED, ''), facts, [...algorithms].sort(), files];
 }
 
-/** Order in lists means nothing in algorithm properties. */
+/** Sorts lists, whose order has no meaning in algorithm properties. */
 function sortedLists(facts: object | undefined): unknown {
   return Object.fromEntries(
     Object.entries(facts ?? {}).map(([name, fact]) => [

@@ -3,16 +3,19 @@ export const ASSET_KINDS = ['algorithm', 'certificate', 'protocol', 'related-cry
 export type AssetKind = (typeof ASSET_KINDS)[number];
 
 /**
- * Where an asset stands in its life. `stale`: missing from the newest document of every source that knew it;
- * `resolved`: missing three times in a row. It is `active` again as soon as one source shows it.
+ * State of an asset. `stale`: missing from the newest document of every source that contained it; `resolved`: missing three times in a row. An asset becomes
+ * `active` again as soon as one source contains it.
  */
 export const ASSET_STATES = ['active', 'stale', 'resolved'] as const;
 export type AssetState = (typeof ASSET_STATES)[number];
 
-/** After so many documents without it, what a source once showed counts as gone. */
+/** MISSED_UNTIL_RESOLVED is the number of consecutive documents without an asset after which the asset counts as resolved. */
 export const MISSED_UNTIL_RESOLVED = 3;
 
-/** SQL: the state of the asset whose occurrences a group is; one that is not missed makes it active. @param row alias of `asset_occurrence` */
+/**
+ * stateOf returns SQL for the state of the asset whose occurrences are grouped. One occurrence that is not missing makes the asset active. @param row alias of
+ * `asset_occurrence`
+ */
 export function stateOf(row: string): string {
   return `CASE WHEN min(${row}.missed) = 0 THEN 'active' WHEN min(${row}.missed) >= ${MISSED_UNTIL_RESOLVED} THEN 'resolved' ELSE 'stale' END`;
 }

@@ -1,8 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * How two assets are related. `dependsOn` is use; `provides` is an offer and no use (CycloneDX 1.6, dependencies);
- * the others are the references inside `cryptoProperties`. Rows have places in this list as bits: new kinds go to its end.
+ * Kinds of relationships between two assets. `dependsOn` means use; `provides` means that an asset offers the other one without using it (CycloneDX 1.6,
+ * dependencies). The others are the references inside `cryptoProperties`. Rows store positions in this list as bits, so new kinds must be appended.
  */
 export const RELATIONSHIP_KINDS = [
   'dependsOn',
@@ -16,7 +16,7 @@ export const RELATIONSHIP_KINDS = [
 ] as const;
 export type RelationshipKind = (typeof RELATIONSHIP_KINDS)[number];
 
-/** An edge of the graph, as one source reports it. Both indexes include `kinds`: the graph is walked by index-only scans. */
+/** An edge of the graph, as reported by one source. Both indexes include `kinds`, so that the graph is walked by index-only scans. */
 @Entity('asset_relationship')
 @Index('asset_relationship_to', ['toId', 'fromId', 'kinds'])
 export class AssetRelationship {
@@ -29,36 +29,36 @@ export class AssetRelationship {
   @PrimaryColumn('uuid')
   sourceId: string;
 
-  /** Bits, by `bitOf`; the primary key includes it. */
+  /** Bit mask of kinds, see `bitOf`. The primary key includes it. */
   @Column('smallint')
   kinds: number;
 }
 
 /*
- * Two assets are often related in more than one way: a key names its algorithm in `algorithmRef` and in `dependencies` as well. A row
- * has all kinds of its edge in one number, since a row of each would be twice the rows and index entries (docs/decisions/0064).
+ * Two assets are often related in more than one way: a key names its algorithm in `algorithmRef` and also in `dependencies`. A row contains all kinds of its
+ * edge in one number, because a row per kind would double the rows and index entries (docs/decisions/0064).
  */
 
-/** The bit of a kind in `asset_relationship.kinds`: its place in RELATIONSHIP_KINDS. */
+/** bitOf returns the bit of a kind in `asset_relationship.kinds`, from its position in RELATIONSHIP_KINDS. */
 export function bitOf(kind: RelationshipKind): number {
   return 1 << RELATIONSHIP_KINDS.indexOf(kind);
 }
 
-/** The kinds that make an edge a use: all but `provides`, which is an offer. */
+/** USES is the mask of the kinds that mean use: all except `provides`. */
 export const USES = RELATIONSHIP_KINDS.filter((kind) => kind !== 'provides').reduce(
   (mask, kind) => mask | bitOf(kind),
   0,
 );
 
-/** The most specific use of an edge: a reference is more specific than `dependsOn`. */
+/** tellingUse returns the most specific use of an edge. A reference is more specific than `dependsOn`. */
 export function tellingUse(mask: number): RelationshipKind {
   return RELATIONSHIP_KINDS.findLast((kind) => (mask & USES & bitOf(kind)) !== 0) ?? 'dependsOn';
 }
 
-/** SQL: whether an edge is of one of the kinds. */
+/** anyOf returns SQL that tests whether an edge has one of the kinds. */
 export function anyOf(kinds: string, mask: string | number): string {
   return `${kinds} & ${mask} <> 0`;
 }
 
-/** SQL: a table of all kinds. */
+/** KINDS is SQL for a table of all kinds and their bits. */
 export const KINDS = `(VALUES ${RELATIONSHIP_KINDS.map((kind) => `('${kind}', ${bitOf(kind)})`).join(', ')}) AS k (kind, bit)`;

@@ -2,12 +2,12 @@ import { canonicalJson, inCanonicalOrder } from '../../platform/json/canonical-j
 import { keptMember, type CdxComponent } from './document.js';
 import { isMembers } from './json.js';
 
-/** Travels with an exported certificate: its SHA-256 in hexadecimal. */
+/** Property of an exported certificate with its SHA-256 in hexadecimal. */
 export const CERTIFICATE_PROPERTY = 'sealwright:certificate-sha256';
 const CERTIFICATE = 'cryptoProperties.certificateProperties';
 const MATERIAL = 'cryptoProperties.relatedCryptoMaterialProperties';
 
-/** The SHA-256 of a certificate in hexadecimal, in one of the forms of CycloneDX 1.6. */
+/** certificateSha256 returns the hexadecimal SHA-256 of a certificate, if stated in one of the forms of CycloneDX 1.6. */
 export function certificateSha256({ properties, hashes }: CdxComponent): string | undefined {
   return (
     properties?.find(({ name }) => name === CERTIFICATE_PROPERTY)?.value ??
@@ -15,26 +15,26 @@ export function certificateSha256({ properties, hashes }: CdxComponent): string 
   );
 }
 
-/** The same, also in the form of CycloneDX 1.7. */
+/** statedSha256 is like `certificateSha256`, but also reads the form of CycloneDX 1.7. */
 export function statedSha256(component: CdxComponent): string | undefined {
   const { alg, content } = fingerprintIn(component, CERTIFICATE) ?? {};
   return certificateSha256(component) ?? (alg === 'SHA-256' ? content : undefined);
 }
 
-/** True when the fingerprint of a certificate is stated as 1.7 has it. */
+/** statesFingerprint reports whether the fingerprint of a certificate is stated in the form of CycloneDX 1.7. */
 export function statesFingerprint(component: CdxComponent): boolean {
   return fingerprintIn(component, CERTIFICATE) !== undefined;
 }
 
-/** The facts that identify a certificate by names and validity. */
+/** namedFacts returns the facts that identify a certificate by names and validity. */
 export function namedFacts({ name, cryptoProperties }: CdxComponent): unknown[] {
   const facts = cryptoProperties?.certificateProperties ?? {};
   return [name, facts['subjectName'], facts['issuerName'], facts['notValidBefore'], facts['notValidAfter']];
 }
 
 /**
- * Further facts that identify a certificate, as canonical JSON: serial number, fingerprints other than SHA-256 and
- * extensions (CycloneDX 1.7, also as `asVersion16` keeps them). '' without any.
+ * furtherFacts returns further facts that identify a certificate, as canonical JSON: serial number, fingerprints other than SHA-256 and extensions (CycloneDX
+ * 1.7, also as kept by `asVersion16`). Returns '' if there are none.
  */
 export function furtherFacts(component: CdxComponent): string {
   const serial = memberOf(component, CERTIFICATE, 'serialNumber');
@@ -54,7 +54,9 @@ export function furtherFacts(component: CdxComponent): string {
   ]);
 }
 
-/** The fingerprint that 1.7 states of a key or other material: algorithm and digest; undefined when there is none. */
+/**
+ * materialFingerprint returns the fingerprint that CycloneDX 1.7 states for a key or other material, as algorithm and digest, or undefined if there is none.
+ */
 export function materialFingerprint(component: CdxComponent): readonly [string, string] | undefined {
   const stated = fingerprintIn(component, MATERIAL);
   return stated === undefined ? undefined : [stated.alg, stated.content];
@@ -67,14 +69,14 @@ function fingerprintIn(component: CdxComponent, path: string): { alg: string; co
   return typeof alg === 'string' && typeof content === 'string' ? { alg, content: content.toLowerCase() } : undefined;
 }
 
-/** The member itself, or as it was kept when the component was converted to 1.6. */
+/** Returns the member itself, or as it was kept when the component was converted to 1.6. */
 function memberOf(component: CdxComponent, path: string, member: string): unknown {
   const { certificateProperties, relatedCryptoMaterialProperties } = component.cryptoProperties ?? {};
   const facts = path === CERTIFICATE ? certificateProperties : relatedCryptoMaterialProperties;
   return facts?.[member] ?? (component.properties && keptMember(component, `${path}.${member}`));
 }
 
-/** `0A:01`, `0x0a01` and `a01` are one number. */
+/** Normalizes a serial number: `0A:01`, `0x0a01` and `a01` are the same number. */
 function bareSerial(serial: string): string {
   const digits = serial.toLowerCase().replace(/^0x/, '').replaceAll(/[\s:]/g, '');
   return digits.replace(/^0+(?=.)/, '');

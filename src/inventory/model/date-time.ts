@@ -4,23 +4,23 @@ const DATE_TIME =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** A date of RFC 3339 section 5.6: YYYY-MM-DD. */
+/** isDate reports whether a text is a date of RFC 3339 section 5.6: YYYY-MM-DD. */
 export function isDate(text: string): boolean {
   return DATE.test(text) && startsWithDay(text);
 }
 
-/** RFC 3339 section 5.6; a leap second is the last of a day in UTC (section 5.7). */
+/** isDateTime reports whether a text is a time of RFC 3339 section 5.6. A leap second must be the last second of a day in UTC (section 5.7). */
 export function isDateTime(text: string): boolean {
   if (!DATE_TIME.test(text) || !startsWithDay(text)) return false;
   return !text.startsWith('60', 17) || new Date(withoutLeapSecond(text)).toISOString().slice(11, 19) === '23:59:59';
 }
 
-/** One second earlier: no program that keeps Unix time knows a leap second. */
+/** Moves a leap second back by one second, because programs that use Unix time cannot represent it. */
 function withoutLeapSecond(text: string): string {
   return `${text.slice(0, 17)}59${text.slice(19)}`;
 }
 
-/** Whether a text that starts with YYYY-MM-DD starts with a day of the calendar. */
+/** Whether a text that starts with YYYY-MM-DD starts with a valid calendar day. */
 function startsWithDay(text: string): boolean {
   return isDay(Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10)));
 }
@@ -31,7 +31,7 @@ function isDay(year: number, month: number, day: number): boolean {
   return day <= (month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31);
 }
 
-/** From when and until when a certificate or key is valid, as it says itself. */
+/** validityPeriodOf returns the validity period that a certificate or key states. */
 export function validityPeriodOf(crypto: CryptoProperties | undefined) {
   const { certificateProperties: certificate, relatedCryptoMaterialProperties: material } = crypto ?? {};
   const dates = material === undefined ? certificate : { ...certificate, ...material };
@@ -41,10 +41,10 @@ export function validityPeriodOf(crypto: CryptoProperties | undefined) {
   };
 }
 
-/** UTC to the second, of this century or the last and a day that every month has: the usual case, which needs no closer check. */
+/** UTC with seconds, in this or the last century, on a day that every month has. This is the usual case, which needs no further check. */
 const PLAIN = /^(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
 
-/** The value as a time that PostgreSQL accepts, or null. */
+/** instant returns the value as a time that PostgreSQL accepts, or null. */
 export function instant(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   if (PLAIN.test(value)) return value;

@@ -2,14 +2,14 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Rejection, Remark } from './document.js';
 
 /**
- * Items of a document that may be refused one by one. An answer names each of them, and two bytes of a body are enough for one, so that an
- * unlimited list takes far more memory than the body.
+ * MAX_REJECTED is the maximum number of items of a document that may be rejected individually. A response names each of them, and an item may be as short as
+ * two bytes, so an unlimited list would take far more memory than the body.
  */
 export const MAX_REJECTED = 10_000;
-/** Repairs and warnings of one kind of a document that its answer lists. */
+/** MAX_REMARKS is the maximum number of repairs and of warnings of a document listed in a response. */
 export const MAX_REMARKS = 1000;
 
-/** addRejection lists an item that is refused by itself. Throws Problem 422 `document.invalid` for the first one above MAX_REJECTED. */
+/** addRejection lists an item that is rejected individually. Throws Problem 422 `document.invalid` for the first one above MAX_REJECTED. */
 export function addRejection(rejected: Rejection[], rejection: Rejection): void {
   if (rejected.length < MAX_REJECTED) return void rejected.push(rejection);
   const { pointer, detail } = rejection;
@@ -21,7 +21,7 @@ export function addRejection(rejected: Rejection[], rejection: Rejection): void 
   );
 }
 
-/** addRemark lists a repair or a warning, up to MAX_REMARKS of them. */
+/** addRemark lists a repair or a warning, up to MAX_REMARKS. */
 export function addRemark(remarks: Remark[], remark: Remark): void {
   if (remarks.length < MAX_REMARKS) remarks.push(remark);
 }

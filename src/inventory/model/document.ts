@@ -2,7 +2,7 @@ import type { AssetKind } from './asset-kind.js';
 import type { RelationshipKind } from './asset-relationship.entity.js';
 import type { DraftRefs } from './draft-refs.js';
 
-/** A CycloneDX component as it was read; what is in it was checked by the schema or by the reader that made it. */
+/** CdxComponent is a CycloneDX component as read. Its content was checked by the schema or by the reader that created it. */
 export interface CdxComponent {
   type: string;
   name: string;
@@ -28,7 +28,7 @@ export interface AlgorithmProperties {
   primitive?: string;
   parameterSetIdentifier?: string;
   curve?: string;
-  /** CycloneDX 1.7, in place of `curve`: registry and name, as in `secg/secp521r1`. */
+  /** CycloneDX 1.7, replacing `curve`: registry and name, such as `secg/secp521r1`. */
   ellipticCurve?: string;
   /** CycloneDX 1.7. */
   algorithmFamily?: string;
@@ -47,50 +47,50 @@ export interface DraftOccurrence {
   readonly context: string | null;
 }
 
-/** An asset of a document before it has an identity. `ref` is its name within the document. */
+/** DraftAsset is an asset of a document before it has an identity. `ref` is its name within the document. */
 export interface DraftAsset {
   readonly ref: string;
   readonly kind: AssetKind;
   readonly component: CdxComponent;
   readonly occurrences: DraftOccurrence[];
-  /** Its links, some more than once. Those to something that is no asset of the document are dropped later. */
+  /** Links, some repeated. Links to targets that are not assets of the document are dropped later. */
   readonly links: DraftLink[];
 }
 
 export interface DraftLink {
-  /** A ref of the document. */
+  /** Ref of the target within the document. */
   readonly to: string;
   readonly kind: RelationshipKind;
 }
 
-/** The metadata of a document of any format. */
+/** DraftHead is the metadata of a document of any format. */
 export interface DraftHead {
   readonly format: string;
   readonly serialNumber: string | null;
   readonly version: number | null;
   readonly time: string | null;
-  /** Name of what the document describes; undefined when it does not name it. */
+  /** Name of what the document describes; undefined if the document does not state it. */
   readonly source: string | undefined;
-  /** true: assets that are not in it are gone. false: a part of a scan. */
+  /** true for a whole document, whose missing assets no longer exist; false for a part of a scan. */
   readonly whole: boolean;
-  /** Present in a whole document that covers one of several tools of its source; absent when it covers the source. */
+  /** Present in a whole document that covers one of several tools of its source; absent if it covers the whole source. */
   readonly replaces?: Replaced;
 }
 
-/** Places at a source that a document replaces, by what their contexts start with. */
+/** Replaced describes the places of a source that a document replaces, by the prefix of their context. */
 export interface Replaced {
   readonly contexts: readonly string[];
-  /** Contexts as the version before wrote them; they count as long as no document of the source has used one of them since. */
+  /** Contexts as written by the previous version. Each counts until a document of the source uses it. */
   readonly former: readonly string[];
 }
 
-/** The content of a document. Counts, repairs and warnings are complete when its assets have been iterated. */
+/** Draft is the content of a document. Counts, repairs and warnings are complete once its assets have been iterated. */
 export interface Draft extends DraftHead {
   /**
-   * To be iterated once: some formats read assets as they are asked for. Links that an asset does not state itself are added to its name
-   * in `refs`.
+   * Yields the assets. Can be iterated once, because some formats read assets on demand. Links that an asset does not state itself are added to its name in
+   * `refs`.
    *
-   * @throws Problem why the document is refused, at any time until the last asset.
+   * @throws Problem for which the document is rejected, at any time until the last asset.
    */
   assets(refs: DraftRefs): Iterable<DraftAsset>;
   received: number;
@@ -100,24 +100,27 @@ export interface Draft extends DraftHead {
   readonly warnings: Remark[];
 }
 
-/** A document whose lists were not read yet: `draft` reads them, unless the newest document of the source is known to have the same. */
+/**
+ * CheckedDocument is a document whose lists have not been read yet. `draft` reads them, unless the newest document of the source is known to have the same
+ * lists.
+ */
 export interface CheckedDocument extends DraftHead {
-  /** Hash of its content, without the members that differ in each edition of a document; undefined for formats that are read as a whole. */
+  /** Hash of the content, without the members that differ in each edition of a document; undefined for formats that are read as a whole. */
   readonly said: Buffer | undefined;
-  /** Repairs outside of its lists. */
+  /** Repairs outside of the lists. */
   readonly repairs: readonly Remark[];
   draft(): Draft;
 }
 
-/** Name of the property that keeps a member which CycloneDX 1.6 cannot express, by the path of the member in its component. */
+/** keptMemberName returns the name of the property that keeps a member which CycloneDX 1.6 cannot express, from the path of the member in its component. */
 export function keptMemberName(path: string): string {
   return `sealwright:cyclonedx:${path}`;
 }
 
-/** The place of a family of CycloneDX 1.7 that the name of an algorithm does not say. */
+/** Path of the CycloneDX 1.7 algorithm family, which is kept if the name of the algorithm does not imply it. */
 export const ALGORITHM_FAMILY = 'cryptoProperties.algorithmProperties.algorithmFamily';
 
-/** A member that `asVersion16` has taken out of a component, by its path; undefined when there was none. */
+/** keptMember returns a member that `asVersion16` has removed from a component, by its path, or undefined if there is none. */
 export function keptMember({ properties }: CdxComponent, path: string): unknown {
   const kept = properties?.find(({ name }) => name === keptMemberName(path))?.value;
   if (kept === undefined) return undefined;
@@ -128,23 +131,23 @@ export function keptMember({ properties }: CdxComponent, path: string): unknown 
   }
 }
 
-/** One item that was refused. `index` counts from 0 in the list that was sent. */
+/** Rejection is one rejected item. `index` counts from 0 in the submitted list. */
 export interface Rejection {
   readonly index: number;
-  /** RFC 6901, into the body. */
+  /** JSON Pointer (RFC 6901) into the body. */
   readonly pointer: string;
   readonly code: string;
   readonly detail: string;
 }
 
-/** Something that was repaired (repair mode) or that deserves a look; the rest of the document was stored. */
+/** Remark describes something that was repaired (repair mode) or deserves attention. The rest of the document was stored. */
 export interface Remark {
   readonly pointer: string;
   readonly code: string;
   readonly detail: string;
 }
 
-/** received = created + updated + unchanged + rejected: two entries for one asset count as one change. */
+/** IngestOutcome is the result of an ingest. received = created + updated + unchanged + rejected, where two entries for one asset count as one change. */
 export interface IngestOutcome {
   readonly documentId: string;
   readonly source: string;
@@ -153,7 +156,7 @@ export interface IngestOutcome {
   readonly created: number;
   readonly updated: number;
   readonly unchanged: number;
-  /** Components without any tie to cryptography: counted, not stored. */
+  /** Number of components without any connection to cryptography, which are not stored. */
   readonly ignored: number;
   readonly rejected: readonly Rejection[];
   readonly repairs: readonly Remark[];

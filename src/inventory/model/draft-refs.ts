@@ -1,34 +1,34 @@
 import type { RelationshipKind } from './asset-relationship.entity.js';
 
-/** A name that components have within a document (`bom-ref`), and what it stands for. It exists as soon as anything refers to it. */
+/** DraftRef is a name (`bom-ref`) within a document and the asset it stands for. It exists as soon as anything refers to it. */
 export interface DraftRef<Asset = unknown> {
   readonly name: string;
-  /** The asset of this name; undefined until it was read. */
+  /** Asset with this name; undefined until it is read. */
   asset: Asset | undefined;
-  /** Links from it that other parts of the document state (`dependencies`); those that it states itself are with the asset. */
+  /** Links from the asset that other parts of the document state (`dependencies`). Links that the asset states itself are stored with it. */
   links: RefLink<Asset>[];
-  /** Whether a component has this name, be it an asset or not. */
+  /** Whether a component has this name, even if it is not an asset. */
   isComponent: boolean;
   isCryptographic: boolean;
-  /** Bits: the lists of the document that have an item of this name. */
+  /** Bit mask of the lists in the document that contain an item with this name. */
   lists: number;
-  /** Number of links that lead to it. */
+  /** Number of links that lead to the name. */
   uses: number;
-  /** The links that lead to it, one object for each kind. */
+  /** Links that lead to the name, one object for each kind. */
   incoming: RefLink<Asset>[];
 }
 
-/** A link to something that may not have been read yet. */
+/** RefLink is a link to a name that may not have been read yet. */
 export interface RefLink<Asset = unknown> {
   readonly kind: RelationshipKind;
   readonly to: DraftRef<Asset>;
-  /** The same to the asset of that name, one object for all that have this link; undefined until it is made. */
+  /** The same link to the asset with that name, shared by all assets with this link; undefined until it is created. */
   edge: { readonly kind: RelationshipKind; readonly to: Asset } | undefined;
 }
 
 const NONE: never[] = [];
 
-/** The names of one document, each once. */
+/** DraftRefs holds the names of one document, each once. */
 export class DraftRefs<Asset = unknown> {
   private readonly all = new Map<string, DraftRef<Asset>>();
 
@@ -60,13 +60,13 @@ export class DraftRefs<Asset = unknown> {
     return link;
   }
 
-  /** In the order in which they were met. */
+  /** Returns the names in the order in which they were found. */
   values(): Iterable<DraftRef<Asset>> {
     return this.all.values();
   }
 }
 
-/** Most names have no link or one: they share an empty list, since an array that grows reserves room for sixteen more. */
+/** addLink adds a link to a name. Most names have no link or one. They share an empty list, because a growing array reserves room for sixteen more items. */
 export function addLink<Asset>(ref: DraftRef<Asset>, link: RefLink<Asset>): void {
   if (ref.links.length === 0) ref.links = [link];
   else ref.links.push(link);

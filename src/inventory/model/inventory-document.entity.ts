@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 import type { IngestOutcome } from './document.js';
 
-/** A document that was ingested, by the hash of its bytes: the same bytes of the same source change nothing. */
+/** An ingested document, by the hash of its bytes. The same bytes from the same source change nothing. */
 @Entity('inventory_document')
 @Unique('inventory_document_digest', ['sourceId', 'digest'])
 @Index('inventory_document_received', ['receivedAt', 'id'])
@@ -13,11 +13,11 @@ export class InventoryDocument {
   @Column('uuid')
   sourceId: string;
 
-  /** SHA-256 of the bytes as they came. */
+  /** SHA-256 of the bytes as received. */
   @Column('bytea')
   digest: Buffer;
 
-  /** Hash of its content; documents of one hash share the meaning of their bom-refs. */
+  /** Hash of the content. Documents with the same hash share the meaning of their bom-refs. */
   @Column('bytea', { nullable: true })
   said: Buffer | null;
 
@@ -27,7 +27,7 @@ export class InventoryDocument {
   @Column('text', { nullable: true })
   serialNumber: string | null;
 
-  /** Any whole number in JSON; a bigint travels as text. */
+  /** Any whole number in JSON. A bigint is represented as text. */
   @Column('bigint', { nullable: true })
   version: string | null;
 

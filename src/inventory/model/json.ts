@@ -4,24 +4,24 @@ import { Problem } from '../../platform/errors/problem.js';
 import { jsonFault } from '../../platform/json/json-fault.js';
 import { pointerStep } from '../../platform/json/json-pointer.js';
 
-/** An object of JSON.parse. */
+/** JsonMembers is an object returned by JSON.parse. */
 export type JsonMembers = Record<string, unknown>;
 
 export function isMembers(value: unknown): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value if it is a text, else ''. */
+/** memberTextOf returns the value if it is a text, and '' otherwise. */
 export function memberTextOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Where a text may hold what PostgreSQL cannot store: only then the parsed value is looked through. Most texts have no such escapes. */
+/** A text with this escape may contain characters that PostgreSQL cannot store, so its parsed value is searched. Most texts have no such escapes. */
 const ESCAPE = String.raw`\u`;
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 const MAX_DEPTH = 200;
 
-/** @throws Problem 400 for what is no UTF-8. */
+/** @throws Problem 400 if the bytes are not UTF-8. */
 export function bodyTextOf(bytes: Buffer): string {
   if (isUtf16(bytes))
     throw new Problem(
@@ -33,7 +33,7 @@ export function bodyTextOf(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
-/** A byte order mark of UTF-16, or a first character of JSON in it. */
+/** isUtf16 detects a UTF-16 byte order mark, or a first JSON character in UTF-16. */
 export function isUtf16(bytes: Buffer): boolean {
   const [first, second, third, fourth] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
@@ -41,18 +41,18 @@ export function isUtf16(bytes: Buffer): boolean {
   return (isBrace(first) && second === 0 && fourth === 0) || (first === 0 && isBrace(second) && third === 0);
 }
 
-/** The text of a whole body, which may begin with a byte order mark. */
+/** bodyText returns the text of a whole body, which may begin with a byte order mark. */
 export function bodyText(bytes: Buffer): string {
   assertNoWideEncoding(bytes);
   const text = bodyTextOf(bytes);
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** Where a member of the value stands, by its name or index; '' is the value itself. */
+/** PointerTo returns the pointer to a member of the value by its name or index; '' stands for the value itself. */
 export type PointerTo = (member: string) => string;
 const FROM_THE_TOP: PointerTo = (member) => (member === '' ? '' : `/${member}`);
 
-/** A number of 16 digits or with an exponent may be beyond 2^53−1: only then are the numbers looked at. */
+/** A number with 16 digits or an exponent may exceed 2^53−1. Only then are the numbers checked. */
 const WIDE_NUMBER = /[:[,]\s*-?(?:\d{16}|[\d.]+[eE])/;
 
 /** parseJson parses a document. @throws Problem 400 for a text that is not JSON, 422 for texts that cannot be stored */
@@ -79,12 +79,12 @@ export function assertExactNumbers(value: unknown, text: string, pointerTo: Poin
   if (WIDE_NUMBER.test(text)) visit(value, pointerTo, assertNumber);
 }
 
-/** A longer text takes seconds to be read by the finder of faults. */
+/** Finding the fault in a longer text would take seconds. */
 const MAX_SEARCHED = 16 * 1024 * 1024;
 
 /**
- * What is wrong with a text that is no JSON, with its place as far as it is looked for. The message of the parser quotes the body, which may
- * hold a secret.
+ * malformed returns the problem for a text that is not JSON, with the position of the fault if it can be searched. The message of the parser is not used,
+ * because it quotes the body, which may contain a secret.
  */
 export function malformed(pointer: string, text = ''): Problem {
   const found = text === '' || text.length > MAX_SEARCHED ? undefined : jsonFault(text);
@@ -94,7 +94,7 @@ export function malformed(pointer: string, text = ''): Problem {
   return new Problem('malformed', 'request.malformed', message, { errors: [{ pointer, detail }] });
 }
 
-/** Calls `assert` for every value, and for every name with the place of its object. Does not recurse. */
+/** Calls `assert` for every value, and for every name with the pointer of its object. Not recursive. */
 function visit(root: unknown, pointerTo: PointerTo, assert: (value: unknown, pointer: string) => void): void {
   const stack: { value: unknown; pointer: string; depth: number }[] = [{ value: root, pointer: '', depth: 0 }];
   for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
@@ -114,14 +114,14 @@ function visit(root: unknown, pointerTo: PointerTo, assert: (value: unknown, poi
   }
 }
 
-/** NUL characters and halves of surrogate pairs. */
+/** Rejects NUL characters and unpaired surrogates. */
 function assertText(text: unknown, pointer: string): void {
   if (typeof text !== 'string') return;
   if (text.includes('\u0000')) throw unstorable(pointer, 'holds a NUL character');
   if (!text.isWellFormed()) throw unstorable(pointer, 'holds half of a surrogate pair');
 }
 
-/** Readers of JSON do not keep larger numbers (RFC 7493 section 2.2). */
+/** JSON readers do not preserve larger numbers (RFC 7493 section 2.2). */
 function assertNumber(value: unknown, pointer: string): void {
   if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
   throw unstorable(pointer, 'is beyond ±9007199254740991 (2^53−1): send it as a string', 'a number');

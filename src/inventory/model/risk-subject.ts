@@ -2,27 +2,27 @@ import type { AssetKind } from './asset-kind.js';
 
 export type AlgorithmPurpose = 'key-establishment' | 'encryption' | 'signature' | 'unknown';
 
-/** One algorithm as far as the rules care. A name like SHA256withRSA has two of them. Sizes are bits. */
+/** AlgorithmUse is one algorithm with the facts that rules use. A name like SHA256withRSA contains two of them. Sizes are in bits. */
 export interface AlgorithmUse {
   readonly family: string;
-  /** Key, modulus or digest size. */
+  /** Size of the key, modulus or digest. */
   readonly bits: number | null;
   readonly curveBits: number | null;
-  /** Parameter set of a post-quantum algorithm: 768, 65, SHA2-128s … */
+  /** Parameter set of a post-quantum algorithm, such as 768, 65 or SHA2-128s. */
   readonly param: string | null;
   readonly purpose: AlgorithmPurpose;
   /**
-   * The scheme that a hash or cipher is part of; `password` and `derivation`: a hash alone that stores passwords or derives keys; `reduced`: a
-   * variant with fewer rounds or private changes.
+   * Scheme that a hash or cipher is part of. `password` and `derivation`: a hash alone that stores passwords or derives keys; `reduced`: a variant with fewer
+   * rounds or private changes.
    */
   readonly usage: 'signature' | 'mac' | 'kdf' | 'password' | 'derivation' | 'reduced' | null;
   readonly mode: string | null;
   readonly padding: string | null;
-  /** The hash inside a MAC. */
+  /** Hash inside a MAC. */
   readonly hash: string | null;
   /** Name of a hybrid, which is judged as a whole. */
   readonly hybrid: string | null;
-  /** The classical and post-quantum algorithms that a hybrid is made of. */
+  /** The classical and post-quantum algorithms of a hybrid. */
   readonly parts?: readonly AlgorithmUse[];
 }
 
@@ -30,33 +30,30 @@ export interface ProtocolFacts {
   readonly type: string;
   readonly version: string | null;
   readonly suites: readonly string[];
-  /**
-   * Whether Shor's algorithm leaves the key exchange standing: it has a post-quantum part, or rests on pre-shared keys alone. Null when
-   * none is declared.
-   */
+  /** Whether the key exchange withstands Shor's algorithm: it has a post-quantum part or uses pre-shared keys alone. Null if no key exchange is declared. */
   readonly kePq: boolean | null;
 }
 
-/** Facts that do not change with time: everything that a verdict depends on. */
+/** RiskSubject holds the time-independent facts on which a verdict depends. */
 export interface RiskSubject {
   readonly kind: AssetKind;
   readonly ingredients: readonly AlgorithmUse[];
   readonly protocol?: ProtocolFacts;
-  /** Conditions on keys and other material, by the names that rules use. */
+  /** Conditions on keys and other material, as named by the rules. */
   readonly material?: readonly string[];
   /** Conditions on certificates. */
   readonly certificate?: readonly string[];
   readonly quality?: readonly string[];
-  /** Names of algorithms that were not read, or not far enough to call them safe; people can teach them. */
+  /** Names of algorithms that were not recognized, or not well enough to call them safe. Users can define them. */
   readonly unread?: readonly string[];
-  /** The algorithm that the asset is listed under, where it is not the first by rank: the key of a certificate. */
+  /** Algorithm under which the asset is listed if it is not the first by rank: the key of a certificate. */
   readonly main?: AlgorithmUse;
   readonly selfSignedRoot?: boolean;
-  /** Why no verdict is due: a salt is neither safe nor unsafe. */
+  /** Whether no verdict applies, as for a salt, which is neither safe nor unsafe. */
   readonly notApplicable?: boolean;
 }
 
-/** One step on the way from an asset to the algorithm that decides about it. */
+/** ResolvedBy is one step from an asset to the algorithm that determines its verdict. */
 export interface ResolvedBy {
   readonly via: 'reference' | 'dependsOn' | 'usedBy' | 'name';
   /** Asset id; absent for the asset's own name. */

@@ -2,7 +2,7 @@ import type { Axis, Deadline, Level } from './risk-verdict.js';
 
 type Range = readonly [min: number, max: number];
 
-/** The conditions of a rule on single facts: a list of values, a range, or null for "not declared". All must be met. */
+/** RuleMatch holds the conditions of a rule on single facts: a list of values, a range, or null for "not declared". All conditions must match. */
 export interface RuleMatch {
   readonly family?: readonly string[];
   readonly notFamily?: readonly string[];
@@ -20,13 +20,13 @@ export interface RuleMatch {
   readonly selfSignedRoot?: boolean;
   readonly protocol?: readonly string[];
   readonly version?: readonly string[] | null;
-  /** Each of a list. */
+  /** A value, or a list of accepted values. */
   readonly kePq?: boolean | readonly (boolean | null)[];
-  /** A regular expression over names of cipher suites. */
+  /** Regular expression for names of cipher suites. */
   readonly suite?: string;
   readonly kex?: readonly string[];
   readonly hostkey?: readonly string[];
-  /** Conditions that are worked out in code, by name. */
+  /** Name of a condition that is evaluated in code. */
   readonly material?: string;
   readonly certificate?: string;
   readonly quality?: string;
@@ -42,27 +42,27 @@ export interface Rule {
   readonly standards: readonly string[];
   readonly deadlines: readonly Deadline[];
   readonly target: string | null;
-  /** true: read in the primary source for this edition; false: to be verified. */
+  /** Whether the fact was read in the primary source for this edition. */
   readonly verified: boolean;
 }
 
-/** A name that no vocabulary has, and what people say that it stands for. */
+/** OwnName is a name that no vocabulary contains, with the meaning that a user gave it. */
 export interface OwnName {
-  /** As it stood in a document, without blanks at its ends; case does not matter. */
+  /** The name in a document, without surrounding blanks. Case does not matter. */
   readonly name: string;
-  /** A name that is read: AES-256-GCM. */
+  /** A known name, such as AES-256-GCM. */
   readonly means: string;
   readonly reason: string;
-  /** Who taught it: the id of a user or API key. */
+  /** Id of the user or API key that defined the name. */
   readonly by: string;
   /** ISO 8601. */
   readonly at: string;
 }
 
 export interface RuleSet {
-  /** Year and month of the facts, with a letter for a later one of the same month. */
+  /** Year and month of the facts, with a letter for a later edition in the same month. */
   readonly edition: string;
   readonly rules: readonly Rule[];
-  /** Names that people taught. */
+  /** Names that users defined. */
   readonly names?: readonly OwnName[];
 }

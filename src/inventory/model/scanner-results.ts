@@ -1,6 +1,6 @@
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Scanners of TLS whose results people have, by what only they write. */
+/** TLS scanners whose results are commonly available, with text that only they write. */
 const SCANNERS: readonly (readonly [tool: string, mark: RegExp])[] = [
   [
     'testssl.sh',
@@ -9,7 +9,7 @@ const SCANNERS: readonly (readonly [tool: string, mark: RegExp])[] = [
   ['SSLyze', /"server_scan_results"\s*:|"sslyze_version"\s*:/],
   ['sslscan', /<document title="SSLScan Results"/],
 ];
-/** Their marks stand near the beginning, or in each finding. */
+/** The marks are near the beginning or in each finding. */
 const MAX_SEARCHED = 64 * 1024;
 
 /** scannerOf returns the name of the TLS scanner that wrote a text; undefined for any other text. */
@@ -18,7 +18,7 @@ export function scannerOf(text: string): string | undefined {
   return SCANNERS.find(([, mark]) => mark.test(start))?.[0];
 }
 
-/** What is said of a result whose protocols and cipher suites are lost. */
+/** notRead returns the remark about a scanner result whose protocols and cipher suites are lost. */
 export function notRead(tool: string): string {
   return `the result of ${tool}, whose protocols, cipher suites and findings are not read: scan the host with a TLS scan, or send CycloneDX`;
 }

@@ -1,10 +1,12 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { leadingVersion } from '../../formats/asn1/ber-reader.js';
+import { affordablePrivateKey } from '../../formats/asn1/key-cost.js';
+import { bytesOf, pemBlocks } from '../../formats/encoding/pem-blocks.js';
 
-/** Takes the place of a secret. */
+/** WITHHELD replaces a secret. */
 export const WITHHELD = '[withheld]';
 
-/** Material whose value may be kept: it is public by nature. */
+/** Material whose value may be stored, because it is public by nature. */
 const PUBLIC_MATERIAL = new Set([
   'public-key',
   'ciphertext',
@@ -17,11 +19,11 @@ const PUBLIC_MATERIAL = new Set([
   'additional-data',
 ]);
 
-/** Cheap first look: a text without any of these holds none of the patterns below. */
+/** Cheap pre-check: a text without any of these matches none of the patterns below. */
 const SUSPECT =
   /-----BEGIN|PuTTY-User|pass|pwd|secret|token|key|credential|bearer|basic|AKIA|ASIA|gh[pousr]_|github_pat|glpat-|xox|eyJ|sk_|sw_|:\/\/[^/\s]*@|"kty"|^M[A-Za-z0-9+/]{40}/i;
 
-/** They see texts of any length: what may repeat has an end, or none can begin again within it. */
+/** The patterns run on texts of any length, so every repetition is bounded or cannot restart within itself. */
 const PATTERNS: [RegExp, string][] = [
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)/g,
@@ -42,12 +44,12 @@ const PATTERNS: [RegExp, string][] = [
   [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, WITHHELD],
 ];
 const JWK_SECRETS = /"(d|p|q|dp|dq|qi|k)"\s*:\s*"[\w-]{16,}"/g;
-/** RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1. */
+/** Private members of a JWK (RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1). */
 const PRIVATE_OF_JWK = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']);
 const SECRET_NAME = /pass(?:word|wd|phrase)|secret|token|private.?key|credential|api.?key/i;
 const BASE64_BLOB = /[A-Za-z0-9+/]{40,}={0,2}/g;
 
-/** A text without the secrets that can be recognized in it. */
+/** withoutSecretMembers replaces the recognizable secrets in a text. */
 export function withoutSecretMembers(text: string): string {
   if (!SUSPECT.test(text) || HARMLESS.has(text)) return text;
   let clean = text;
@@ -58,14 +60,14 @@ export function withoutSecretMembers(text: string): string {
   return clean;
 }
 
-/** Words of the standard that look suspect at first, like `public-key`, come with every asset. */
+/** Cache of short texts that look suspect but contain no secret, such as `public-key`, which occurs in every asset. */
 const HARMLESS = new Set<string>();
 const MAX_HARMLESS = 4096;
 const SHORT = 40;
 
 /**
- * Blanks the secrets of a JSON value where they stand: in texts, in properties that are named like one, and in private JWK members.
- * Answers in how many places.
+ * blankSecrets replaces the secrets of a JSON value in place: in texts, in properties whose name indicates a secret, and in private JWK members. Returns the
+ * number of places.
  */
 export function blankSecrets(value: object): number {
   return Array.isArray(value) ? blankItems(value as unknown[]) : blankMembers(value as Record<string, unknown>);
@@ -87,7 +89,7 @@ function blankItems(list: unknown[]): number {
 
 function blankMembers(members: Record<string, unknown>): number {
   let blanked = 0;
-  // Decided first: the name itself may be blanked below.
+  // Evaluated first, because the name itself may be blanked below.
   const isNamedSecret = typeof members['value'] === 'string' && isSecretName(members['name']);
   for (const name in members) {
     const member = members[name];
@@ -95,7 +97,7 @@ function blankMembers(members: Record<string, unknown>): number {
       const isSecret = (isNamedSecret && name === 'value') || isPrivateOfJwk(members, name);
       const clean = isSecret ? WITHHELD : withoutSecretMembers(member);
       if (clean === member) continue;
-      // Even a member that is called __proto__ is its own: this changes no prototype.
+      // Even a member named __proto__ is an own member, so this changes no prototype.
       members[name] = clean;
       blanked += 1;
     } else if (typeof member === 'object' && member !== null) blanked += blankSecrets(member);
@@ -111,14 +113,14 @@ function isPrivateOfJwk(members: Record<string, unknown>, name: string): boolean
   return name.length <= 2 && PRIVATE_OF_JWK.has(name) && typeof members['kty'] === 'string';
 }
 
-/** True when the value of a material of this type may be stored. */
+/** isPublicMaterial reports whether the value of material of this type may be stored. */
 export function isPublicMaterial(type: unknown): boolean {
   return typeof type === 'string' && PUBLIC_MATERIAL.has(type);
 }
 
 /**
- * SHA-256 over the SubjectPublicKeyInfo of a key given as PEM or base64 DER, private or public, in hexadecimal; so that a key is
- * the same asset whichever half was found. Undefined when the text is no key that can be read without a passphrase.
+ * publicKeyFingerprint returns the hexadecimal SHA-256 of the SubjectPublicKeyInfo of a private or public key in PEM or base64 DER, so that a key is the same
+ * asset whichever half was found. Returns undefined if the text is not a key that can be read without a passphrase.
  */
 export function publicKeyFingerprint(text: string): string | undefined {
   try {
@@ -131,16 +133,21 @@ export function publicKeyFingerprint(text: string): string | undefined {
 }
 
 function publicHalf(text: string): KeyObject {
-  if (text.includes('PRIVATE KEY')) return createPublicKey(createPrivateKey(text));
-  if (text.startsWith('-----BEGIN')) return createPublicKey(text);
-  const der = Buffer.from(text, 'base64');
-  if (!isPrivateDer(text)) return createPublicKey({ key: der, format: 'der', type: 'spki' });
-  return createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }));
+  if (!text.includes('-----BEGIN')) return halfOf(Buffer.from(text, 'base64'), isPrivateDer(text));
+  const block = pemBlocks(text).find(({ label }) => label.endsWith('PRIVATE KEY') || label.endsWith('PUBLIC KEY'));
+  if (block === undefined) return createPublicKey(text);
+  if (block.label === 'RSA PUBLIC KEY') return createPublicKey({ key: bytesOf(block), format: 'der', type: 'pkcs1' });
+  return halfOf(bytesOf(block), block.label.endsWith('PRIVATE KEY'));
+}
+
+function halfOf(der: Buffer, isPrivate: boolean): KeyObject {
+  if (isPrivate) return createPublicKey(affordablePrivateKey(der));
+  return createPublicKey({ key: der, format: 'der', type: 'spki' });
 }
 
 /**
- * True for base64 of a DER private key: a SEQUENCE that starts with the version INTEGER 0 or 1
- * (PKCS #8, RFC 5958; PKCS #1, RFC 8017 A.1.2; SEC 1, RFC 5915).
+ * Whether a text is the base64 of a DER private key: a SEQUENCE that starts with the version INTEGER 0 or 1 (PKCS #8, RFC 5958; PKCS #1, RFC 8017 A.1.2; SEC 1,
+ * RFC 5915).
  */
 function isPrivateDer(base64: string): boolean {
   if (!base64.startsWith('M')) return false;

@@ -1,4 +1,4 @@
-/** SQL: the level and the values by which `inventory_tally` counts an asset. `row` has the columns of `judged_asset`. */
+/** tallied returns SQL for the level and the values by which `inventory_tally` counts an asset. `row` has the columns of `judged_asset`. */
 export const tallied = (row: string): string => `
   coalesce(${row}.level, -1) AS level,
   ARRAY['kind', 'state', 'owner', 'quantum', 'family', 'size', 'deadline', 'expiry', 'verdict'] AS dimension,
@@ -6,16 +6,16 @@ export const tallied = (row: string): string => `
         ${row}.deadline::text, to_char(${row}.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
         CASE WHEN ${row}.state = 'active' THEN ${row}.verdict_id::text END] AS value`;
 
-/** How many active assets each verdict is of, as SQL. */
+/** ACTIVE_BY_VERDICT is SQL for the number of active assets with each verdict. */
 export const ACTIVE_BY_VERDICT = `
   SELECT value::uuid AS id, sum(count)::int AS count FROM inventory_tally
   WHERE dimension = 'verdict' GROUP BY value HAVING sum(count) > 0`;
 
 /**
- * Adds to the running counts.
+ * addToTally returns SQL that adds to the running counts.
  *
- * @param counted rows of `step`, `level`, `dimension` and `value`, as `tallied` answers them.
- * @param slot one of several rows of the same count: transactions that count at the same time take different ones.
+ * @param counted rows of `step`, `level`, `dimension` and `value`, as returned by `tallied`.
+ * @param slot one of several rows of the same count. Concurrent transactions use different slots.
  */
 export const addToTally = (counted: string, slot = '0'): string => `
   INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
@@ -27,9 +27,9 @@ export const addToTally = (counted: string, slot = '0'): string => `
 const ofLevel = (level: number) => `coalesce(sum(c.n) FILTER (WHERE c.level = ${level}), 0)`;
 
 /**
- * Stores how many assets the source $1 shows now; nothing for a source that was deleted.
+ * keepSourceCount returns SQL that stores the current number of assets of the source $1, and nothing for a deleted source.
  *
- * @param counted rows of a level, -1 for what is not judged, and how many assets have it.
+ * @param counted rows of a level (-1 for assets without a verdict) and its number of assets.
  */
 export const keepSourceCount = (counted: string): string => `
   INSERT INTO inventory_source_count (source_id, total, levels, unjudged, counted_at)
@@ -38,7 +38,7 @@ export const keepSourceCount = (counted: string): string => `
   ON CONFLICT (source_id) DO UPDATE SET total = excluded.total, levels = excluded.levels, unjudged = excluded.unjudged,
     counted_at = excluded.counted_at`;
 
-/** How many assets have a value, by level: index 0 is NONE, 4 is CRITICAL. */
+/** Count is the number of assets with a value, by level from NONE (index 0) to CRITICAL (index 4). */
 export interface Count {
   readonly value: string;
   readonly count: number;
@@ -52,7 +52,7 @@ export interface TallyRow {
   readonly count: string;
 }
 
-/** Rows that are sorted by value. */
+/** countsOf groups rows that are sorted by value. */
 export function countsOf(rows: readonly TallyRow[]): Count[] {
   const counts = new Map<string, Count>();
   for (const { value, level, count } of rows) {

@@ -6,14 +6,14 @@ import type { Mention } from './name-mentions.js';
 import { type NameReading, readName } from './name-reading.js';
 import { type DeclaredAlgorithm, type MentionContext, publicKeyPurposeOf, usageOf } from './use-purposes.js';
 
-/** The algorithms that a name and what is declared beside it stand for. */
+/** ReadAlgorithm holds the algorithms that a name and its declared properties stand for. */
 export interface ReadAlgorithm {
   readonly uses: readonly AlgorithmUse[];
   readonly reading: NameReading;
 }
 
 const NOTHING_DECLARED: DeclaredAlgorithm = {};
-/** Primitives of CycloneDX that only a public-key algorithm has. */
+/** CycloneDX primitives that only public-key algorithms have. */
 const PUBLIC_KEY_PRIMITIVES = new Set(['signature', 'pke', 'kem', 'key-agree']);
 
 export function readAlgorithm(name: string, declared: DeclaredAlgorithm = NOTHING_DECLARED): ReadAlgorithm {
@@ -33,7 +33,7 @@ export function readAlgorithm(name: string, declared: DeclaredAlgorithm = NOTHIN
   return { uses, reading: { ...reading, mayBePublicKey: mayBePublicKey(reading, declared) } };
 }
 
-/** What is no part of a hybrid: ciphers and MACs, and the signature beside a key exchange. */
+/** Whether a mention is not part of a hybrid: ciphers and MACs, and the signature next to a key exchange. */
 function isBesideHybrid({ nature, role, purpose }: Mention, { purpose: of }: Hybrid): boolean {
   if (nature === undefined) return role !== 'hash';
   return of === 'key-establishment' && (role === 'sign' || (role === 'key' && purpose === 'signature'));
@@ -43,24 +43,24 @@ function isPartOfHybrid(mention: Mention, hybrid: Hybrid): boolean {
   return mention.nature !== undefined && !isBesideHybrid(mention, hybrid);
 }
 
-/** What a parameter set says that is written as a full name (`AES-256-CTR`, `modp768`); nothing for a bare number or a word. */
+/** Returns the facts of a parameter set that is written as a full name (`AES-256-CTR`, `modp768`), and nothing for a bare number or word. */
 function readSet({ parameterSetIdentifier: set }: DeclaredAlgorithm): readonly Mention[] {
   return set === undefined || !/[a-z]/i.test(set) || !/\d/.test(set) ? [] : readName(set).mentions;
 }
 
-/** The algorithms that a name stands for; empty when nothing is recognized. */
+/** algorithmUsesOf returns the algorithms that a name stands for, or an empty list if none is recognized. */
 export function algorithmUsesOf(name: string, declared: DeclaredAlgorithm = NOTHING_DECLARED): readonly AlgorithmUse[] {
   return readAlgorithm(name, declared).uses;
 }
 
-/** A name that says nothing is read by the family that is declared beside it. */
+/** Reads a name without meaning by the family that is declared for it. */
 function withDeclaredFamily(reading: NameReading, { algorithmFamily }: DeclaredAlgorithm): NameReading {
   if (reading.mentions.length > 0 || algorithmFamily === undefined) return reading;
   const byFamily = readName(algorithmFamily);
   return byFamily.mentions.length > 0 ? { ...byFamily, isWhole: false } : reading;
 }
 
-/** A primitive says as much as a word: a signature of which only the hash was read is not safe. */
+/** A primitive counts as much as a word: a signature of which only the hash was recognized is not safe. */
 function mayBePublicKey(
   { mentions, mayBePublicKey: byName, isNoAlgorithm }: NameReading,
   { primitive }: DeclaredAlgorithm,
@@ -70,7 +70,7 @@ function mayBePublicKey(
   return !mentions.some(({ nature, family }) => nature !== undefined || UNPROTECTED.has(family));
 }
 
-/** The roles that a name must have for its declared primitive to be believed. */
+/** Roles that a name must contain for its declared primitive to be trusted. */
 const SYMMETRIC_ROLES: Readonly<Record<string, readonly string[]>> = {
   mac: ['mac', 'hash', 'cipher'],
   kdf: ['kdf'],
@@ -80,17 +80,17 @@ const SYMMETRIC_ROLES: Readonly<Record<string, readonly string[]>> = {
   ae: ['cipher'],
 };
 
-/** A word like "signing" beside HMAC-SHA256, which is declared as a MAC, stands for no signature. */
+/** A word like "signing" next to HMAC-SHA256 does not indicate a signature if the algorithm is declared as a MAC. */
 function isDeclaredSymmetric(mentions: readonly Mention[], primitive: string | undefined): boolean {
   const roles = ownMember(SYMMETRIC_ROLES, primitive ?? '');
   return roles !== undefined && mentions.some(({ role }) => roles.includes(role));
 }
 
-/** Nothing is protected, whatever it stands for. */
+/** Families that protect nothing, whatever they are used for. */
 const UNPROTECTED = new Set(['NULL', 'anonymous']);
 
 interface UseContext extends MentionContext {
-  /** What the declared parameter set says. */
+  /** Facts of the declared parameter set. */
   readonly set: readonly Mention[];
 }
 
@@ -111,7 +111,7 @@ function useOf(named: Mention, context: UseContext): AlgorithmUse {
   });
 }
 
-/** A mention with what the parameter set adds about the same algorithm; the name itself comes first. */
+/** Completes a mention with facts of the parameter set about the same algorithm. The name takes precedence. */
 function withSet(mention: Mention, set: readonly Mention[]): Mention {
   const same = set.find(
     ({ family, curveBits }) => family === mention.family || (mention.sizes === 'curve' && curveBits !== null),
@@ -136,13 +136,13 @@ function blank(more: Partial<AlgorithmUse> & { family: string }): AlgorithmUse {
   return { ...nothing, purpose: 'unknown', ...more };
 }
 
-/** The scheme where the name tells it beside a wider word: EC_SIGN_P256_SHA256 is ECDSA, PBEWithMD5AndDES the first version of PKCS #5. */
+/** Returns the scheme if the name states it next to a broader word: EC_SIGN_P256_SHA256 is ECDSA, PBEWithMD5AndDES is the first version of PKCS #5. */
 function schemeOf(mention: Mention, all: readonly Mention[]): string {
   if (mention.family === 'EC' && mention.purpose === 'signature') return 'ECDSA';
   return mention.family === 'PBE' ? passwordScheme(all) : mention.family;
 }
 
-/** Schemes of PKCS #5 and PKCS #12 by what they encrypt with: ciphers of their first version are none of the second (RFC 8018 section 6). */
+/** Returns the PKCS #5 or PKCS #12 scheme by its cipher. Ciphers of the first version do not occur in the second (RFC 8018 section 6). */
 function passwordScheme(all: readonly Mention[]): string {
   const hasMac = all.some(({ role }) => role === 'mac');
   const isOld = all.some((other) => other.role === 'cipher' && other.family in OLD_CIPHERS);
@@ -178,13 +178,13 @@ function declaredWord(word: string | undefined): string | null {
   return word === undefined || word === 'other' || word === 'unknown' ? null : word.toLowerCase();
 }
 
-/** The number at the end of a declared parameter set: 2048, or RSA-2048. */
+/** Returns the number at the end of a declared parameter set, such as 2048 or RSA-2048. */
 function declaredNumber({ parameterSetIdentifier: set }: DeclaredAlgorithm): number | null {
   const digits = /^(?:[A-Za-z0-9]{0,12}[-_ ])?(\d{1,6})(?:[- ]?bits?)?$/.exec(set?.trim() ?? '')?.[1];
   return digits === undefined ? null : Number(digits);
 }
 
-/** The parameter set is a size only where it can be one: beside SHA512withRSA, "512" is the digest. */
+/** The parameter set is a size only where it can be one: for SHA512withRSA, "512" is the digest. */
 function declaredBits(mention: Mention, { all, declared }: MentionContext): number | null {
   const value = declaredNumber(declared);
   if (value === null) return null;
@@ -205,7 +205,7 @@ function declaredCurve(declared: DeclaredAlgorithm): number | null {
   return null;
 }
 
-/** A curve that no registry names mostly says its size; so does a bare number. */
+/** The name of a curve that no registry contains usually includes its size, and so does a bare number. */
 function sizeOfCurve(name: string): number | null {
   const digits = /^(?:[a-z][a-z -]{0,30})?(\d{3})(?!\d)/i.exec(name)?.[1];
   const bits = digits === undefined ? 0 : Number(digits);

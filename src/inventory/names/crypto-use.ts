@@ -4,7 +4,7 @@ import { findFamily } from '../vocabularies/families.js';
 const ROLES = ['cipher', 'hash', 'mac', 'kdf'] as const;
 type Role = (typeof ROLES)[number];
 
-/** The use of an algorithm: its purpose if it has a public key, else its role. */
+/** CryptoUse is the use of an algorithm: its purpose if it has a public key, otherwise its role. */
 export type CryptoUse = AlgorithmPurpose | Role;
 
 export function cryptoUseOf({ family, purpose }: Pick<AlgorithmUse, 'family' | 'purpose'>): CryptoUse {
@@ -13,7 +13,7 @@ export function cryptoUseOf({ family, purpose }: Pick<AlgorithmUse, 'family' | '
   return ROLES.find((one) => one === role) ?? 'unknown';
 }
 
-/** In this order an asset is named by its parts: what has a key, then what only supports it. */
+/** Order in which the parts of an asset name it: parts with a key first, then parts that only support them. */
 const RANK: Readonly<Record<string, number>> = {
   exchange: 0,
   key: 1,
@@ -26,7 +26,7 @@ const RANK: Readonly<Record<string, number>> = {
   hash: 5,
 };
 
-/** The algorithm that an asset is listed under: its own, not that of a part that weakens it. */
+/** mainUse returns the algorithm under which an asset is listed: its own, not that of a part that weakens it. */
 export function mainUse(uses: readonly AlgorithmUse[]): AlgorithmUse | undefined {
   const rank = ({ family, hybrid, usage }: AlgorithmUse) => {
     if (hybrid !== null) return -1;

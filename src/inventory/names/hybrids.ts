@@ -1,15 +1,15 @@
 import type { Mention } from './name-mentions.js';
 
-/** A combination of a classical and a post-quantum algorithm, judged as one. */
+/** Hybrid is a combination of a classical and a post-quantum algorithm that is judged as one. */
 export interface Hybrid {
-  /** Its name where TLS, SSH or HPKE gives it one, else its kind. */
+  /** Name in TLS, SSH or HPKE if there is one, otherwise its kind. */
   readonly name: string;
   readonly purpose: 'key-establishment' | 'signature';
-  /** Parameter set of its post-quantum part. */
+  /** Parameter set of the post-quantum part. */
   readonly param: string | null;
 }
 
-/** Hybrids that standards name. Their spelling in lists of rules and positions. */
+/** Hybrids named by standards, in the spelling used by rules and positions. */
 const NAMED: readonly string[] = [
   'X25519MLKEM768',
   'SecP256r1MLKEM768',
@@ -25,13 +25,13 @@ const NAMED: readonly string[] = [
 ];
 const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 const BY_BARE_NAME = new Map(NAMED.map((name) => [bare(name), name]));
-/** The families before their standard (FIPS 203 and 204): they do not work together with it. */
+/** Families that precede their standard (FIPS 203 and 204) and do not interoperate with it. */
 const PRE_STANDARD = new Set(['Kyber', 'Dilithium', 'SPHINCS+', 'Falcon', 'NewHope']);
 const STANDARD_KEM = 'ML-KEM';
 
 /**
- * The hybrid that the algorithms of a name make up: a post-quantum key encapsulation beside a classical key exchange, or a post-quantum
- * signature beside a classical one, in any order. A broken part makes none: nothing is left then but the other.
+ * hybridOf returns the hybrid that the algorithms of a name form: a post-quantum key encapsulation with a classical key exchange, or a post-quantum signature
+ * with a classical one, in any order. A broken part forms no hybrid, because only the other part then protects.
  */
 export function hybridOf(name: string, mentions: readonly Mention[]): Hybrid | undefined {
   const post = mentions.filter(({ nature }) => nature === 'post-quantum');
@@ -66,7 +66,7 @@ function signs({ role, purpose }: Mention): boolean {
   return role === 'sign' || (role === 'key' && purpose !== 'encryption');
 }
 
-/** The family that lists show: the name that a standard gives, else the kind. */
+/** hybridFamily returns the family shown in lists: the name given by a standard, otherwise the kind. */
 export function hybridFamily(hybrid: string): string {
   return /^(?:hybrid|composite-signature)/.exec(hybrid)?.[0] ?? hybrid;
 }

@@ -5,7 +5,7 @@ const MAX_WORDS = 6;
 const MIN_WORD_LENGTH = 4;
 const MAX_LENGTH = 300;
 const WORD = /[^\s()[\]{}<>'"`,;=]+/g;
-/** A word of its own is taken only if it cannot be a word of the language: RS256, esp-gcm, 00-0F-AC:10. */
+/** A single word is accepted only if it cannot be a word of a natural language: RS256, esp-gcm, 00-0F-AC:10. */
 const IS_CODE = /\d|[-_:$]/;
 
 interface Piece {
@@ -13,7 +13,7 @@ interface Piece {
   readonly end: number;
 }
 
-/** A name in which phrases of the vocabularies are replaced by what they stand for: `PKINIT DH group 2` becomes `PKINIT DH-1024`. */
+/** withPhrasesRead returns a name in which vocabulary phrases are replaced by what they stand for: `PKINIT DH group 2` becomes `PKINIT DH-1024`. */
 export function withPhrasesRead(text: string): string {
   if (text.length > MAX_LENGTH) return text;
   const pieces = piecesOf(text);
@@ -41,7 +41,7 @@ interface Phrase extends Piece {
   readonly words: number;
 }
 
-/** The longest phrase that begins at a word. */
+/** Returns the longest phrase that begins at a word. */
 function phraseAt(text: string, pieces: readonly Piece[], at: number): Phrase | undefined {
   const start = pieces[at]?.start ?? 0;
   for (let words = Math.min(MAX_WORDS, pieces.length - at); words > 0; words -= 1) {
@@ -54,7 +54,10 @@ function phraseAt(text: string, pieces: readonly Piece[], at: number): Phrase | 
   return undefined;
 }
 
-/** What the end of a path names: `SystemRandom` of `random.SystemRandom`, `crypto.SystemRandom`. Undefined if no vocabulary has it. */
+/**
+ * findByEndOfPath returns what the end of a path names, such as `SystemRandom` in `random.SystemRandom` or `crypto.SystemRandom`. Undefined if no vocabulary
+ * contains it.
+ */
 export function findByEndOfPath(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   for (const { index, 0: separator } of text.matchAll(/::|->|[./#]/g)) {

@@ -2,41 +2,41 @@ import { findFamily, type FamilyNature, type FamilyRole, type FamilySizes } from
 import type { WordPurpose } from '../vocabularies/word-book.js';
 import type { NameToken } from './name-tokens.js';
 
-/** One algorithm in a name, with what the words around say about it. Sizes are bits. */
+/** Mention is one algorithm in a name, with the facts that surrounding words add. Sizes are in bits. */
 export interface Mention {
   readonly family: string;
   readonly role: FamilyRole;
   readonly nature: FamilyNature | undefined;
   readonly sizes: FamilySizes | undefined;
-  /** Modulus, key or digest. */
+  /** Size of the modulus, key or digest. */
   bits: number | null;
   curveBits: number | null;
-  /** Number of a parameter set: 768 of ML-KEM, 65 of ML-DSA; the block size of a lightweight cipher. */
+  /** Number of a parameter set, such as 768 of ML-KEM or 65 of ML-DSA, or the block size of a lightweight cipher. */
   param: string | null;
   purpose: WordPurpose | null;
   mode: string | null;
   padding: string | null;
-  /** A hash that stores passwords. */
+  /** Whether the hash stores passwords. */
   isPassword: boolean;
-  /** A variant of the algorithm with fewer rounds, or changed by somebody: what is known of its strength does not apply. */
+  /** Whether it is a variant with fewer rounds or private changes, to which the known strength does not apply. */
   isReduced: boolean;
-  /** Place among the tokens. */
+  /** Index among the tokens. */
   readonly at: number;
-  /** Which of several names that are given one beside the other. */
+  /** Index of the part, if several names are listed. */
   readonly part: number;
 }
 
 export interface Mentions {
   readonly mentions: readonly Mention[];
-  /** What was not read. */
+  /** Words that were not recognized. */
   readonly unread: readonly string[];
-  /** Two of them stand on both sides of a "with": a signature. */
+  /** Whether two mentions are separated by "with", which indicates a signature. */
   readonly isSignedWith: boolean;
 }
 
-/** What is too short to be anything is left out: the l in ML-DSA-L, single letters of versions. */
+/** Shorter words are ignored, such as the l in ML-DSA-L and single letters of versions. */
 const MIN_UNREAD_LENGTH = 3;
-/** The families that a number can be a size of, and which numbers. */
+/** Numbers that can be the size of a family, by the kind of its sizes. */
 const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {
   modulus: (value) => value >= 384 && value <= 32_768,
   curve: (value) => value >= 112 && value <= 640,
@@ -51,7 +51,7 @@ const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {
 };
 const BY_PARAM: ReadonlySet<FamilySizes> = new Set(['mlkem', 'mldsa', 'level', 'falcon']);
 
-/** Gives each word of a name to the algorithm that it says something about. */
+/** mentionsOf assigns each word of a name to the algorithm that it describes. */
 export function mentionsOf(tokens: readonly NameToken[]): Mentions {
   const mentions = familiesIn(tokens);
   const unread: string[] = [];
@@ -84,11 +84,11 @@ function familiesIn(tokens: readonly NameToken[]): Mention[] {
   const named = tokens.some(({ kind }) => kind === 'family');
   for (const [at, token] of tokens.entries()) {
     if (token.kind === 'list') part += startsPart(tokens, at);
-    // OAEP, PSS and PKCS1-v1_5 are schemes of RSA, named or not.
+    // OAEP, PSS and PKCS1-v1_5 are schemes of RSA, even if RSA is not named.
     if (token.kind === 'padding' && isOfRsa(token.padding) && !hasModulus(tokens))
       mentions.push(mentionOf('RSA', { at, part }));
     if (token.kind === 'family') mentions.push(mentionOf(token.family, { at, part, ...token }));
-    // A curve beside no algorithm that could use it is a key of its own.
+    // A curve without an algorithm that could use it is a key itself.
     if (token.kind === 'curve' && !(named && hasUserOfCurve(tokens)))
       mentions.push(mentionOf('EC', { at, part, curveBits: token.curveBits }));
   }
@@ -134,7 +134,7 @@ function mentionOf(family: string, { at, part, bits, curveBits, param, purpose }
   };
 }
 
-/** The mentions of the same part of a name: those before a place, the nearest first, and those behind it. */
+/** The mentions in the same part of a name: those before a position, nearest first, and those after it. */
 interface Around {
   readonly before: readonly Mention[];
   readonly behind: readonly Mention[];
@@ -148,7 +148,7 @@ function around(mentions: readonly Mention[], at: number, part: number): Around 
   };
 }
 
-/** "256-bit AES", "SHA256and128bitAES": the number before "bit" belongs to what comes, unless something stands before it. */
+/** "256-bit AES", "SHA256and128bitAES": the number before "bit" belongs to the next algorithm, unless an algorithm precedes it. */
 function isBeforeItsOwner(tokens: readonly NameToken[], at: number): boolean {
   const isBits = tokens[at + 1]?.kind === 'noise';
   return isBits && (at === 0 || tokens[at - 1]?.kind === 'joiner');
@@ -165,7 +165,7 @@ function giveNumber(tokens: readonly NameToken[], number: GivenNumber, beside: A
     giveSize(number, beside, isBeforeItsOwner(tokens, number.at));
 }
 
-/** "7-round AES", "AES with 7 rounds", "rounds=5000". */
+/** Whether a number counts rounds: "7-round AES", "AES with 7 rounds", "rounds=5000". */
 function isBesideRounds(tokens: readonly NameToken[], at: number): boolean {
   const isRounds = (index: number) => tokens[index]?.kind === 'rounds';
   return isRounds(at + 1) || (isRounds(at - 1) && tokens[at - 2]?.kind !== 'number');
@@ -181,13 +181,13 @@ function giveReduction({ before, behind }: Around): void {
     if (mention.role === 'cipher' || mention.role === 'hash') mention.isReduced = true;
 }
 
-/** The year of a format, as in JsonWebSignature2020: it follows a word that names no algorithm. */
+/** Whether a number is the year of a format, as in JsonWebSignature2020, where it follows a word that names no algorithm. */
 function isYear(tokens: readonly NameToken[], { value, at }: GivenNumber): boolean {
   const kind = tokens[at - 1]?.kind;
   return value >= 1995 && value <= 2035 && value % 256 !== 0 && kind !== 'family' && kind !== 'joiner' && at > 0;
 }
 
-/** SHA-256/64, SHA-512 truncated to 96 bits: a smaller number behind the size of a hash that stands alone is the length that is kept. */
+/** SHA-256/64, SHA-512 truncated to 96 bits: a smaller number after the size of a standalone hash is the truncated length. */
 function shortens({ value, at }: GivenNumber, { before, behind }: Around): boolean {
   const [nearest] = before;
   if (nearest?.sizes !== 'digest' || nearest.bits === null || behind.length > 0 || before.length > 1) return false;
@@ -197,17 +197,17 @@ function shortens({ value, at }: GivenNumber, { before, behind }: Around): boole
   return true;
 }
 
-/** "truncated to the first". */
+/** Maximum number of words before a length, as in "truncated to the first". */
 const MAX_WORDS_BEFORE_LENGTH = 5;
 
 function giveSize({ value, at }: GivenNumber, { before, behind }: Around, isForNext: boolean): void {
   const [nearest] = before;
-  // MNT4-753: a number right behind a curve that is smaller names another curve of the series.
+  // MNT4-753: a number directly after a smaller curve names another curve of the series.
   if (nearest !== undefined && isOtherCurve(value, at, nearest)) {
     nearest.curveBits = value;
     return;
   }
-  // RSA-OAEP-256: the digest behind OAEP is no modulus, whatever it would be the size of.
+  // RSA-OAEP-256: the digest after OAEP is not a modulus, whatever size it could be.
   if (nearest?.role === 'key' && nearest.purpose === 'encryption' && value <= 512) return;
   const ahead = isForNext ? behind : behind.filter(({ at: next, sizes }) => next === at + 1 && sizes !== 'curve');
   const candidates = isForNext ? [...ahead, ...before] : [...before, ...ahead];
@@ -218,7 +218,7 @@ function giveSize({ value, at }: GivenNumber, { before, behind }: Around, isForN
   else owner.bits = value;
 }
 
-/** Of a lightweight cipher the word has the block size: a number behind it is the size of the key. */
+/** For a lightweight cipher, the word implies the block size; a number after it is the key size. */
 function needsSize(mention: Mention): boolean {
   return mention.sizes === 'light' ? mention.bits === null : hasNoSize(mention);
 }
@@ -247,14 +247,14 @@ function giveMode(mode: string, { before, behind }: Around): void {
   else if (WRAPS.has(mode)) givePurpose('key-establishment', { before, behind });
 }
 
-/** What wraps keys with a public key transports them. */
+/** A public-key algorithm that wraps keys transports them. */
 const WRAPS = new Set(['wrap', 'keywrap']);
 
 function givePadding(padding: string, { before, behind }: Around): void {
   const owner = [...before, ...behind].find(({ role, sizes }) => role === 'key' && sizes === 'modulus');
   if (owner === undefined) return;
   if (padding === 'pss') owner.purpose = 'signature';
-  // JCA's PKCS1Padding is one of ciphers.
+  // PKCS1Padding in JCA is a padding of ciphers.
   const isOfCipher = padding.endsWith('!');
   if (padding === 'oaep' || isOfCipher) owner.purpose ??= 'encryption';
   owner.padding ??= isOfCipher ? padding.slice(0, -1) : padding;

@@ -8,52 +8,52 @@ import { suiteAmong } from './suite-among.js';
 import { suiteMentions } from './suite-mentions.js';
 import { ownMember } from '../../formats/encoding/own-member.js';
 
-/** What a name of an algorithm says. */
+/** NameReading is what the name of an algorithm states. */
 export interface NameReading {
   readonly mentions: readonly Mention[];
-  /** Words that are in no vocabulary, in lower case. */
+  /** Words that no vocabulary contains, in lower case. */
   readonly unread: readonly string[];
-  /** What is left over looks like a signature, a key exchange or another public-key algorithm. */
+  /** Whether an unrecognized part looks like a signature, a key exchange or another public-key algorithm. */
   readonly mayBePublicKey: boolean;
-  /** A vocabulary says that it is no algorithm: a canonicalization, a library, a marker of a protocol. */
+  /** Whether a vocabulary states that the name is not an algorithm but a canonicalization, a library or a protocol marker. */
   readonly isNoAlgorithm: boolean;
-  /** The name is that of an algorithm and nothing else. */
+  /** Whether the name consists of an algorithm and nothing else. */
   readonly isWhole: boolean;
-  /** A cipher suite: its parts are those of a protocol. */
+  /** Whether the name is a cipher suite, whose parts are those of a protocol. */
   readonly isSuite: boolean;
 }
 
 const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
-/** Prefixes by which APIs and registries mark their constants. */
+/** Prefixes of constants in APIs and registries. */
 const PREFIX =
   /^(?:CK[MK]_(?:NSS_)?|SEC_OID_|szOID_(?:RSA_|NIST_|OIWSEC_|X957_|INFOSEC_)?|GCRY_(?:CIPHER|MD|PK|MAC|KDF|KEM)_(?:MODE_)?|GNUTLS_(?:CIPHER|MAC|DIG|SIGN|PK|KX|GROUP|ECC_CURVE)_|sodium_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
-/** A comparison that scanners of TLS add: `ECDH x25519 (eq. 3072 bits RSA)` has no RSA. */
+/** A comparison added by TLS scanners: `ECDH x25519 (eq. 3072 bits RSA)` contains no RSA. */
 const EQUIVALENT = /\((?:eq|equiv|equivalent|comparable)\b[^()]{0,60}\)/i;
-/** The major version at the end of the path of a Go module. */
+/** Major version at the end of a Go module path. */
 const MAJOR_VERSION = /\/v\d{1,3}$/;
-/** What a hash of a password begins with, as crypt(5) writes it. */
+/** Prefix of a password hash in the format of crypt(5). */
 const CRYPT_PREFIX = /^\$[a-zA-Z0-9-]{1,20}\$/;
-/** What is added in brackets at the end of a name. */
+/** Remark in brackets at the end of a name. */
 const REMARK = /(?:\([^()]{1,100}\)|\[[^[\]]{1,100}\])$/;
-/** ScreenOS writes proposals as pre-g5-aes128-sha: how peers authenticate, the group, and what protects. */
+/** ScreenOS writes proposals such as pre-g5-aes128-sha: authentication of the peers, group, and protection. */
 const SCREEN_OS = /^(?:(pre|rsa|dsa|ecdsa)-)?g(\d{1,2})-(?=(?:esp-|ah-)?(?:des|3des|aes|md5|sha))/i;
-/** OpenSSL has suites of these names; outside of lists of suites they are ciphers. */
+/** OpenSSL has suites with these names. Outside of lists of suites, they are ciphers. */
 const CIPHER_ALONE = /^AES(?:128|256)-CCM8?$/i;
-/** What may stand before an object identifier at the end of a name: RFC 5656 names curves so, CycloneDX algorithms (`aes-128-gcm@2.16.840…`). */
+/** Separators before an object identifier at the end of a name, as in curves of RFC 5656 and algorithms of CycloneDX (`aes-128-gcm@2.16.840…`). */
 const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
-/** The exchange of a GSS method is followed by the Base64 of the mechanism's identifier (RFC 4462). */
+/** In a GSS method, the Base64 of the mechanism's identifier follows the key exchange (RFC 4462). */
 const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
-/** Parts of words as those who name public-key algorithms like them. */
+/** Parts of words that are typical of names of public-key algorithms. */
 const PUBLIC_KEY_LIKE =
   /dsa|rsa|sig|sgn|^emsa$|^eme$|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec[cdgikmnps]|^dh|dh$|nr$/;
-/** Families that are words of the language as well: a key named so says nothing. */
+/** Families that are also ordinary words. A key with such a name reveals nothing about its algorithm. */
 const PLAIN_WORDS = new Set(
   'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Poseidon Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
     ' ',
   ),
 );
 
-/** Reads the name of an algorithm: whole in the vocabularies, else by its words. */
+/** readName reads the name of an algorithm: as a whole by the vocabularies, otherwise by its words. */
 export function readName(name: string): NameReading {
   const text = name.normalize('NFKC').trim();
   const oid = OID.exec(text)?.[1];
@@ -72,7 +72,7 @@ export function readName(name: string): NameReading {
   return byPath === undefined ? read : { ...readWords(byPath), isWhole: true };
 }
 
-/** Undefined for what is in no vocabulary. */
+/** Returns undefined if no vocabulary contains the name. */
 function readKnown(text: string): NameReading | undefined {
   const suite = CIPHER_ALONE.test(text) ? undefined : findSuite(text);
   if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
@@ -97,14 +97,14 @@ function withoutPrefix(text: string): string {
   return text.replace(PREFIX, '');
 }
 
-/** The last part of a URI, which names the algorithm: XML Signature and its kin. */
+/** Returns the last part of a URI, which names the algorithm in XML Signature and related standards. */
 function fragmentOf(text: string): string {
   if (!text.includes('://')) return text;
   const path = text.endsWith('#') || text.endsWith('/') ? text.slice(0, -1) : text;
   return path.slice(Math.max(path.lastIndexOf('#'), path.lastIndexOf('/')) + 1);
 }
 
-/** A name with what the object identifier at its end stands for, if a registry gives it. */
+/** Returns a name in which the object identifier at its end is replaced by its registered name, if there is one. */
 function withOidNamed(text: string): string {
   const at = Math.max(...BEFORE_OID.map((separator) => text.lastIndexOf(separator)));
   const last = text.slice(at + 1, text.endsWith(')') ? -1 : undefined);
@@ -131,7 +131,7 @@ function readWords(name: string): NameReading {
   };
 }
 
-/** RFC 4462, 8732: the groups of the methods, which SSH names with other prefixes. */
+/** Groups of the methods in RFC 4462 and 8732, which SSH names with other prefixes. */
 const GSS_METHODS: Readonly<Record<string, string>> = {
   'group1-sha1': 'diffie-hellman-group1-sha1',
   'group14-sha1': 'diffie-hellman-group14-sha1',
@@ -161,7 +161,7 @@ function looksLikePublicKey({ unread, mentions, isSignedWith }: Mentions, tokens
   if (unread.some((word) => PUBLIC_KEY_LIKE.test(word))) return true;
   const hasPublicKey = mentions.some(({ role }) => role === 'key' || role === 'sign' || role === 'exchange');
   if (hasPublicKey) return false;
-  // "SHA256withXYZ" is a signature, and so is what says that it signs.
+  // "SHA256withXYZ" is a signature, and so is a name that states that it signs.
   const hashes = mentions.some(({ role }) => role === 'hash');
   if (isSignedWith && hashes && unread.length > 0) return true;
   const saysSo = tokens.some((token) => token.kind === 'purpose' && token.purpose !== 'encryption');
@@ -174,14 +174,14 @@ function isWhole({ mentions, unread }: Mentions, tokens: readonly NameToken[]): 
   return !hasWordsBeside && mentions.some(({ family }) => !PLAIN_WORDS.has(family));
 }
 
-/** Former names of the same algorithm, by the name of the standard. */
+/** Former names of an algorithm, by its standard name. */
 const FORMER: Readonly<Record<string, string>> = {
   'ML-KEM': 'Kyber',
   'ML-DSA': 'Dilithium',
   'SLH-DSA': 'SPHINCS+',
   'FN-DSA': 'Falcon',
 };
-/** Schemes that are made of hashes, which are parameters then and no algorithms of their own. */
+/** Schemes made of hashes, which are then parameters rather than algorithms. */
 const MADE_OF_HASHES = new Set([
   'SLH-DSA',
   'SPHINCS+',
@@ -208,9 +208,9 @@ const MADE_OF_HASHES = new Set([
   'sha-crypt',
   'VRF',
 ]);
-/** Ciphers that make up sound schemes: what else a scheme is made of counts as well. */
+/** Ciphers that do not weaken a scheme made of them. Any other part of a scheme counts as well. */
 const SOUND_PARTS = new Set(['AES', 'ChaCha20', 'Camellia', 'ARIA', 'SM4', 'Kuznyechik']);
-/** Those whose name tells the cipher that they are made of. Beside the others a cipher is what the name is about as well. */
+/** Schemes whose name states the cipher that they are made of. Next to any other scheme, a cipher is a subject of the name as well. */
 const MADE_OF_CIPHERS = new Set(['DRBG', 'FrodoKEM', 'Kyber', 'Dilithium', 'SPHINCS+', 'BIKE', 'Picnic', 'FAEST']);
 const ON_CURVES = new Set([
   'ECDSA',
@@ -232,7 +232,7 @@ const ON_CURVES = new Set([
   'ECNR',
 ]);
 
-/** Without the parts that are no algorithms of their own. */
+/** Returns the mentions without parts that are not algorithms themselves. */
 function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   const families = new Set(mentions.map(({ family }) => family));
   const former = new Set(Object.entries(FORMER).flatMap(([now, once]) => (families.has(now) ? [once] : [])));
@@ -258,13 +258,13 @@ function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   return kept;
 }
 
-/** Curve25519 that signs is Ed25519. */
+/** Curve25519 used for signatures is Ed25519. */
 function asScheme(mention: Mention): Mention {
   const signs = mention.family === 'XDH' && mention.purpose === 'signature';
   return signs ? { ...mention, family: 'EdDSA', role: 'sign' } : mention;
 }
 
-/** The module and the type of `aes_gcm::Aes256Gcm` are one algorithm: the one that says more. */
+/** The module and the type in `aes_gcm::Aes256Gcm` are one algorithm. The more specific one is kept. */
 function saidAgainBy(mention: Mention, mentions: readonly Mention[]): Mention | undefined {
   return mentions.find((other) => {
     if (other === mention || other.part !== mention.part) return false;
@@ -275,7 +275,7 @@ function saidAgainBy(mention: Mention, mentions: readonly Mention[]): Mention | 
   });
 }
 
-/** What stands beside one of two words for an algorithm is about both: `ecb::Encryptor<aes::Aes128>`. */
+/** Adds what surrounds one of two words for an algorithm, because it applies to both: `ecb::Encryptor<aes::Aes128>`. */
 function addTo(kept: Mention, { mode, padding, purpose, isReduced, role }: Mention): void {
   if (kept.role !== role) return;
   kept.mode ??= mode;
@@ -286,7 +286,7 @@ function addTo(kept: Mention, { mode, padding, purpose, isReduced, role }: Menti
 
 const sizesOf = ({ bits, curveBits, param }: Mention) => `${bits} ${curveBits} ${param}`;
 
-/** DES beside 3DES and ChaCha20 beside XChaCha20 are the package of it; ECDH beside X25519 is what that is. */
+/** Next to 3DES and XChaCha20, DES and ChaCha20 are the name of the package. Next to X25519, ECDH describes its purpose. */
 function isWiderWord(mention: Mention, other: Mention): boolean {
   const pair = `${mention.family} ${other.family}`;
   return (
@@ -307,7 +307,7 @@ function isBehindMaskGeneration({ at }: Mention, mentions: readonly Mention[]): 
   return mentions.some((other) => other.family === 'MGF1' && other.at < at && at - other.at <= 2);
 }
 
-/** FIPS 205 names its parameter sets by hash, size and whether the signature is small or fast. */
+/** FIPS 205 names its parameter sets by hash, size, and whether the signature is small or fast. */
 function parameterSetIn({ family }: Mention, text: string): string | null {
   if (family !== 'SLH-DSA') return null;
   const set = /(sha2|shake)[-_ ]?(128|192|256)[-_ ]?([sf])/i.exec(text);

@@ -1,7 +1,7 @@
 import { truncate } from '../../platform/text/truncate.js';
 import { eachWordAt, type Word } from '../vocabularies/word-book.js';
 
-/** A part of a name. `list` stands between names that are given one beside the other. */
+/** NameToken is a part of a name. `list` separates names in a list. */
 export type NameToken =
   | Word
   | { readonly kind: 'number'; readonly value: number }
@@ -9,24 +9,24 @@ export type NameToken =
   | { readonly kind: 'list' };
 
 const MAX_NAME_LENGTH = 300;
-/** What a combiner of key encapsulations takes, as in QSF-KEM(ML-KEM-768,P-256): its commas stand between the parts of one algorithm. */
+/** Arguments of a combiner of key encapsulations, as in QSF-KEM(ML-KEM-768,P-256). Its commas separate the parts of one algorithm. */
 const COMBINED = /KEM\([^()]{1,80}\)/g;
 const asOne = (combined: string) => combined.replaceAll(',', '+');
 const WORD_COST = 10;
-/** A word that goes on behind a hyphen, as in SHA-256, is likelier two words than one. */
+/** A word that continues after a hyphen, as in SHA-256, is more likely two words than one. */
 const GAP_COST = 4;
-/** A word that begins or ends within letters, as in SHA256withRSA. */
+/** Cost of a word that begins or ends within letters, as in SHA256withRSA. */
 const GLUE_COST = 5;
 const UNKNOWN_COST = 60;
-/** Words so short are read only where they stand alone: "ec" is no part of "sector". */
+/** Shorter words are recognized only if they stand alone: "ec" is not part of "sector". */
 const MIN_GLUED_WORD_LENGTH = 3;
 
-/** The letters and digits of a name, and where its parts begin. */
+/** The letters and digits of a name, and the positions at which its parts begin. */
 interface Letters {
   readonly text: string;
-  /** By place: a part begins there, as letter case, digits or a separator tell. */
+  /** For each position, whether a part begins there, judged by letter case, digits or a separator. */
   readonly begins: readonly boolean[];
-  /** By place: a separator stands before it. */
+  /** For each position, whether a separator precedes it. */
   readonly separated: readonly boolean[];
 }
 
@@ -36,7 +36,7 @@ interface Step {
   readonly token: NameToken;
 }
 
-/** Cuts a name into known words, numbers and what is left over, at the least cost: as few words as possible, and nothing left over if it can be. */
+/** tokensOf splits a name into known words, numbers and unrecognized parts at the lowest cost: with as few words and unrecognized parts as possible. */
 export function tokensOf(name: string): NameToken[] {
   const tokens: NameToken[] = [];
   for (const part of truncate(name, MAX_NAME_LENGTH)
@@ -62,7 +62,7 @@ function lettersOf(part: string): Letters {
     }
     begins.push(gap || isBoundary(before, character, part[index + 1] ?? ''));
     separated.push(gap);
-    // One letter stays one: a few capitals have two small ones.
+    // A letter must remain one letter: some capitals have two lower-case letters.
     text += character.toLowerCase().charAt(0);
     gap = false;
     before = character;
@@ -72,7 +72,7 @@ function lettersOf(part: string): Letters {
   return { text, begins, separated };
 }
 
-/** A plus belongs to a word only at its end, as in SPHINCS+: elsewhere it stands between two. */
+/** A plus belongs to a word only at its end, as in SPHINCS+. Elsewhere it separates words. */
 function isPartOfWord(part: string, index: number, character: string): boolean {
   if (isLetterOrDigit(character)) return true;
   return character === '+' && isLetter(part.charAt(index - 1)) && !isLetterOrDigit(part.charAt(index + 1));
@@ -91,7 +91,7 @@ const isLetter = (character: string) => isLower(character) || isUpper(character)
 const isLetterOrDigit = (character: string) =>
   isLetter(character) || isDigit(character) || (character >= '\u0080' && /[\p{L}\p{N}]/u.test(character));
 
-/** The cheapest way to each place of the text, and from its end back over the tokens of the cheapest way. */
+/** Finds the cheapest path to each position of the text and returns the tokens of the path to its end. */
 function cut(letters: Letters): NameToken[] {
   const { text } = letters;
   const best: (Step | undefined)[] = [{ cost: 0, from: 0, token: { kind: 'noise' } }];
@@ -119,7 +119,7 @@ function cut(letters: Letters): NameToken[] {
   return tokens.reverse();
 }
 
-/** A number, or letters that are in no vocabulary. */
+/** Steps over a number, or over letters that no vocabulary contains. */
 function stepOverPiece(
   { text, begins }: Letters,
   from: number,
@@ -135,7 +135,7 @@ function isInNumber({ text, separated }: Letters, at: number): boolean {
   return at > 0 && separated[at] !== true && isDigit(text.charAt(at - 1)) && isDigit(text.charAt(at));
 }
 
-/** Undefined where the letters are no word of their own. */
+/** Returns undefined if the letters are not a separate word. */
 function costOfWord(letters: Letters, from: number, to: number): number | undefined {
   const { begins, separated } = letters;
   if (isInNumber(letters, to)) return undefined;
@@ -144,6 +144,6 @@ function costOfWord(letters: Letters, from: number, to: number): number | undefi
   const glued = (begins[from] === true ? 0 : GLUE_COST) + (begins[to] === true ? 0 : GLUE_COST);
   let gaps = 0;
   for (let at = from + 1; at < to; at += 1) if (separated[at] === true) gaps += 1;
-  // "CCMP-256" holds no P-256.
+  // "CCMP-256" does not contain P-256.
   return gaps > 0 && !isFree ? undefined : WORD_COST + gaps * GAP_COST + glued;
 }

@@ -3,15 +3,15 @@ import { hasNoSize, type Mention, mentionsOf } from './name-mentions.js';
 import { tokensOf } from './name-tokens.js';
 import { suiteMentions } from './suite-mentions.js';
 
-/** Names that are those of suites and of nothing else: AES256-SHA is a proposal of IPsec as well. */
+/** Names used only for suites. AES256-SHA is also an IPsec proposal. */
 const SUITE_LIKE = /^\W?(?:TLS|SSL|EC?DHE?[-_]|A(?:EC)?DH-|EXP|SRP-|KRB5-|RSA-PSK|DHE-PSK)/i;
-/** GSKit and z/OS write the codes of suites behind these words. */
+/** GSKit and z/OS write the codes of suites after these words. */
 const SUITE_CODE = /(?:cipher ?suite|cipher ?spec|suite)s?[ :=]{1,3}(?:0x)?([0-9A-F]{2}(?:[0-9A-F]{2})?)\b/i;
 const SEPARATORS = /[\s()[\]{}'",;:=]+/;
 
 /**
- * The parts of a suite that stands between other words, with the sizes that those give: `TLS_DHE_RSA_WITH_AES_128_CBC_SHA (dh 1024)`, `cipher spec
- * 000A`. Undefined if there is none, or several.
+ * suiteAmong returns the parts of a suite that occurs among other words, with the sizes stated by those words: `TLS_DHE_RSA_WITH_AES_128_CBC_SHA (dh 1024)`,
+ * `cipher spec 000A`. Returns undefined if there is none or more than one.
  */
 export function suiteAmong(text: string): readonly Mention[] | undefined {
   const code = SUITE_CODE.exec(text)?.[1];
@@ -26,7 +26,7 @@ export function suiteAmong(text: string): readonly Mention[] | undefined {
   return suiteMentions(only).map((mention) => sized(mention, said));
 }
 
-/** A part with the size that is said of its algorithm, or of the curve that it is used on. */
+/** Adds the size that is stated for the algorithm of a part, or for the curve on which it is used. */
 function sized(mention: Mention, said: readonly Mention[]): Mention {
   if (!hasNoSize(mention)) return mention;
   const same = said.find(

@@ -2,7 +2,7 @@ import type { Mention } from './name-mentions.js';
 import { mentionsOf } from './name-mentions.js';
 import { tokensOf } from './name-tokens.js';
 
-/** The key exchange of the suites of TLS before 1.3, by what stands before WITH; those that are not listed rest on shared keys alone. */
+/** Key exchanges of suites before TLS 1.3, by the text before WITH. Those not listed use only shared keys. */
 const EXCHANGES: readonly (readonly [start: RegExp, means: string])[] = [
   [/^(?:RSA|RSA_PSK)$/, 'RSA key exchange'],
   [/^RSA_EXPORT$/, 'RSA-512 key exchange'],
@@ -18,7 +18,7 @@ const EXCHANGES: readonly (readonly [start: RegExp, means: string])[] = [
   [/^ECCPWD$/, 'Dragonfly'],
 ];
 
-/** The parts of a cipher suite by the name that IANA gives it: the key exchange first, then cipher and MAC. */
+/** suiteMentions returns the parts of a cipher suite by its IANA name: the key exchange first, then cipher and MAC. */
 export function suiteMentions(registered: string): readonly Mention[] {
   const name = registered.replace(/^TLS_/, '');
   const at = name.indexOf('_WITH_');
@@ -28,7 +28,7 @@ export function suiteMentions(registered: string): readonly Mention[] {
   return mentionsOf(tokensOf(`${means ?? ''} ${protectionOf(protection)}`)).mentions;
 }
 
-/** Cipher and hash. The hash is that of an HMAC, or of the key derivation where the cipher authenticates by itself. */
+/** Reads cipher and hash. The hash belongs to an HMAC, or to the key derivation if the cipher authenticates itself. */
 function protectionOf(protection: string): string {
   const integrityOnly = /^SHA(256|384)_SHA\1$/.exec(protection)?.[1];
   if (integrityOnly !== undefined) return `NULL HMAC-SHA${integrityOnly}`;
@@ -38,7 +38,7 @@ function protectionOf(protection: string): string {
   return `${protection.slice(0, -hash.length - 1)} HMAC-${hash}`;
 }
 
-/** Whether a suite has no public-key operation in its key exchange: pre-shared keys or Kerberos alone, or none at all. */
+/** isWithoutPublicKey reports whether the key exchange of a suite has no public-key operation: only pre-shared keys or Kerberos, or no key exchange. */
 export function isWithoutPublicKey(registered: string): boolean {
   return /^TLS_(?:PSK|KRB5(?:_EXPORT)?|NULL)_WITH_/.test(registered);
 }

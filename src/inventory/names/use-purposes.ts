@@ -1,12 +1,12 @@
 import type { AlgorithmUse, AlgorithmPurpose } from '../model/risk-subject.js';
 import type { Mention } from './name-mentions.js';
 
-/** Facts that are declared about an algorithm beside its name (CycloneDX `algorithmProperties`). */
+/** DeclaredAlgorithm holds the facts that are declared about an algorithm in addition to its name (CycloneDX `algorithmProperties`). */
 export interface DeclaredAlgorithm {
   readonly primitive?: string;
   readonly parameterSetIdentifier?: string;
   readonly curve?: string;
-  /** CycloneDX 1.7 says the family and the curve by names of its own registry: `secg/secp521r1`. */
+  /** CycloneDX 1.7 states family and curve by the names of its own registry: `secg/secp521r1`. */
   readonly ellipticCurve?: string;
   readonly algorithmFamily?: string;
   readonly mode?: string;
@@ -14,16 +14,16 @@ export interface DeclaredAlgorithm {
   readonly cryptoFunctions?: readonly string[];
 }
 
-/** What stands beside a mention of an algorithm. */
+/** MentionContext is the context of a mention of an algorithm. */
 export interface MentionContext {
-  /** All algorithms of the name. */
+  /** All algorithms in the name. */
   readonly all: readonly Mention[];
   readonly declared: DeclaredAlgorithm;
-  /** The name is that of a cipher suite. */
+  /** Whether the name is a cipher suite. */
   readonly isSuite: boolean;
 }
 
-/** What a public key is for; `unknown` where neither the name nor what is declared tells. */
+/** publicKeyPurposeOf returns the purpose of a public key, or `unknown` if neither the name nor the declared facts state it. */
 export function publicKeyPurposeOf(mention: Mention, context: MentionContext): AlgorithmPurpose {
   if (mention.role === 'sign') return mention.purpose === 'key-establishment' ? 'key-establishment' : 'signature';
   if (mention.role === 'exchange') return 'key-establishment';
@@ -31,7 +31,10 @@ export function publicKeyPurposeOf(mention: Mention, context: MentionContext): A
   return purposeOfKey(mention, context);
 }
 
-/** Of a key that signs, encrypts and agrees. A hash beside it is that of a signature, but for OAEP and in what encrypts as well (a proposal of IKE). */
+/**
+ * Returns the purpose of a key that can sign, encrypt and agree. A hash next to it belongs to a signature, except with OAEP and next to a cipher (a proposal of
+ * IKE).
+ */
 function purposeOfKey({ padding, purpose }: Mention, { all, declared }: MentionContext): AlgorithmPurpose {
   if (padding === 'oaep') return 'encryption';
   const says = (one: AlgorithmPurpose) => purpose === one || declared.primitive === 'signature';
@@ -52,7 +55,7 @@ function declaredPurpose({ cryptoFunctions, primitive }: DeclaredAlgorithm): Alg
   return does('sign', 'verify') ? 'signature' : undefined;
 }
 
-/** The scheme that a hash or a cipher serves: a signature, a MAC, a key derivation; `reduced` for a variant of it; null for none. */
+/** usageOf returns the scheme that a hash or cipher is part of: a signature, a MAC or a key derivation; `reduced` for a weakened variant; null for none. */
 export function usageOf(mention: Mention, context: MentionContext): AlgorithmUse['usage'] {
   const { role, isReduced } = mention;
   if (isReduced) return 'reduced';
@@ -60,7 +63,7 @@ export function usageOf(mention: Mention, context: MentionContext): AlgorithmUse
   return role === 'hash' ? usageOfHash(mention, context) : null;
 }
 
-/** A hash alone that is declared as a MAC or key derivation is no HMAC and no HKDF: nothing makes up for what it lacks. */
+/** A standalone hash that is declared as a MAC or key derivation is not HMAC or HKDF, so nothing compensates for its weaknesses. */
 function usageOfHash({ isPassword }: Mention, { all, declared: { primitive } }: MentionContext): AlgorithmUse['usage'] {
   const has = (...roles: string[]) => all.some((other) => roles.includes(other.role));
   if (has('mac')) return 'mac';
@@ -77,12 +80,12 @@ function signs(all: readonly Mention[]): boolean {
   return all.some(({ role, purpose }) => role === 'sign' || (role === 'key' && purpose !== 'key-establishment'));
 }
 
-/** OAEP needs no collision resistance of its hash. */
+/** OAEP does not need a collision-resistant hash. */
 function isOfOaep(all: readonly Mention[]): boolean {
   return all.some(({ padding }) => padding === 'oaep');
 }
 
-/** MACs that are made of a cipher. */
+/** MACs based on a cipher. */
 const CIPHER_MACS = new Set(['CMAC', 'GMAC', 'XCBC', 'CBC-MAC']);
 
 function isInsideMac(all: readonly Mention[]): boolean {

@@ -3,7 +3,7 @@ import { dotted } from '../../formats/asn1/der-reader.js';
 import { KEY_OIDS } from '../key-algorithms/key-oids.js';
 import { namedCurve, type PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 
-/** Names of curves that belong to one algorithm (RFC 9580 section 9.2); the others have those of certificates. */
+/** Names of curves that belong to one algorithm (RFC 9580 section 9.2). Other curves are named as in certificates. */
 const CURVES: Readonly<Record<string, string>> = {
   '1.3.6.1.4.1.11591.15.1': 'Ed25519',
   '1.3.6.1.4.1.3029.1.5.1': 'X25519',
@@ -12,26 +12,26 @@ const CURVES: Readonly<Record<string, string>> = {
   '1.3.101.112': 'Ed25519',
   '1.3.101.113': 'Ed448',
 };
-/** Object identifiers of keys that have a name of their own, so that they are the same algorithm wherever they are found. */
+/** Object identifiers of keys with a separate name, so that they are the same algorithm wherever they are found. */
 const OWN_OIDS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(KEY_OIDS).map(([oid, { name }]) => [name, oid]),
 );
 
-/** Reads the numbers of a key packet behind the algorithm; they end with the public half. */
+/** PgpFields reads the numbers of a key packet after the algorithm. They end with the public half. */
 export class PgpFields {
   constructor(
     private readonly bytes: Buffer,
     public at: number,
   ) {}
 
-  /** Bits of a multiprecision integer, which is stepped over. */
+  /** Returns the bits of a multiprecision integer and skips it. */
   mpi(): number {
     const bits = this.bytes.readUInt16BE(this.at);
     this.skip(2 + Math.ceil(bits / 8));
     return bits;
   }
 
-  /** A field of a length of one octet; 0 and 255 are reserved. */
+  /** Reads a field with a length of one byte. The lengths 0 and 255 are reserved. */
   short(): Buffer {
     const length = this.bytes.readUInt8(this.at);
     const start = this.at + 1;
@@ -71,13 +71,13 @@ const ALGORITHMS: Readonly<Record<number, Reader>> = {
   36: fixed('ML-KEM-1024+X448', 'kem', 56 + 1568),
 };
 
-/** The algorithm of a key; one that is not known goes by its number, and its fields cannot be stepped over. */
+/** pgpAlgorithm returns the algorithm of a key. An unknown algorithm is named by its number, and its fields cannot be skipped. */
 export function pgpAlgorithm(id: number, fields: PgpFields): PublicKeyAlgorithm {
   const read = ALGORITHMS[id];
   return read?.(fields) ?? named(`OpenPGP algorithm ${id}`, { primitive: 'unknown' });
 }
 
-/** A composite of LibrePGP (algorithm 8) or any other that is not in the table. */
+/** isKnownAlgorithm is false for a LibrePGP composite (algorithm 8) and any other algorithm that is not in the table. */
 export function isKnownAlgorithm(id: number): boolean {
   return ALGORITHMS[id] !== undefined;
 }
@@ -125,7 +125,7 @@ function curve(kind: string, primitive: string): Reader {
 
 function ecdh(fields: PgpFields): PublicKeyAlgorithm {
   const algorithm = curve('ECDH', 'key-agree')(fields);
-  // The key derivation: its hash and its cipher.
+  // Skips the key derivation: its hash and its cipher.
   fields.short();
   return algorithm;
 }

@@ -6,30 +6,30 @@ import { openPgpFingerprintOf as laterFingerprint } from '../../formats/openpgp/
 import { PGP_TAG as TAG, pgpPackets, type PgpPacket } from '../../formats/openpgp/packets.js';
 import { type PgpSignature, pgpSignature } from '../../formats/openpgp/signatures.js';
 
-/** Characters of a user ID. */
+/** Maximum size of a user ID. */
 const MAX_USER_ID_BYTES = 300;
 
-/** A key of a keyring, as its packets say it. */
+/** PgpKey is a key of a keyring, as stated by its packets. */
 export interface PgpKey {
-  /** Hexadecimal, in lower case. */
+  /** Hexadecimal, lower case. */
   readonly fingerprint: string;
   readonly keyId: string;
   readonly version: number;
   readonly algorithm: PublicKeyAlgorithm;
   readonly isSubkey: boolean;
-  /** The first user ID of the primary key; undefined when there is none. */
+  /** First user ID of the primary key; undefined if there is none. */
   readonly userId: string | undefined;
   readonly created: Date;
-  /** The end, by the newest self-signature that states one; undefined when it does not expire. */
+  /** Expiry stated by the newest self-signature that contains one; undefined if the key does not expire. */
   readonly expires: Date | undefined;
   readonly revoked: 'compromised' | 'deactivated' | undefined;
-  /** The protection of the secret half: none, or the name of a scheme. Undefined when the keyring does not have that half. */
+  /** Protection of the secret half: undefined for none, or the name of a scheme. Undefined as a whole if the keyring does not contain the secret half. */
   readonly secret: { readonly securedBy: string | undefined } | undefined;
 }
 
 const KEYS = new Set<number>([TAG.secretKey, TAG.publicKey, TAG.secretSubkey, TAG.subkey]);
 const REVOCATIONS = new Set([0x20, 0x28]);
-/** Certifications of users, bindings of subkeys, and signatures over the key itself. */
+/** Certifications of users, bindings of subkeys, and direct key signatures. */
 const SELF_SIGNATURES = new Set([0x10, 0x11, 0x12, 0x13, 0x18, 0x1f]);
 const MAX_KEYS = 100_000;
 /** Reason for revocation: the key material has been compromised. */
@@ -44,7 +44,7 @@ interface Draft {
   readonly signatures: PgpSignature[];
 }
 
-/** True for the start of a keyring: a public or secret primary key of a version and a length that are possible. */
+/** isPgpKeyring recognizes the start of a keyring: a public or secret primary key with a valid version and length. */
 export function isPgpKeyring(bytes: Buffer): boolean {
   try {
     const [first] = pgpPackets(bytes.subarray(0, MAX_LOOK));
@@ -57,9 +57,9 @@ export function isPgpKeyring(bytes: Buffer): boolean {
 const MAX_LOOK = 64 * 1024;
 
 /**
- * The keys of a binary keyring. What cannot be read of it is left out; nothing of a secret half is looked at.
+ * readPgpKeyring returns the keys of a binary keyring. Unreadable packets are skipped, and secret halves are not read.
  *
- * @throws RangeError when it holds no key at all.
+ * @throws RangeError if the keyring contains no key.
  */
 export function readPgpKeyring(bytes: Buffer): { keys: PgpKey[]; unread: number } {
   const drafts: Draft[] = [];
@@ -74,7 +74,7 @@ export function readPgpKeyring(bytes: Buffer): { keys: PgpKey[]; unread: number 
   return { keys: finished(drafts), unread };
 }
 
-/** False for a key that cannot be read. */
+/** Returns false for a key that cannot be read. */
 function addPacket(packet: PgpPacket, drafts: Draft[]): boolean {
   const current = drafts.at(-1);
   const primary = current?.primary ?? current;
@@ -101,11 +101,11 @@ function addSignature({ signatures }: Draft, { body }: PgpPacket): void {
     const signature = pgpSignature(body);
     if (signature !== undefined) signatures.push(signature);
   } catch {
-    // One that is cut short says nothing.
+    // A truncated signature is ignored.
   }
 }
 
-/** The statements of the signatures on one key. Only those of its primary key count; a signature without an issuer is taken for one. */
+/** What the signatures on a key state. Only signatures of its primary key count; a signature without an issuer is treated as such. */
 interface Statements {
   readonly expires: Date | undefined;
   readonly revoked: PgpKey['revoked'];
@@ -128,7 +128,7 @@ function newer(newest: PgpSignature | undefined, signature: PgpSignature): PgpSi
   return newest === undefined || signature.created > newest.created ? signature : newest;
 }
 
-/** A subkey ends with its primary key at the latest. */
+/** A subkey expires with its primary key at the latest. */
 function finished(drafts: readonly Draft[]): PgpKey[] {
   const known = new Map<Draft, Statements>();
   return drafts.map((draft) => {
@@ -153,7 +153,7 @@ function finished(drafts: readonly Draft[]): PgpKey[] {
   });
 }
 
-/** An RSA key that encrypts is listed as one that does, whatever else it is used for: what was encrypted can be decrypted later. */
+/** Lists an RSA key that encrypts as an encryption key, even if it has other uses, because encrypted data can be decrypted later. */
 function usedFor(algorithm: PublicKeyAlgorithm, flags: number | undefined): PublicKeyAlgorithm {
   const encrypts = flags !== undefined && (flags & ENCRYPTS) !== 0;
   if (!encrypts || !algorithm.name.startsWith('RSA')) return algorithm;
@@ -162,9 +162,9 @@ function usedFor(algorithm: PublicKeyAlgorithm, flags: number | undefined): Publ
 
 interface PacketKey {
   readonly version: number;
-  /** Seconds of Unix time. */
+  /** Unix time in seconds. */
   readonly created: number;
-  /** The lifetime in the packet, which version 3 has. */
+  /** Lifetime in the packet, for version 3. */
   readonly validSeconds: number | undefined;
   readonly algorithm: PublicKeyAlgorithm;
   readonly fingerprint: string;
@@ -172,7 +172,7 @@ interface PacketKey {
   readonly secret: PgpKey['secret'];
 }
 
-/** Undefined for a version that is not read, or a packet that is cut short. */
+/** Returns undefined for an unsupported version or a truncated packet. */
 function keyOf({ tag, body }: PgpPacket): PacketKey | undefined {
   try {
     const version = body.readUInt8(0);
@@ -180,7 +180,7 @@ function keyOf({ tag, body }: PgpPacket): PacketKey | undefined {
     const isOld = version < 4;
     const algorithmAt = isOld ? 7 : 5;
     const id = body.readUInt8(algorithmAt);
-    // Versions 5 and 6 say how long the public half is.
+    // Versions 5 and 6 state the length of the public half.
     const start = algorithmAt + 1 + (version >= 5 ? 4 : 0);
     const fields = new PgpFields(body, start);
     const algorithm = pgpAlgorithm(id, fields);
@@ -204,7 +204,7 @@ function keyOf({ tag, body }: PgpPacket): PacketKey | undefined {
   }
 }
 
-/** Of version 3 by RFC 4880 section 12.2, of later ones by RFC 9580 section 5.5.4. */
+/** Returns the fingerprint by RFC 4880 section 12.2 for version 3, and by RFC 9580 section 5.5.4 for later versions. */
 function fingerprintOf(version: number, half: Buffer, start: number): string {
   if (version < 4) {
     const hash = createHash('md5');
@@ -214,7 +214,7 @@ function fingerprintOf(version: number, half: Buffer, start: number): string {
   return laterFingerprint(half, version).toString('hex');
 }
 
-/** The key ID: the end of the modulus in version 3, the end of the fingerprint in version 4, its start in later ones. */
+/** Returns the key ID: the end of the modulus in version 3, the end of the fingerprint in version 4, and its start in later versions. */
 function keyIdOf(version: number, material: Buffer, fingerprint: string): string {
   if (version >= 5) return fingerprint.slice(0, 16);
   if (version === 4) return fingerprint.slice(-16);
@@ -247,7 +247,7 @@ const CIPHERS: Readonly<Record<number, string>> = {
 };
 const GNU_STUB = 101;
 
-/** RFC 9580 section 3.7.2: how a secret half is protected. A stub of GnuPG, whose secret is elsewhere, is none. */
+/** Returns the protection of a secret half (RFC 9580 section 3.7.2). A GnuPG stub, whose secret is stored elsewhere, has none. */
 function protection(rest: Buffer, version: number): PgpKey['secret'] {
   const usage = rest[0] ?? 0;
   if (usage === 0) return { securedBy: undefined };
@@ -264,12 +264,12 @@ const OPENPGP = 2;
 const X509 = 3;
 const MIN_HEAD = 20;
 
-/** A keybox of GnuPG (`pubring.kbx`): its first blob is a header with a magic word. */
+/** isKeybox recognizes a keybox of GnuPG (`pubring.kbx`) by the magic word in its first blob, the header. */
 export function isKeybox(bytes: Buffer): boolean {
   return bytes.length >= 32 && bytes.toString('latin1', 8, 12) === MAGIC;
 }
 
-/** The keyrings and certificates (DER) that a keybox holds. @throws RangeError when it is cut short. */
+/** readKeybox returns the keyrings and certificates (DER) of a keybox. @throws RangeError if it is truncated. */
 export function readKeybox(bytes: Buffer): { readonly keyrings: Buffer[]; readonly certificates: Buffer[] } {
   const [keyrings, certificates]: [Buffer[], Buffer[]] = [[], []];
   for (let at = 0; at < bytes.length;) {

@@ -8,7 +8,7 @@ const BOM = '{"bomFormat":"CycloneDX","specVersion":"1.6","components":[]}';
 const read = (bytes: Buffer, kind: 'any' | 'json') =>
   readBody(bytes, { kind, mode: 'repair', source: undefined, password: undefined });
 
-describe('a file that is not read', () => {
+describe('an unsupported file', () => {
   it.each([
     ['a compressed document', gzipSync(BOM), 'is compressed'],
     ['a ZIP archive', Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(60)]), 'is a ZIP archive'],
@@ -30,12 +30,12 @@ describe('a file that is not read', () => {
       Buffer.from(BOM.replace('"components"', '"components":[],"components"')),
       'has the member "components" twice',
     ],
-  ])('is refused by what it is: %s', (_, bytes, words) => {
+  ])('is rejected with a description of its kind: %s', (_, bytes, words) => {
     for (const kind of ['any', 'json'] as const) expect(() => read(bytes, kind)).toThrow(words);
   });
 });
 
-describe('a body of items that are refused one by one', () => {
+describe('a body with invalid items', () => {
   const scanOf = (items: number) => Buffer.from(`{"assets":[${Array.from({ length: items }, () => 0).join(',')}]}`);
   const pemOf = (blocks: number) =>
     Buffer.from('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'.repeat(blocks));
@@ -43,12 +43,12 @@ describe('a body of items that are refused one by one', () => {
   it.each([
     ['a scan', scanOf, 'json'],
     ['certificates', pemOf, 'any'],
-  ] as const)('lists each of them, and is refused as a whole above MAX_REJECTED: %s', (_, bodyOf, kind) => {
+  ] as const)('lists each rejected item, and is rejected as a whole above MAX_REJECTED: %s', (_, bodyOf, kind) => {
     expect(read(bodyOf(MAX_REJECTED), kind)[0]?.draft().rejected).toHaveLength(MAX_REJECTED);
     expect(() => read(bodyOf(MAX_REJECTED + 1), kind)).toThrow(/more than 10000 of its items are invalid/);
   });
 
-  it('lists no more than MAX_REMARKS of its repairs', () => {
+  it('lists at most MAX_REMARKS repairs', () => {
     const certificate = { assetType: 'certificate', certificateProperties: { notValidBefore: '2026-01-01' } };
     const component = { type: 'cryptographic-asset', name: 'c', cryptoProperties: certificate };
     const assets = Array.from({ length: MAX_REMARKS + 1 }, () => ({ component }));
@@ -60,12 +60,12 @@ const digestOf = (text: string) => contentDigest(Buffer.from(text)).toString('he
 const plain = (text: string) => createHash('sha256').update(text).digest('hex');
 const scan = (id: string, assets = '[]') => `{"scanId":${id},"source":"host a","complete":true,"assets":${assets}}`;
 
-describe('the digest of what a body says', () => {
-  it('is the same for scans that differ in their id alone', () => {
+describe('the content digest of a body', () => {
+  it('is the same for scans that differ only in their scan ID', () => {
     expect(digestOf(scan('"one"'))).toBe(digestOf(scan('"another, with \\"quotes\\" and }"')));
   });
 
-  it('is another as soon as anything else differs', () => {
+  it('differs as soon as anything else differs', () => {
     expect(digestOf(scan('"one"'))).not.toBe(digestOf(scan('"one"', '[1]')));
     expect(digestOf(scan('"one"').replace('host a', 'host b'))).not.toBe(digestOf(scan('"one"')));
   });
@@ -75,7 +75,7 @@ describe('the digest of what a body says', () => {
     ['a CycloneDX document that has such a member', '{"bomFormat":"CycloneDX","scanId":"1","assets":[]}'],
     ['a document that has the word in a text', '{"note":"\\"scanId\\"","assets":[]}'],
     ['another document', '{"scanId":"1","runs":[]}'],
-  ])('is that of all bytes for %s', (_, text) => {
+  ])('covers all bytes of %s', (_, text) => {
     expect(digestOf(text)).toBe(plain(text));
   });
 });
@@ -85,7 +85,7 @@ it.each([
   ['{"bomFormat": "CycloneDX",\n "components": [],\n}', /line 3, column 1: JSON does not allow a comma/],
   ['{"runs": []}\n\n}', /line 3, column 1: the value ended before this/],
   ['{"runs": []}\u0000', /line 1, column 13: the value ended before this/],
-])('what is no JSON is told where: %j', (text, words) => {
+])('invalid JSON is reported with its position: %j', (text, words) => {
   const options = { kind: 'json', mode: 'repair', source: undefined, password: undefined } as const;
   expect(() => readBody(Buffer.from(text), options)).toThrow(words);
   expect(() => readBody(Buffer.from(`{"a": 1}\n${text}`), { ...options, kind: 'ndjson' })).toThrow(

@@ -21,7 +21,7 @@ import { notRead, scannerOf } from '../model/scanner-results.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 import { createHash } from 'node:crypto';
 
-/** `any`: the content decides between JSON and certificates or keys. */
+/** `any`: the content determines whether it is JSON or certificates and keys. */
 export type BodyKind = 'json' | 'ndjson' | 'any';
 
 export interface BodyOptions extends CredentialOptions {
@@ -29,14 +29,13 @@ export interface BodyOptions extends CredentialOptions {
   readonly mode: Mode;
 }
 
-/** The second one is that of the draft which CycloneDX 1.6 grew out of. */
+/** The second one belongs to the draft from which CycloneDX 1.6 evolved. */
 const BOM_FORMATS: readonly unknown[] = ['CycloneDX', 'CBOM'];
 
 /**
- * Reads a body: a CycloneDX document, SARIF, a scan of a sensor, or certificates and keys. A SARIF body has a document for each source that
- * it speaks of.
+ * readBody reads a body: a CycloneDX document, SARIF, a sensor scan, or certificates and keys. A SARIF body yields a document for each of its sources.
  *
- * @throws Problem 400 for what is no JSON, 422 for what is none of these.
+ * @throws Problem 400 if the body is not JSON, 422 if it has none of these formats.
  */
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
   const { kind, mode } = options;
@@ -64,7 +63,7 @@ function readMembers(document: JsonMembers, text: string, options: BodyOptions):
   return readUnknown(text, options, OTHER_JSON.find(([member]) => Object.hasOwn(document, member))?.[1]);
 }
 
-/** JSON of another format: the certificates and keys in it are read where it holds them as PEM. */
+/** Reads JSON of another format: certificates and keys that it contains as PEM. */
 function readUnknown(text: string, options: BodyOptions, detail: string | undefined): readonly CheckedDocument[] {
   const tool = scannerOf(text);
   if (detail === undefined && text.includes('-----BEGIN ') && text.includes('-----END '))
@@ -72,7 +71,7 @@ function readUnknown(text: string, options: BodyOptions, detail: string | undefi
   throw refused(tool === undefined ? (detail ?? NOTHING_KNOWN) : `is ${notRead(tool)}`);
 }
 
-/** Of two lists of components only one would be read. A text whose outline is found has no member twice. */
+/** Rejects repeated members, because only one of two lists of components would be read. A text with an outline has no repeated members. */
 function refuseRepeated(text: string): void {
   const found = findAmbiguity(text, { roundsNumbers: true });
   if (found === undefined) return;
@@ -86,7 +85,7 @@ function isBom(bytes: Buffer, outline: Outline): boolean {
   return BOM_FORMATS.some((format) => given === `"${String(format)}"`);
 }
 
-/** A document that was read as a whole already. */
+/** Returns a document that was already read as a whole. */
 function whole(draft: Draft): CheckedDocument {
   return { ...draft, said: undefined, draft: () => draft };
 }
@@ -95,7 +94,7 @@ function looksLikeJson(bytes: Buffer): boolean {
   return /^[\uFEFF\s]*[{[]/.test(isUtf16(bytes) ? utf16Start(bytes) : bytes.toString('utf8', 0, 64));
 }
 
-/** In either order of octets; a text of certificates may be UTF-16 as well. */
+/** Returns the start of UTF-16 text in either byte order. A text with certificates may be UTF-16 as well. */
 function utf16Start(bytes: Buffer): string {
   return bytes.toString('latin1', 0, 128).replaceAll(/\0|^\u00FF\u00FE|^\u00FE\u00FF/g, '');
 }
@@ -106,7 +105,7 @@ const COMPRESSED = 'is compressed: send its content';
 const SQLITE =
   'is an SQLite database, such as cert9.db of NSS or a key store: export from it (pk12util -o, certutil -L -a)';
 const XML = 'is XML: CycloneDX is read as JSON, which its generators and cyclonedx-cli write as well';
-/** Files that people have and that are not read, by their first octets in hexadecimal. */
+/** Common files that are not supported, by their first bytes in hexadecimal. */
 const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['1f8b', COMPRESSED],
   ['28b52ffd', COMPRESSED],
@@ -120,7 +119,7 @@ const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['efbbbf3c626f6d', XML],
   ['fffe3c003f00', XML],
 ];
-/** The same of JSON, by a member. */
+/** Common JSON formats that are not supported, by a member. */
 const OTHER_JSON: readonly (readonly [member: string, detail: string])[] = [
   ['spdxVersion', 'is SPDX, which has no cryptographic assets: send CycloneDX'],
   ['@context', 'is JSON-LD, such as SPDX 3, which is not supported: send CycloneDX'],
@@ -133,7 +132,7 @@ function strangerBy(bytes: Buffer): string | undefined {
   return STRANGERS.find(([prefix]) => start.startsWith(prefix))?.[1];
 }
 
-/** XML of a scanner is named. */
+/** Returns the reason for rejecting a file. XML of a scanner is named. */
 function strangerIn(bytes: Buffer, detail: string): string {
   const tool = detail === XML ? scannerOf(bytes.toString('latin1', 0, 4096)) : undefined;
   return tool === undefined ? detail : `is ${notRead(tool)}`;
@@ -150,13 +149,13 @@ function linesOf(text: string): unknown[] {
     .map((line, index) => parseExactJson(line, (member) => `/assets/${index}${member === '' ? '' : `/${member}`}`));
 }
 
-/** Sensors write the id of the scan first. */
+/** Sensors write the id of the scan at the start. */
 const HEAD_BYTES = 4096;
 const SCAN_ID = '"scanId"';
 
 /**
- * SHA-256 of what a body says. For the scan of a sensor that is the body without the value of `scanId`, which is new in each scan: two scans
- * that found the same have the same digest, whether or not the sensor names its scans.
+ * contentDigest returns the SHA-256 of the content of a body. For a sensor scan, the value of `scanId` is excluded, because it changes with each scan: two
+ * scans with the same findings have the same digest, whether or not the sensor names its scans.
  *
  * @param bytes of a body that was read without a fault.
  */

@@ -22,7 +22,7 @@ const key = (index: number): Component => ({
 const keys = () => Array.from({ length: MANY }, (_, index) => key(index));
 const uses = () => keys().map((one) => ({ ref: one['bom-ref'], dependsOn: ['aes'] }));
 
-/** Long enough to be parsed in many parts. A document that spells a member name with escapes is parsed as a whole. */
+/** Returns a document long enough to be parsed in many parts. With escapes in a member name, it is parsed as a whole. */
 function textOf(components: unknown[], dependencies: unknown[], isWhole: boolean): string {
   const head = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 };
   const text = JSON.stringify({
@@ -52,22 +52,22 @@ function read(text: string, mode: Mode) {
   }
 }
 
-/** The outcome, which is the same however it is parsed. */
+/** Returns the outcome, which is the same however the document is parsed. */
 function outcome(components: unknown[], dependencies: unknown[], mode: Mode = 'repair') {
   const inParts = read(textOf(components, dependencies, false), mode);
   expect(read(textOf(components, dependencies, true), mode)).toEqual(inParts);
   return inParts;
 }
 
-describe('a long document that is parsed in parts', () => {
-  it('reads the same as one that is parsed as a whole', () => {
+describe('a long document parsed in parts', () => {
+  it('yields the same result as one parsed as a whole', () => {
     const { assets, links, received } = outcome(keys(), uses());
     expect(assets?.map(({ ref }) => ref)).toEqual(keys().map((one) => one['bom-ref']));
     expect(links).toHaveLength(MANY);
     expect(received).toBe(MANY);
   });
 
-  it('may repeat items at any distance: they are removed, or refused with their pointers', () => {
+  it('may repeat items at any distance: they are removed, or rejected with pointers', () => {
     const components = keys().with(2700, key(3));
     const dependencies = uses().with(2800, uses()[5] ?? { ref: '', dependsOn: [] });
     const { assets, repairs, warnings } = outcome(components, dependencies);
@@ -79,7 +79,7 @@ describe('a long document that is parsed in parts', () => {
     expect(errors?.map(({ pointer }) => pointer)).toEqual(['/components/2700', '/dependencies/2800']);
   });
 
-  it('may have different items of the same name: both are read', () => {
+  it('may contain different items of the same name, and both are read', () => {
     const other = { ...key(2700), 'bom-ref': 'key 3' };
     const { assets, repairs, warnings } = outcome(keys().with(2700, other), []);
     expect(assets).toHaveLength(MANY);
@@ -87,9 +87,9 @@ describe('a long document that is parsed in parts', () => {
     expect(warnings?.map(({ code }) => code)).toContain('bom-ref.repeated');
   });
 
-  it('may repeat items within items, which are removed', () => {
+  it('may contain duplicates in nested lists, which are removed', () => {
     const twice = { ref: 'key 7', dependsOn: ['aes', 'key 8', 'aes'] };
-    // Put right, it is what another one says.
+    // After repair, the item repeats another one.
     const again = { ref: 'key 7', dependsOn: ['aes', 'key 8'] };
     const { links, repairs } = outcome(keys(), uses().with(7, twice).with(2900, again));
     expect(links?.filter((link) => link.startsWith('key 7 '))).toEqual([
@@ -99,7 +99,7 @@ describe('a long document that is parsed in parts', () => {
     expect(repairs?.map(({ pointer }) => pointer)).toEqual(['/dependencies/7/dependsOn/2', '/dependencies/2900']);
   });
 
-  it('is refused with a pointer to each fault, also outside of its lists', () => {
+  it('is rejected with a pointer to each fault, including faults outside its lists', () => {
     const components = keys().with(1, { type: 'nothing', name: 'a' }).with(2999, { type: 'data' });
     const dependencies = uses().with(2500, { ref: 'a', dependsOn: ['b'], more: true } as never);
     const { code, errors } = outcome(components, dependencies);
@@ -125,19 +125,19 @@ describe('a long document that is parsed in parts', () => {
     ['another bracket at its end', (text: string) => text.replace('],"dependencies"', '},"dependencies"')],
     ['an item that does not end', (text: string) => text.replace('"name":"key 2000",', '"name":{"key 2000",')],
     ['bytes behind it', (text: string) => `${text}]`],
-  ])('is no JSON with %s', (_, spoil) => {
+  ])('is not valid JSON with %s', (_, spoil) => {
     const text = spoil(textOf(keys(), uses(), false));
     expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
     expect(read(text, 'repair').code).toBe('request.malformed');
   });
 
-  it('is refused with a pointer to text that cannot be stored', () => {
+  it('is rejected with a pointer to text that cannot be stored', () => {
     const { code, errors } = outcome(keys().with(2000, { ...key(2000), name: 'a\u0000b' }), uses());
     expect([code, errors?.[0]?.pointer]).toEqual(['document.invalid', '/components/2000/name']);
   });
 });
 
-describe('a name that occurs twice in an object', () => {
+describe('a duplicate member name in an object', () => {
   const components = Array.from({ length: 500 }, (_, index) => ({
     type: 'library',
     'bom-ref': `library ${index}`,
@@ -148,14 +148,14 @@ describe('a name that occurs twice in an object', () => {
     return text.replace(`"name":"library ${at}"`, `"name":"another","name":"library ${at}"`);
   };
 
-  it.each([0, 250, 499])('is refused in strict mode, with its place, in component %i', (at) => {
+  it.each([0, 250, 499])('is rejected in strict mode with its position, in component %i', (at) => {
     expect(read(bom(at), 'strict')).toMatchObject({
       code: 'document.invalid',
       errors: [{ pointer: `/components/${at}/name`, detail: 'the object has the member "name" twice' }],
     });
   });
 
-  it('is noted in repair mode, and the last value counts', () => {
+  it('is reported in repair mode, and the last value is used', () => {
     expect(read(bom(250), 'repair')).toMatchObject({
       repairs: [
         {
@@ -167,13 +167,13 @@ describe('a name that occurs twice in an object', () => {
     });
   });
 
-  it('is found in the head, at any depth, and written with escapes', () => {
+  it('is found in the document head, at any depth, and when written with escapes', () => {
     const head =
       '{"bomFormat":"CycloneDX","specVersion":"1.6","version":1,"metadata":{"properties":[{"name":"a","n\\u0061me":"b","value":"c"}]}}';
     expect(read(head, 'repair')).toMatchObject({ repairs: [{ pointer: '/metadata/properties/0/name' }] });
   });
 
-  it('is no other text with colons and quotes', () => {
+  it('is not confused with text that contains colons and quotes', () => {
     const odd = JSON.stringify({
       bomFormat: 'CycloneDX',
       specVersion: '1.6',

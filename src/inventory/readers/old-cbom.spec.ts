@@ -10,7 +10,7 @@ const asset = (name: string, cryptoProperties: object) => ({
   cryptoProperties,
 });
 
-/** The assets of a document of the draft, by their names. */
+/** Returns the assets of a document of the draft by name. */
 function read(...components: object[]): Map<string, DraftAsset> {
   const document = { bomFormat: 'CBOM', specVersion: '1.4-cbom-1.0', version: 1, components };
   const bytes = Buffer.from(JSON.stringify(document));
@@ -21,8 +21,8 @@ function read(...components: object[]): Map<string, DraftAsset> {
 
 const factsOf = (found: Map<string, DraftAsset>, name: string) => found.get(name)?.component.cryptoProperties;
 
-describe('a document of 1.4-cbom-1.0', () => {
-  it('says by its detection contexts where an asset was found', () => {
+describe('a 1.4-cbom-1.0 document', () => {
+  it('reports in its detection contexts where an asset was found', () => {
     const found = read(
       asset('SHA256', {
         assetType: 'algorithm',
@@ -46,12 +46,12 @@ describe('a document of 1.4-cbom-1.0', () => {
     ['ECDH', 'ecdh-curve25519', { curve: 'curve25519' }],
     ['AES-128-GCM', 'aes-128-gcm', {}],
     ['Dilithium', 'Dilithium5', { parameterSetIdentifier: '5' }],
-  ])('has variants: %s as %s', (name, variant, facts) => {
+  ])('converts variants: %s as %s', (name, variant, facts) => {
     const found = read(asset(name, { assetType: 'algorithm', algorithmProperties: { variant } }));
     expect(factsOf(found, name)?.algorithmProperties).toEqual(facts);
   });
 
-  it('keeps levels and environments in the words of 1.6', () => {
+  it('converts levels and environments to the terms of 1.6', () => {
     const algorithmProperties = {
       primitive: 'blockcipher',
       implementationLevel: 'softwareTee',
@@ -81,7 +81,7 @@ describe('a document of 1.4-cbom-1.0', () => {
     expect([...found.keys()].sort()).toEqual(['RSA-2048', 'SHA256withRSA', 'a']);
   });
 
-  it('has suites and transforms as texts', () => {
+  it('may contain cipher suites and transforms as strings', () => {
     const tls = asset('TLS', {
       assetType: 'protocol',
       protocolProperties: { type: 'tls', tlsCipherSuites: ['TLS_AES_128_GCM_SHA256'] },
@@ -99,8 +99,8 @@ describe('a document of 1.4-cbom-1.0', () => {
   });
 });
 
-describe('a document of 1.6', () => {
-  it('may have templates for endpoints of its services', () => {
+describe('a 1.6 document', () => {
+  it('may contain URI templates as service endpoints', () => {
     const services = [
       { name: 'shop', endpoints: ['https://shop.example/orders/{id}'], services: [{ name: 'x', endpoints: ['/{}'] }] },
     ];

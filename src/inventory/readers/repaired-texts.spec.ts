@@ -38,7 +38,7 @@ function read(times: { timestamp?: string; until?: string }, mode: Mode) {
   };
 }
 
-/** The faults of strict mode. */
+/** Returns the faults in strict mode. */
 function faultsOf(times: Parameters<typeof read>[0]): unknown[] {
   try {
     read(times, 'strict');
@@ -49,7 +49,7 @@ function faultsOf(times: Parameters<typeof read>[0]): unknown[] {
   return [];
 }
 
-describe('times of a document', () => {
+describe('times in a document', () => {
   it.each([
     ['without a zone', '2027-03-01T12:00:00', '2027-03-01T12:00:00Z'],
     ['without a time of day', '2027-03-01', '2027-03-01T00:00:00Z'],
@@ -65,7 +65,7 @@ describe('times of a document', () => {
     ['with a comma before the fraction', '2027-03-01T12:00:00,5Z', '2027-03-01T12:00:00.5Z'],
     ['without seconds', '2027-03-01T12:00Z', '2027-03-01T12:00:00Z'],
     ['with a second 60 that is no leap second', '2027-03-01T12:00:60Z', '2027-03-01T12:00:59Z'],
-  ])('%s are repaired with a note, and refused with a pointer in strict mode', (_, given, repaired) => {
+  ])('%s are repaired with a note, and rejected with a pointer in strict mode', (_, given, repaired) => {
     expect(read({ timestamp: given, until: given }, 'repair')).toEqual({
       time: repaired,
       until: repaired,
@@ -87,7 +87,7 @@ describe('times of a document', () => {
     '2027-03-01t12:00:00z',
     '2016-12-31T23:59:60Z',
     '2017-01-01T05:29:60+05:30',
-  ])('that RFC 3339 allows are not changed: %s', (time) => {
+  ])('remain unchanged if RFC 3339 allows them: %s', (time) => {
     for (const mode of ['strict', 'repair'] as const)
       expect(read({ timestamp: time, until: time }, mode)).toEqual({ time, until: time, repairs: [] });
     expect(instant(time)).not.toBeNull();
@@ -100,12 +100,12 @@ describe('times of a document', () => {
     '01/02/2027',
     '2027-03-01T25:00:00',
     'Mon Mar 01 12:00:00 CET 2027',
-  ])('that are no times are refused: %s', (time) => {
+  ])('are rejected if they are not times: %s', (time) => {
     expect(() => read({ until: time }, 'repair')).toThrow(Problem);
   });
 });
 
-/** What becomes of a document with these members, the first component among them. */
+/** Reads a document with these members and this first component. */
 function readWith(members: object, component: object = {}, mode: Mode = 'repair') {
   const key = { type: 'cryptographic-asset', name: 'AES-256', cryptoProperties: { assetType: 'algorithm' } };
   const body = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components: [{ ...key, ...component }] };
@@ -116,7 +116,7 @@ function readWith(members: object, component: object = {}, mode: Mode = 'repair'
   return { assets, repairs: draft?.repairs.map(({ pointer, code }) => `${code} ${pointer}`) };
 }
 
-describe('members that say nothing', () => {
+describe('empty members', () => {
   it.each([
     ['null in the document', { serialNumber: null, metadata: null }, {}, ['/serialNumber', '/metadata']],
     [
@@ -127,14 +127,14 @@ describe('members that say nothing', () => {
     ],
     ['an empty serial number', { serialNumber: '' }, {}, ['/serialNumber']],
     ['an empty time', { metadata: { timestamp: '' } }, {}, ['/metadata/timestamp']],
-  ])('are read as if they were not there: %s', (_, members, component, pointers) => {
+  ])('are treated as absent: %s', (_, members, component, pointers) => {
     const { assets, repairs } = readWith(members, component);
     expect(assets).toHaveLength(1);
     expect(repairs?.toSorted()).toEqual(pointers.map((pointer) => `empty.removed ${pointer}`).toSorted());
     expect(() => readWith(members, component, 'strict')).toThrow(Problem);
   });
 
-  it('are read so in place of a list, too: some generators write null when they find nothing', () => {
+  it('are also treated as absent in place of a list, because some generators write null when they find nothing', () => {
     const { assets, repairs } = readWith({ components: null });
     expect(assets).toEqual([]);
     expect(repairs).toEqual(['empty.removed /components']);
@@ -143,12 +143,12 @@ describe('members that say nothing', () => {
   it.each([
     ['a name that is required', {}, { name: null }],
     ['an item of a list', { components: [null] }, {}],
-  ])('refuse the document where they are %s', (_, members, component) => {
+  ])('cause rejection in place of %s', (_, members, component) => {
     expect(() => readWith(members, component)).toThrow(/not valid CycloneDX/);
   });
 });
 
-it('a reference with blanks and braces, as package managers copy it, is encoded', () => {
+it('a reference with spaces and braces, as copied by package managers, is percent-encoded', () => {
   const externalReferences = [{ type: 'website', url: 'https://a.example/{path} to/x' }];
   const { assets, repairs } = readWith({}, { externalReferences });
   expect(repairs).toEqual(['reference.repaired /components/0/externalReferences/0/url']);
@@ -156,21 +156,24 @@ it('a reference with blanks and braces, as package managers copy it, is encoded'
   expect(() => readWith({}, { externalReferences }, 'strict')).toThrow(Problem);
 });
 
-describe('a serial number that is a UUID alone', () => {
+describe('a serial number that is a bare UUID', () => {
   it.each(['3E671687-395b-41f5-a30f-a58921a69b79', '{3e671687-395b-41f5-a30f-a58921a69b79}'])(
-    '%s is a URN',
+    'is converted to a URN: %s',
     (serialNumber) => {
       expect(readWith({ serialNumber }).repairs).toEqual(['serial.repaired /serialNumber']);
       expect(() => readWith({ serialNumber }, {}, 'strict')).toThrow(Problem);
     },
   );
 
-  it.each(['bom-17', 'urn:uuid:3e671687', '3e671687-395b-41f5-a30f-a58921a69b7'])('%s is none', (serialNumber) => {
-    expect(() => readWith({ serialNumber })).toThrow(/not valid CycloneDX/);
-  });
+  it.each(['bom-17', 'urn:uuid:3e671687', '3e671687-395b-41f5-a30f-a58921a69b7'])(
+    'is not accepted: %s',
+    (serialNumber) => {
+      expect(() => readWith({ serialNumber })).toThrow(/not valid CycloneDX/);
+    },
+  );
 });
 
-describe('licenses, which say nothing about cryptography, refuse no document', () => {
+describe('licenses, which are irrelevant to cryptography, do not cause rejection', () => {
   const licensed = (...licenses: unknown[]) => {
     const { assets, repairs } = readWith({}, { licenses });
     const [asset] = assets as unknown as { component: { licenses: unknown } }[];
@@ -193,19 +196,19 @@ describe('licenses, which say nothing about cryptography, refuse no document', (
       [{ license: { id: 'MIT' } }, { expression: 'MIT OR ISC', acknowledgement: 'declared' }],
       [{ license: { id: 'MIT' } }, { license: { name: 'MIT OR ISC', acknowledgement: 'declared' } }],
     ],
-  ])('%s is read as a name', (_, given, expected) => {
+  ])('but %s is read as a name', (_, given, expected) => {
     const { licenses, repairs } = licensed(...given);
     expect(licenses).toEqual(expected);
     expect(repairs).toEqual([expect.stringMatching(/^license\.named \/components\/0\/licenses\/[01]$/)]);
     expect(() => readWith({}, { licenses: given }, 'strict')).toThrow(Problem);
   });
 
-  it('one in the head of the document as well', () => {
+  it('in the document head either', () => {
     const metadata = { licenses: [{ license: { id: 'UNKNOWN' } }] };
     expect(readWith({ metadata }).repairs).toEqual(['license.named /metadata/licenses/0']);
   });
 
-  it('but what is wrong with one otherwise does', () => {
+  it('unless they are otherwise invalid', () => {
     for (const license of [{}, { id: 'MIT', text: 'x' }, { id: 7.5 }, { id: ['MIT'] }, 'MIT'])
       expect(() => licensed({ license })).toThrow(/not valid CycloneDX/);
   });
@@ -215,7 +218,7 @@ const algorithm = (algorithmProperties: object) => ({
   cryptoProperties: { assetType: 'algorithm', algorithmProperties },
 });
 
-describe('a value of another type, or in other letters', () => {
+describe('a value of another type or letter case', () => {
   it.each<[object, object, string]>([
     [{ parameterSetIdentifier: 2048 }, { parameterSetIdentifier: '2048' }, 'type.repaired'],
     [{ nistQuantumSecurityLevel: '3' }, { nistQuantumSecurityLevel: 3 }, 'type.repaired'],
@@ -227,7 +230,7 @@ describe('a value of another type, or in other letters', () => {
     [{ padding: 'zero-padding' }, { padding: 'other' }, 'word.other'],
     [{ mode: 'AES/ECB' }, { mode: 'ecb' }, 'word.repaired'],
     [{ certificationLevel: 'none' }, { certificationLevel: ['none'] }, 'type.repaired'],
-  ])('%j is read as %j', (given, expected, code) => {
+  ])('is converted from %j to %j', (given, expected, code) => {
     const { assets, repairs } = readWith({}, algorithm(given));
     const [asset] = assets as unknown as {
       component: { cryptoProperties: { algorithmProperties: object } };
@@ -249,15 +252,15 @@ describe('a value of another type, or in other letters', () => {
     expect(() => readWith({}, algorithm(given))).toThrow(/not valid CycloneDX/);
   });
 
-  it('is not guessed from a number that a double has changed', () => {
+  it('is not guessed from a number that a double cannot represent', () => {
     expect(() => readWith({}, algorithm({ parameterSetIdentifier: 2 ** 60 }))).toThrow(
       'a number is beyond ±9007199254740991 (2^53−1): send it as a string',
     );
   });
 });
 
-describe('a version that was written as a number', () => {
-  it('is read as its text, of the specification and of a protocol', () => {
+describe('a version written as a number', () => {
+  it('is read as text, for the specification and for a protocol', () => {
     const protocol = { cryptoProperties: { assetType: 'protocol', protocolProperties: { type: 'tls', version: 1.2 } } };
     const { repairs } = readWith({ specVersion: 1.6 }, protocol);
     expect(repairs).toEqual([
@@ -269,11 +272,11 @@ describe('a version that was written as a number', () => {
   });
 });
 
-describe('a part of a component that does not fit the schema', () => {
+describe('an invalid part of a component', () => {
   const found = (evidence: object, more: object = {}) =>
     readWith({}, { ...algorithm({ mode: 'gcm' }), evidence, ...more });
 
-  it('is left out with a note where nothing is read of it, and the component stays', () => {
+  it('is dropped with a note if it is not used, and the component is kept', () => {
     const { assets, repairs } = found({
       identity: [{ confidence: 1, methods: [] }],
       occurrences: [{ location: 'a.c' }],
@@ -282,7 +285,7 @@ describe('a part of a component that does not fit the schema', () => {
     expect(assets).toMatchObject([{ occurrences: [{ location: 'a.c' }] }]);
   });
 
-  it('is left out where a place has no location', () => {
+  it('is dropped if it is an occurrence without a location', () => {
     const { assets, repairs } = found({ occurrences: [{ line: 3 }, { location: 'b.c' }, { line: 4 }] });
     expect(repairs?.toSorted()).toEqual([
       'part.left-out /components/0/evidence/occurrences/0',
@@ -291,7 +294,7 @@ describe('a part of a component that does not fit the schema', () => {
     expect(assets).toMatchObject([{ occurrences: [{ location: 'b.c' }] }]);
   });
 
-  it('is mended beside words that are mended, and refused in strict mode', () => {
+  it('is repaired together with invalid terms, and rejected in strict mode', () => {
     const both = { ...algorithm({ mode: 'xts' }), evidence: { identity: [{ confidence: 1 }] } };
     expect(readWith({}, both).repairs?.toSorted()).toEqual([
       'part.left-out /components/0/evidence/identity',
@@ -301,18 +304,18 @@ describe('a part of a component that does not fit the schema', () => {
   });
 });
 
-describe('what is not read', () => {
+describe('an unused part of a document', () => {
   it.each<[string, object]>([
     ['/vulnerabilities', { vulnerabilities: [{ ratings: [{ method: 'CVSSv9' }] }] }],
     ['/compositions', { compositions: [{ aggregate: 'most' }] }],
     ['/signature', { signature: { value: 'eyJhbGciOiJSUzUxMiJ9.e30.AA' } }],
     ['/metadata/tools', { metadata: { tools: [{ type: 'application', name: 'a' }] } }],
-  ])('and does not fit the schema refuses no document: %s', (pointer, more) => {
+  ])('that is invalid does not cause rejection: %s', (pointer, more) => {
     expect(readWith(more).repairs).toEqual([`part.left-out ${pointer}`]);
     expect(() => readWith(more, {}, 'strict')).toThrow(/not valid CycloneDX/);
   });
 
-  it('is left out beside what is repaired, and what fits stays', () => {
+  it('is dropped along with other repairs, and valid parts are kept', () => {
     const more = { version: '1', signature: {}, vulnerabilities: [{ id: 'CVE-2026-1' }], compositions: [{}] };
     expect(readWith(more).repairs?.toSorted()).toEqual([
       'part.left-out /compositions',
@@ -321,7 +324,7 @@ describe('what is not read', () => {
     ]);
   });
 
-  it('saves no document from other faults', () => {
+  it('does not hide other faults of the document', () => {
     expect(() => readWith({ compositions: [{}], cryptoAssets: [] })).toThrow('/cryptoAssets: is not allowed here');
   });
 });

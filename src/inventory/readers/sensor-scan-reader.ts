@@ -24,7 +24,7 @@ import { bytesOf, pemBlocks } from '../../formats/encoding/pem-blocks.js';
 import { describeSpki } from '../certificates/private-key-reader.js';
 import { readSshPublicKey, sshKeyLine } from '../certificates/ssh-public-key.js';
 
-/** The format of a scan, as documents are listed by it. */
+/** Format name under which scans are listed. */
 export const SENSOR_SCAN = 'sensor scan';
 const MAX_SCAN_ID = 200;
 const CREDENTIALS = ['certificate', 'publicKey'] as const;
@@ -33,17 +33,17 @@ const NO_COMPONENT = { type: 'data', name: 'none' };
 const ITEM = new Set(['component', 'certificate', 'publicKey', 'ref', 'occurrence', 'dependsOn', 'provides']);
 const SCAN = new Set(['scanId', 'source', 'complete', 'assets']);
 
-/** True for `{scanId?, source?, assets: […]}`. */
+/** isSensorScan recognizes `{scanId?, source?, assets: […]}`. */
 export function isSensorScan(document: JsonMembers): boolean {
   return Array.isArray(document['assets']) && document['bomFormat'] === undefined;
 }
 
 /**
- * Reads what sensors send: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?, dependsOn?,
- * provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a PEM
- * public key or a line as in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items, of the same scan.
- * `complete`: what the source showed before and does not show now is gone. A bad item is refused by its pointer, the others are taken; a scan with
- * more than MAX_REJECTED bad items is refused as a whole.
+ * readSensorScan reads the format of sensors: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?, dependsOn?,
+ * provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a PEM public key or a line as
+ * in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items in the same scan. With `complete`, whatever the source contained
+ * before and the scan does not contain is missing. An invalid item is rejected individually with its pointer; a scan with more than MAX_REJECTED invalid items
+ * is rejected as a whole.
  */
 export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
@@ -60,7 +60,7 @@ export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   const list = items as unknown[];
   const repairs: Remark[] = [];
   list.forEach((item, index) => readItem(item, index, { rejected, assets, namedLinks, credentials, mode, repairs }));
-  // An item may name one that comes after it.
+  // An item may name a later one.
   for (const { from, to, kind } of namedLinks) from.links.push({ to: credentials.refs.get(to) ?? to, kind });
   assets.push(...credentials.found.assets.values());
   return {
@@ -83,7 +83,7 @@ function refuse(pointer: string, detail: string): never {
   throw new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
-/** `to` may be a name that the sensor gave. */
+/** A link whose `to` may be a name given by the sensor. */
 interface NamedLink extends DraftLink {
   readonly from: DraftAsset;
 }
@@ -156,7 +156,7 @@ function credentialItem(
   return credentials.found.assets.get(made);
 }
 
-/** The component and its place are judged by the schema of CycloneDX 1.6. */
+/** Checks the component and its place by the CycloneDX 1.6 schema. */
 function faultOf(component: unknown, occurrence: unknown): Fault {
   if (!isMembers(component)) return { pointer: '/component', detail: 'must be of type object' };
   const found = new SchemaFaults();
@@ -180,13 +180,13 @@ function occurrenceOf(given: unknown): DraftOccurrence[] {
   return occurrencesOf({ occurrences: Array.isArray(given) ? (given as unknown[]) : [given] });
 }
 
-/** Certificates and public keys that a sensor hands over as they are, one by one. */
+/** Collects certificates and public keys that a sensor sends individually in their own format. */
 class FoundCredentials {
   readonly found = new CredentialComponents();
-  /** Refs of the sensor, and the refs that their items have here. */
+  /** Refs of the sensor, mapped to the refs of their items here. */
   readonly refs = new Map<string, string>();
 
-  /** The ref of the asset, or undefined when the text cannot be read. */
+  /** Returns the ref of the asset, or undefined if the text cannot be read. */
   add(kind: 'certificate' | 'publicKey', text: string, at: readonly DraftOccurrence[]): string | undefined {
     try {
       return kind === 'certificate'

@@ -23,7 +23,7 @@ export class RelationshipsQuery extends PageQuery {
 export class RadiusQuery {
   /** Most steps. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20) depth?: number = 10;
-  /** Most assets. */
+  /** Maximum number of assets. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20_000) limit?: number = 1000;
 }
 
@@ -66,9 +66,9 @@ export class ReachedView {
   /** @example RSA-2048 */
   name: string;
   @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
-  /** Steps from the start. @example 1 */
+  /** Number of steps from the start. @example 1 */
   depth: number;
-  /** The next asset on the way to the start; `viaKind` is the relationship between the two. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
+  /** Next asset on the path back to the start; `viaKind` is the relationship between the two. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   viaId: string;
   viaKind: RelationshipKind;
 
@@ -79,9 +79,9 @@ export class ReachedView {
 }
 
 export class RadiusView {
-  /** The nearest first. */
+  /** Reached assets, nearest first. */
   items: ReachedView[];
-  /** true: there are more assets than `limit`. */
+  /** Whether there are more assets than `limit`. */
   truncated: boolean;
 
   static of({ nodes, truncated }: Radius): RadiusView {

@@ -14,7 +14,7 @@ export interface Edge {
   readonly toName: string;
 }
 
-/** An asset that is reached, by the shortest way: `viaId` is the asset one step nearer to the start. */
+/** Reached is an asset reached by the shortest path. `viaId` is the asset one step closer to the start. */
 export interface Reached {
   readonly id: string;
   readonly kind: string;
@@ -27,7 +27,7 @@ export interface Reached {
 
 export interface Radius {
   readonly nodes: Reached[];
-  /** true: there are more than were asked for. */
+  /** Whether there are more assets than requested. */
   readonly truncated: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface EdgeQuery {
   readonly cursor?: string;
 }
 
-/** Walks the graph of assets. */
+/** RelationshipsReader walks the graph of assets. */
 @Injectable()
 export class RelationshipsReader {
   constructor(
@@ -47,12 +47,14 @@ export class RelationshipsReader {
     private readonly cursors: Cursors,
   ) {}
 
-  /** Edges, each once, however many sources report them. With `assetId`, those that leave it (`out`) or lead to it (`in`). */
+  /**
+   * Returns edges, each once, regardless of how many sources report it. With `assetId`, returns only those that leave the asset (`out`) or lead to it (`in`).
+   */
   async list({ assetId, direction = 'out', kind, limit = DEFAULT_LIMIT, cursor }: EdgeQuery): Promise<Page<Edge>> {
     const list = `edges ${assetId ?? ''} ${direction} ${kind ?? ''}`;
     const position = this.cursors.read(list, cursor) ?? [null, null, null];
     const [near, far] = ENDS[direction];
-    // The first comparison is one that the index knows.
+    // The index supports the first comparison.
     const isAfter = `(r.${near}, r.${far}) >= ($3, $4::uuid) AND (r.${near}, r.${far}, k.kind) > ($3, $4, $5)`;
     const rows: Edge[] = await this.db.query(
       `SELECT r.from_id AS "fromId", r.kind, r.to_id AS "toId", f.name AS "fromName", t.name AS "toName" FROM (
@@ -69,24 +71,24 @@ export class RelationshipsReader {
   }
 
   /**
-   * What is affected when an asset fails: everything that uses it, at any distance. `provides` is an offer and no use, and is not
-   * followed. Level by level, so that each asset is met once, by its shortest way, and cycles end.
+   * Returns what is affected if an asset fails: everything that uses it, directly or indirectly. `provides` does not mean use and is not followed. The search
+   * proceeds level by level, so that each asset is reached once, by its shortest path, and cycles end.
    */
   async blastRadius(id: string, depth: number, max: number): Promise<Radius> {
     await this.assertExists(id);
     const met = new Map<string, Met>();
     const shown: Promise<Shown[]>[] = [];
-    // The details of a level are read while the next one is searched.
+    // The details of a level are read while the next level is searched.
     const complete = await this.walk(id, { depth, max, direction: 'in' }, met, (ids) => {
       const reading = this.show(ids);
-      // A failure is heard when all are waited for; until then it must not count as unhandled.
+      // A failure is reported when all reads are awaited. Until then, it must not count as unhandled.
       reading.catch(() => undefined);
       shown.push(reading);
     });
     return { nodes: together(met.values(), (await Promise.all(shown)).flat()), truncated: !complete };
   }
 
-  /** The shortest way along uses and references from one asset to another; empty when there is none within `depth` steps. */
+  /** Returns the shortest path of uses and references from one asset to another, or an empty list if there is none within `depth` steps. */
   async path(from: string, to: string, depth: number): Promise<Reached[]> {
     await this.assertExists(from);
     await this.assertExists(to);
@@ -97,7 +99,7 @@ export class RelationshipsReader {
     return together(steps, await this.show(steps.map(({ id }) => id)));
   }
 
-  /** @param onLevel is called with each level as soon as it is complete. */
+  /** @param onLevel called with each level as soon as it is complete. */
   private async walk(
     start: string,
     { depth, max, direction, until }: Walk,
@@ -106,7 +108,7 @@ export class RelationshipsReader {
   ): Promise<boolean> {
     let level = [start];
     for (let distance = 1; distance <= depth && level.length > 0; distance += 1) {
-      // Known assets and the start itself may come again.
+      // The results may include known assets and the start itself.
       const steps = await this.step(level, direction, max + 2);
       level = [];
       let isFull = false;
@@ -125,8 +127,8 @@ export class RelationshipsReader {
   }
 
   /**
-   * The next level. Of each asset only so many edges are read, in the order of the index, which has all that is asked for: half the
-   * inventory may use one algorithm.
+   * Returns the next level. Only `max` edges are read per asset, in the order of the index, which contains all requested columns: half the inventory may use
+   * one algorithm.
    */
   private step(ids: readonly string[], direction: Direction, max: number): Promise<Step[]> {
     const [near, far] = ENDS[direction];
@@ -140,8 +142,8 @@ export class RelationshipsReader {
   }
 
   /**
-   * What is shown of assets, in no order. They are looked up some at a time (OFFSET 0), in the order of their ids, neighbours in the index
-   * together: of ten thousand at once the planner would rather read the whole table.
+   * Returns the details of assets, unordered. They are looked up in batches (OFFSET 0) in the order of their ids, so that index neighbours are read together.
+   * For ten thousand ids at once, the planner would rather read the whole table.
    */
   private show(ids: readonly string[]): Promise<Shown[]> {
     return this.db.query(
@@ -162,10 +164,9 @@ export class RelationshipsReader {
 const MAX_WALKED = 100_000;
 const AT_ONCE = 200;
 
-/** Where a step begins and where it leads. */
+/** Columns in which a step begins and ends. */
 const ENDS = { out: ['from_id', 'to_id'], in: ['to_id', 'from_id'] } as const;
 
-/** An asset that a walk came to. */
 type Met = Omit<Reached, keyof Shown> & { readonly id: string };
 
 type Shown = Pick<Reached, 'id' | 'kind' | 'name' | 'level'>;
@@ -176,7 +177,7 @@ interface Step {
   readonly kinds: number;
 }
 
-/** In the order in which they were met, without what is gone since. */
+/** Returns the assets in the order in which they were reached, without those deleted since. */
 function together(met: Iterable<Met>, shown: readonly Shown[]): Reached[] {
   const byId = new Map(shown.map((one) => [one.id, one]));
   const reached: Reached[] = [];

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { NIL_ID } from '../../platform/database/new-id.js';
 import { READING_EDITION } from '../risk/reading-edition.js';
 
-/** A source whose assets are read again, and how far that has come. */
+/** SourceInWork is a source whose assets are being read again, with the progress so far. */
 export interface SourceInWork {
   readonly id: string;
   readonly name: string;
@@ -10,15 +10,18 @@ export interface SourceInWork {
   readonly after: string;
 }
 
-/** SQL over `s`, a source: all of this edition was read up to the last merge, or is being read. */
+/** SQL over `s`, a source: this edition has read everything up to the last merge, or is reading it. */
 const IS_CURRENT = `s.reading = $1 AND s.read_merge IS NOT DISTINCT FROM s.merged_at`;
-/** What a newer version has read is none of this one's business. */
+/** SQL over `s`, a source: it must be read again. Sources read by a newer edition are left to that edition. */
 const IS_OUTDATED = `(s.reading IS NULL OR s.reading <= $1) AND (${IS_CURRENT} AND s.read_after IS NULL) IS NOT TRUE`;
 
 /** OUTDATED_SOURCE selects the sources that must be read again. */
 export const OUTDATED_SOURCE = `SELECT 1 FROM inventory_source s WHERE ${IS_OUTDATED.replaceAll('$1', String(READING_EDITION))}`;
 
-/** The next source that an older edition read, or a version that keeps none; one that was begun goes on. Undefined when there is none. */
+/**
+ * nextOutdated claims the next source that was read by an older edition or by a version without editions, and resumes a source in progress. Returns undefined
+ * if there is none.
+ */
 export async function nextOutdated(tx: EntityManager): Promise<SourceInWork | undefined> {
   const [rows] = (await tx.query(
     `UPDATE inventory_source s SET reading = $1, read_merge = s.merged_at,
@@ -29,7 +32,7 @@ export async function nextOutdated(tx: EntityManager): Promise<SourceInWork | un
   return rows[0];
 }
 
-/** Notes up to which asset a source was read; undefined: all of it. Answers false when another process reads it meanwhile. */
+/** noteProgress records the last asset read of a source; undefined means that all were read. Returns false if another process is reading the source. */
 export async function noteProgress(
   tx: EntityManager,
   { id, after }: SourceInWork,

@@ -7,27 +7,27 @@ import type { ResolvedBy } from '../model/risk-subject.js';
 import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
 import { traitsOf } from '../risk/asset-traits.js';
 
-/** As often as a verdict follows references: protocol, key, algorithm, algorithm. */
+/** Number of references that a verdict follows: protocol, key, algorithm, algorithm. */
 const MAX_STEPS = 3;
-/** Edges of one asset that are read: a verdict uses the first few of them. */
+/** Maximum number of edges read per asset. A verdict uses the first few of them. */
 const MAX_EDGES = 1000;
 
-/** An asset as it is stored, with the edges that its verdict may follow. */
+/** StoredAsset is a stored asset with the edges that its verdict may follow. */
 export interface StoredAsset extends GraphAsset {
-  /** As JSON, as it came into the inventory. */
+  /** JSON as stored in the inventory. */
   readonly component: string;
   readonly verdictId: string | null;
-  /** What the verdict was drawn from. */
+  /** Assets from which the verdict was derived. */
   readonly resolvedBy: readonly ResolvedBy[];
   readonly edges: GraphEdge[];
 }
 
 export interface StoredPage {
-  /** The last id, from which the next page goes on; undefined at the end. */
+  /** The last id, after which the next page begins; undefined at the end. */
   readonly last: string | undefined;
-  /** Those that are to be read, in the order of their ids. */
+  /** Assets to read, in the order of their ids. */
   readonly page: readonly StoredAsset[];
-  /** These and all that they lead to. */
+  /** The assets of the page and all assets that they lead to. */
   readonly all: readonly StoredAsset[];
 }
 
@@ -46,14 +46,14 @@ interface EdgeRow {
 }
 
 const COLUMNS = `a.id, a.kind, a.component::text AS component, a.verdict_id AS "verdictId", a.resolved_by AS "resolvedBy"`;
-/** Their verdicts come from exactly what `resolved_by` lists. */
+/** Kinds whose verdicts are derived from exactly what `resolved_by` lists. */
 const LISTED: ReadonlySet<AssetKind> = new Set(['component', 'protocol', 'certificate']);
 const USED_BY = bitOf('dependsOn') | bitOf('cryptoRef');
 
 /**
- * The assets of a source behind an id, as many as `limit`, as the documents described them that brought them in. Sources may say different
- * things of one asset: what its verdict was drawn from comes first then, so that the same reader finds the same. What the newest document
- * of the source no longer shows is left out: it has no edges any more, and keeps the verdict that it had with them.
+ * storedAssets returns up to `limit` assets of a source after an id, as described by the documents that added them. Sources may describe an asset differently,
+ * so the assets from which its verdict was derived come first, and the same reader reaches the same result. Assets that the newest document of the source no
+ * longer contains are left out: they have no edges any more and keep their verdict.
  */
 export async function storedAssets(
   tx: EntityManager,
@@ -63,7 +63,7 @@ export async function storedAssets(
     `SELECT DISTINCT asset_id AS id FROM asset_occurrence WHERE source_id = $1 AND asset_id > $2 AND missed = 0 ORDER BY asset_id LIMIT $3`,
     [sourceId, after, limit],
   )) as { id: string }[];
-  // A component that used nothing has nothing to be judged by.
+  // A component that uses nothing has nothing to be judged by.
   const rows = (await tx.query(
     `SELECT ${COLUMNS} FROM asset a WHERE a.id = ANY($1::uuid[]) AND NOT (a.kind = 'component' AND a.verdict_id IS NULL) ORDER BY a.id`,
     [uuidArray(ids.map(({ id }) => id))],
@@ -115,7 +115,10 @@ async function addMissing(
   return add(known, found);
 }
 
-/** What assets refer to; of those that list it, what they list: an application may use a hundred thousand others. */
+/**
+ * Returns the references of assets. For assets that list them in `resolvedBy`, only the listed ones are read, because an application may use a hundred thousand
+ * others.
+ */
 async function edgesFrom(tx: EntityManager, assets: readonly StoredAsset[]): Promise<EdgeRow[]> {
   const listing = assets.filter(isListing);
   const rest = assets.filter((asset) => !isListing(asset));
@@ -140,7 +143,7 @@ function targetOf({ assetId }: ResolvedBy): readonly string[] {
   return assetId === undefined ? [] : [assetId];
 }
 
-/** The algorithms that use those keys, certificates and protocols of which nothing else was known. */
+/** Returns the algorithms that use those keys, certificates and protocols about which nothing else was known. */
 async function usersOf(tx: EntityManager, assets: readonly StoredAsset[]): Promise<EdgeRow[]> {
   const ids = assets
     .filter(({ kind, resolvedBy: [first] }) => kind !== 'algorithm' && kind !== 'component' && isLastResort(first))
@@ -165,7 +168,7 @@ function connect(from: StoredAsset | undefined, to: StoredAsset | undefined, kin
       from.edges.push({ kind, to });
 }
 
-/** By kind, then what decided before, then by id. */
+/** Sorts edges by kind, then those that decided before, then by id. */
 function sortEdges(edges: GraphEdge[], resolvedBy: readonly ResolvedBy[]): void {
   if (edges.length < 2) return;
   const deciding = new Set(resolvedBy.flatMap(targetOf));
@@ -174,7 +177,7 @@ function sortEdges(edges: GraphEdge[], resolvedBy: readonly ResolvedBy[]): void 
   edges.sort((a, b) => order(a.kind, b.kind) || rank(a.to) - rank(b.to) || order(a.to.id, b.to.id));
 }
 
-/** Of several that use a key, the first of the graph decides. */
+/** Orders the assets so that, of several that use a key, the one that decided comes first, because the first of the graph decides. */
 function decidingFirst(all: readonly StoredAsset[]): StoredAsset[] {
   const users = new Set(
     all.flatMap(({ resolvedBy }) => resolvedBy.filter(({ via }) => via === 'usedBy').flatMap(targetOf)),

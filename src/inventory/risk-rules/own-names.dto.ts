@@ -2,7 +2,7 @@ import { Matches } from 'class-validator';
 import { Text } from '../../platform/http/fields/fields.js';
 import type { OwnName } from '../model/rule-set.js';
 
-/** The name of an algorithm as a document says it; no line breaks. */
+/** The name of an algorithm as in a document, without line breaks. */
 const NAME = /^[^\p{Cc}]+$/u;
 const NOT_BLANK = /\S/;
 export const MAX_NAME_LENGTH = 120;
@@ -28,7 +28,7 @@ export class OwnNameView {
   means: string;
   /** @example 'The vendor says so in its manual, section 4' */
   reason: string;
-  /** User or API key that taught it. @example 0197f2e0-8d1c-7c3a-9f0e-0c6b5a4d3e2f */
+  /** Id of the user or API key that defined the name. @example 0197f2e0-8d1c-7c3a-9f0e-0c6b5a4d3e2f */
   by: string;
   /** @example 2026-11-20T12:00:00.000Z */
   at: string;
@@ -36,7 +36,7 @@ export class OwnNameView {
 
 export class OwnNamesView {
   items: OwnNameView[];
-  /** Always null: all names are in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: all names are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(names: readonly OwnName[]): OwnNamesView {

@@ -11,7 +11,7 @@ import { RuleBook } from '../risk/rule-book.js';
 import { taughtKey } from '../names/taught-names.js';
 import { Reclassifier } from './reclassifier.js';
 
-/** They are kept with each version of the rules. */
+/** Limited because the names are stored with each version of the rules. */
 const MAX_NAMES = 1000;
 
 interface NameChange {
@@ -20,8 +20,8 @@ interface NameChange {
 }
 
 /**
- * Names of algorithms that no vocabulary has, and what people say that they stand for. A change makes a version of the rules, and all assets
- * are judged anew by it (docs/decisions/0100).
+ * OwnNamesService manages user-defined meanings of algorithm names that no vocabulary contains. Each change creates a version of the rules, by which all assets
+ * are judged again (docs/decisions/0100).
  */
 @Injectable()
 export class OwnNamesService {
@@ -37,7 +37,7 @@ export class OwnNamesService {
     return (await this.book.current()).ruleSet.names ?? [];
   }
 
-  /** @throws Problem 400 `name.meaning` for a meaning that is not read, 409 `name.limit`. */
+  /** @throws Problem 400 `name.meaning` if the meaning is not recognized, 409 `name.limit`. */
   teach(caller: Caller, { name, means, reason }: Pick<OwnName, 'name' | 'means' | 'reason'>): Promise<RiskRuleSet> {
     assertRead(means);
     const after = { name: name.trim(), means, reason, by: caller.id, at: this.clock.now().toISOString() };
@@ -92,7 +92,7 @@ function changed(names: readonly OwnName[], { before, after }: NameChange): OwnN
   return [...others, after].sort((a, b) => (taughtKey(a.name) < taughtKey(b.name) ? -1 : 1));
 }
 
-/** A meaning that is not read itself would teach nothing. */
+/** Rejects a meaning that is not recognized itself, because it would define nothing. */
 function assertRead(means: string): void {
   const { uses, reading } = readAlgorithm(means);
   if (uses.length > 0 && reading.unread.length === 0 && !reading.mayBePublicKey) return;

@@ -52,7 +52,7 @@ export class QuantumRiskController {
 
   /**
    * Test a risk rule
-   * @remarks Reports the effect of a rule on the inventory. Nothing is changed.
+   * @remarks Reports the effect of a rule on the inventory without changing anything.
    */
   @Post('rules/test')
   @HttpCode(HttpStatus.OK)
@@ -64,7 +64,7 @@ export class QuantumRiskController {
 
   /**
    * Create or replace a risk rule
-   * @remarks All assets are then judged again in the background.
+   * @remarks Creates or replaces a rule. All assets are then judged again in the background.
    */
   @Put('rules/:ruleId')
   @HttpCode(HttpStatus.ACCEPTED)
@@ -81,7 +81,7 @@ export class QuantumRiskController {
 
   /**
    * Delete a risk rule
-   * @remarks All assets are then judged again in the background.
+   * @remarks Deletes a rule. All assets are then judged again in the background.
    */
   @Delete('rules/:ruleId')
   @HttpCode(HttpStatus.ACCEPTED)
@@ -122,7 +122,7 @@ export class OwnNamesController {
 
   /**
    * Define an algorithm name
-   * @remarks Defines the meaning of an algorithm name and replaces an earlier definition. All assets are then judged again in the background.
+   * @remarks Defines the meaning of an algorithm name, replacing any earlier definition. All assets are then judged again in the background.
    */
   @Put()
   @HttpCode(HttpStatus.ACCEPTED)

@@ -25,15 +25,15 @@ const DAY_MS = 24 * 3_600_000;
 interface Rules {
   readonly edition: string;
   readonly version: number;
-  /** The reason that alert events give for a changed risk. */
+  /** Reason for a changed risk, as stated in alert events. */
   readonly why: string;
 }
 
-/** The result of judging everything. */
+/** JudgedAnew is the result of judging everything again. */
 export interface JudgedAnew {
-  /** Sets of facts. */
+  /** Number of judged sets of facts. */
   readonly judged: number;
-  /** Of these, the ones whose verdict is another one now. */
+  /** Number of sets of facts whose verdict changed. */
   readonly repaired: number;
   readonly changedAssets: number;
 }
@@ -45,8 +45,8 @@ interface Stored {
 }
 
 /**
- * Judges everything anew after a change of rules. Sets of facts are judged, not assets: what an asset shows is what its verdict says
- * (docs/decisions/0068). It may stop anywhere: a verdict says by which version it was made.
+ * Reclassifier judges everything again after a change of rules. It judges sets of facts rather than assets, because an asset shows its verdict
+ * (docs/decisions/0068). It may stop at any time: each verdict records the version of the rules that made it.
  */
 @Injectable()
 export class Reclassifier {
@@ -61,14 +61,14 @@ export class Reclassifier {
     private readonly jobs: BackgroundJobs,
   ) {}
 
-  /** Wakes the job that judges by changed rules. Called after a change of the rules was committed. */
+  /** Wakes the job that judges by changed rules. Call it after a change of the rules was committed. */
   wake(): void {
     this.jobs.wake(JUDGING_JOB);
   }
 
   /**
-   * Judges everything by the present rules although they were not changed: a new release may come with other rules, or read the same
-   * facts differently. Undefined while another process judges.
+   * Judges everything by the current rules although they have not changed, because a new release may include other rules or interpret the same facts
+   * differently. Returns undefined while another process is judging.
    */
   async judgeAnew(): Promise<JudgedAnew | undefined> {
     this.assertRunning();
@@ -83,8 +83,8 @@ export class Reclassifier {
   }
 
   /**
-   * Verdicts follow from the facts and the rules. One that does not was changed by something else, or by a fault of ours. Those of another edition are left
-   * alone: while an upgrade goes on, processes of two versions compare.
+   * Repairs verdicts that do not follow from the facts and the rules. Such a verdict was changed by something else or by a bug. Verdicts of another edition are
+   * left alone, because processes of two versions compare during an upgrade.
    */
   @Background({ name: COMPARE_JOB, scope: 'cluster', every: DAY_MS, when: isWorker, quotesErrors: false })
   async compare(): Promise<void> {
@@ -94,7 +94,7 @@ export class Reclassifier {
     this.logger.error(`repaired ${repaired} verdicts of ${changedAssets} assets, which differed from the rules`);
   }
 
-  /** Judges everything again, once after a start, if the rules of this release differ from the rules of the previous release. */
+  /** Judges everything again, once after a start, if the rules of this release differ from those of the previous release. */
   @Background({ name: 'risk-edition', scope: 'process', every: OUTDATED_EVERY_MS, first: 0, quotesErrors: false })
   async judgeOutdated(): Promise<void> {
     if (this.isUpToDate) return;
@@ -106,7 +106,7 @@ export class Reclassifier {
     else await this.alone((tx) => this.judgeEach(tx, 'A new release has other rules.'));
   }
 
-  /** Undefined while another process judges. */
+  /** Returns undefined while another process is judging. */
   private async alone<Result>(work: (tx: EntityManager) => Promise<Result>): Promise<Result | undefined> {
     return (await this.leases.alone(JOB, () => work(this.db.manager)))?.result;
   }
@@ -172,7 +172,7 @@ export class Reclassifier {
     );
   }
 
-  /** The verdict and the counts of its assets at once; whoever waits for a changed risk hears of it in the same transaction. */
+  /** Updates a verdict and the counts of its assets together, and records the alert event about the changed risk in the same transaction. */
   private async judge(tx: EntityManager, { id, verdict }: Stored, next: RiskVerdict, by: Rules): Promise<number> {
     return tx.transaction(async (inner) => {
       const isOther = differs(verdict, next);
@@ -193,12 +193,12 @@ export class Reclassifier {
   }
 }
 
-/** Names the rules by which a verdict was made. */
+/** editionOf names the rules that made a verdict. */
 export function editionOf(edition: string, version: number): string {
   return version === 0 ? edition : `${edition}+${version}`;
 }
 
-/** Moves the assets of a verdict from what it says to what it will say, in all counts. Answers how many they are. */
+/** Moves the assets of a verdict from its current facts to the new ones, in all counts. Returns the number of assets. */
 async function moveCounts(tx: EntityManager, verdictId: string, next: RiskVerdict): Promise<number> {
   const moved = `
     SELECT -old.count AS step, ${tallied('old')} FROM old UNION ALL SELECT new.count AS step, ${tallied('new')} FROM new`;

@@ -24,7 +24,7 @@ export class RulesVersionParam {
 }
 
 export class DeadlineBody {
-  /** The last day of the old state. @example 2030-12-31 */
+  /** Last day of the previous state. @example 2030-12-31 */
   @Matches(/^\d{4}-\d{2}-\d{2}$/) date: string;
   /** @example deprecated */
   @Text(1, 100) state: string;
@@ -40,9 +40,9 @@ export class DeadlineBody {
   @Flag() draft: boolean;
   /** Organizations, plans or acquisitions to which the date is limited. Such a date is not a deadline of an asset. @example 'new acquisitions' */
   @Optional(Text(1, 300)) appliesTo?: string;
-  /** false: not read in the primary text. @example true */
+  /** false if the deadline was not read in the primary source; defaults to true. @example true */
   @Optional(Flag()) verified?: boolean;
-  /** Link to the document, http or https. @example https://wiki.example.org/house-rules */
+  /** Link to the document (http or https). @example https://wiki.example.org/house-rules */
   @IsOptional() @Matches(/^https?:\/\/\S+$/) @Length(1, 500) url?: string;
 }
 
@@ -60,7 +60,7 @@ export class RuleBody {
   @ListOf(DeadlineBody, { max: 50 }) deadlines: DeadlineBody[];
   /** Recommended replacement. @example ML-DSA-65 */
   @Optional(Text(1, 300)) target?: string;
-  /** Read in the primary source. @example true */
+  /** Whether the fact was read in the primary source. @example true */
   @Flag() verified: boolean;
 
   toRule(id: string): Rule {
@@ -94,18 +94,18 @@ export class TrialExampleView {
   family: string | null;
   before: ShortVerdictView;
   after: ShortVerdictView;
-  /** Assets of the same facts. @example 120 */
+  /** Number of assets with the same facts. @example 120 */
   assets: number;
 }
 
 export class TrialView {
   /** Number of assets whose verdict would change. @example 120 */
   changedAssets: number;
-  /** Those assets by their current level. */
+  /** Those assets by current level. */
   before: LevelCountsView;
-  /** The same assets by their level then. */
+  /** The same assets by level after the change. */
   after: LevelCountsView;
-  /** The largest groups. */
+  /** Largest groups of assets that would change. */
   examples: TrialExampleView[];
 
   static of(row: RuleTrialResult): TrialView {
@@ -121,12 +121,12 @@ export class TrialView {
 }
 
 export class ReclassificationView {
-  /** Of the rules. @example 3 */
+  /** Version of the rules. @example 3 */
   version: number;
   @ApiProperty({ enum: ['JUDGING', 'DONE'] }) status: 'JUDGING' | 'DONE';
-  /** The rule that was changed, or `name:` and the name that was taught or forgotten. @example Q-RSA-SIG-112 */
+  /** Id of the changed rule, or `name:` followed by the algorithm name that was defined or deleted. @example Q-RSA-SIG-112 */
   changedRule: string;
-  /** Sets of facts to judge. @example 340 */
+  /** Number of sets of facts to judge. @example 340 */
   total: number;
   /** @example 200 */
   judged: number;

@@ -19,10 +19,10 @@ const CONDITIONS = new Set(
   ),
 );
 
-/** One change: a rule put in place of the one with its id, or beside the others; or one taken out. */
+/** RuleChange is one change: a rule that is added or replaces the rule with its id, or a rule that is removed. */
 export type RuleChange = { readonly put: Rule } | { readonly remove: string };
 
-/** Changes the rules. Each change makes a version, and everything is judged anew by it. */
+/** RuleChangesService changes the rules. Each change creates a version, by which everything is judged again. */
 @Injectable()
 export class RuleChangesService {
   constructor(
@@ -32,7 +32,7 @@ export class RuleChangesService {
     private readonly reclassifier: Reclassifier,
   ) {}
 
-  /** The rules with a change. @throws Problem 400, or 404 `rule.missing`. */
+  /** Returns the rules after a change. @throws Problem 400, or 404 `rule.missing`. */
   changed(ruleSet: RuleSet, change: RuleChange): RuleSet {
     const { rules } = ruleSet;
     if ('remove' in change) {
@@ -52,7 +52,7 @@ export class RuleChangesService {
     return { ...ruleSet, rules: next };
   }
 
-  /** @throws Problem 412 when the rules were changed since `version`. */
+  /** @throws Problem 412 if the rules were changed since `version`. */
   async apply(caller: Caller, version: number, change: RuleChange): Promise<RiskRuleSet> {
     const id = 'put' in change ? change.put.id : change.remove;
     const made = await this.db.transaction(async (tx) => {

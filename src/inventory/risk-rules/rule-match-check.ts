@@ -25,8 +25,7 @@ const NAMES = ['material', 'certificate', 'quality', 'suite'];
 const MAX_VALUES = 200;
 
 /**
- * What a rule asks of an asset, checked. Conditions that are worked out in code, and patterns of cipher suites, can be used as the rules
- * that come with the product have them, not made up.
+ * checkedMatch checks the conditions of a rule. Conditions evaluated in code and patterns for cipher suites can only be used as in the rules of the product.
  *
  * @throws Problem 400 `request.invalid` with a pointer.
  */

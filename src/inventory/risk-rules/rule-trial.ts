@@ -19,7 +19,7 @@ export interface TrialExample {
 }
 
 export interface RuleTrialResult {
-  /** Assets whose level, deciding rule, status or deadline would change. */
+  /** Number of assets whose level, deciding rule, status or deadline would change. */
   readonly changedAssets: number;
   readonly before: Record<Level, number>;
   readonly after: Record<Level, number>;
@@ -32,7 +32,7 @@ interface VerdictPair {
   readonly after: RiskVerdict;
 }
 
-/** Whether an asset shows another verdict than before. */
+/** differs reports whether two verdicts differ in what an asset shows. */
 export function differs(a: RiskVerdict, b: RiskVerdict): boolean {
   return (
     a.level !== b.level ||
@@ -45,7 +45,7 @@ export function differs(a: RiskVerdict, b: RiskVerdict): boolean {
   );
 }
 
-/** Judges by proposed rules and reports what would change. Nothing is written. */
+/** RuleTrial judges by proposed rules and reports what would change. It writes nothing. */
 @Injectable()
 export class RuleTrial {
   constructor(private readonly db: DataSource) {}

@@ -4,23 +4,26 @@ import type { Rule } from '../model/rule-set.js';
 import { AXES, LEVELS, type Axis, type Level } from '../model/risk-verdict.js';
 
 export class DeadlineView {
-  /** The last day of the old state. @example 2030-12-31 */
+  /** Last day of the previous state. @example 2030-12-31 */
   date: string;
   /** @example deprecated */
   state: string;
-  /** The document that sets the deadline. @example "NIST IR 8547 ipd" */
+  /** Document that sets the deadline. @example "NIST IR 8547 ipd" */
   authority: string;
   /** Section and scope within the document. @example "§4.1" */
   provision?: string;
   /** @example NIST */
   jurisdiction: string;
-  /** true: binding under the authority; false: advice. */
+  /** Whether the deadline is binding under the authority rather than advice. */
   binding: boolean;
-  /** true: of a document that is not final. */
+  /** Whether the document is not final. */
   draft: boolean;
-  /** The only plans, acquisitions or organizations that the date concerns. Such a date is not a deadline of an asset. @example "new acquisitions for National Security Systems" */
+  /**
+   * Plans, acquisitions or organizations to which the date is limited. Such a date is not a deadline of an asset.
+   * @example "new acquisitions for National Security Systems"
+   */
   appliesTo?: string;
-  /** false: not read in the primary text. */
+  /** false if the deadline was not read in the primary source. */
   verified?: boolean;
   /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
   url?: string;
@@ -43,7 +46,7 @@ export class RuleView {
   deadlines: DeadlineView[];
   /** Recommended replacement. @example ML-DSA-65 */
   target: string | null;
-  /** false: well known, but the source was not read again for this edition. */
+  /** Whether the source was read again for this edition; false for a well-known fact. */
   verified: boolean;
 
   static of(rule: Rule): RuleView {
@@ -61,9 +64,9 @@ export class RulesView {
   edition: string;
   @ApiProperty({ enum: LEVELS, isArray: true }) levels: Level[];
   items: RuleView[];
-  /** Always null: all rules are in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: all rules are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
-  /** 0: the rules of the product. The ETag for If-Match. @example 3 */
+  /** Version of the rules: the value for `If-Match`. 0 stands for the rules of the product. @example 3 */
   version: number;
 
   static of({ version, ruleSet: { edition, rules } }: NumberedRules): RulesView {

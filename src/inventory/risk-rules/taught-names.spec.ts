@@ -7,7 +7,7 @@ import { RiskEngine } from '../risk/risk-engine.js';
 const taught = (name: string, means: string) => ({ name, means, reason: 'the manual', by: 'me', at: '2026-11-26' });
 const engineWith = (...names: ReturnType<typeof taught>[]) => new RiskEngine({ ...DEFAULT_RULES, names });
 
-describe('a name that was taught', () => {
+describe('a taught name', () => {
   const unknown: RiskSubject = {
     kind: 'algorithm',
     ingredients: [],
@@ -15,14 +15,14 @@ describe('a name that was taught', () => {
     unread: ['PaymentCipher'],
   };
 
-  it('is what it stands for, whatever the case', () => {
+  it('is read as its meaning, regardless of case', () => {
     expect(engineWith(taught('PAYMENTCIPHER', 'DES')).judge(unknown)).toMatchObject({
       level: 'CRITICAL',
       family: 'DES',
     });
   });
 
-  it('takes the place of the hash that alone was read of it', () => {
+  it('replaces a reading that covered only the hash', () => {
     const signature: RiskSubject = {
       kind: 'algorithm',
       ingredients: algorithmUsesOf('SHA256withFOO'),
@@ -36,7 +36,7 @@ describe('a name that was taught', () => {
     });
   });
 
-  it('answers for itself only: another name that was not read stays unknown', () => {
+  it('applies to itself only: other unknown names stay unknown', () => {
     const both: RiskSubject = { ...unknown, unread: ['PaymentCipher', 'OtherSign'], quality: ['unread-public-key'] };
     expect(engineWith(taught('PaymentCipher', 'AES-256')).judge(both)).toMatchObject({
       level: 'MEDIUM',

@@ -2,14 +2,14 @@ import { mainUse } from '../names/crypto-use.js';
 import { memoize } from './memoize.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
-/** Most algorithms that one asset inherits from: a verdict names the weakest, not all. */
+/** MAX_INHERITED is the maximum number of algorithms that an asset inherits. A verdict names the weakest, not all of them. */
 export const MAX_INHERITED = 200;
 export const NONE: readonly AlgorithmUse[] = [];
 const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
 
-/** Lists derived from lists of ingredients, each once: assets that use the same algorithms share one list. */
+/** AlgorithmUseLists derives lists from lists of ingredients, each once, so that assets that use the same algorithms share one list. */
 export class AlgorithmUseLists {
-  /** A key belongs to the cipher, signature or MAC of a name, not to the hash beside it. */
+  /** A key belongs to the cipher, signature or MAC in a name, not to the hash next to it. */
   readonly ofKey = memoize((named: readonly AlgorithmUse[]): readonly AlgorithmUse[] => {
     const keyed = named.filter(({ usage }) => usage === null);
     return keyed.length > 0 ? keyed : named;
@@ -23,28 +23,28 @@ export class AlgorithmUseLists {
     memoize((ofKey: readonly AlgorithmUse[]) => {
       const all = distinct([...signature.map(asSignature), ...ofKey]);
       const main = mainUse(ofKey);
-      // Two lists of equal parts share a verdict only if the same part is the key.
+      // Two lists with equal parts share a verdict only if the same part is the key.
       if (main !== undefined && JSON.stringify(mainUse(all)) !== JSON.stringify(main)) this.mains.set(all, main);
       return all;
     }),
   );
 
-  /** The algorithm of the key among those of a certificate, where it is not the one that comes first. */
+  /** The key algorithm of a certificate, if it is not the first of its algorithms. */
   private readonly mains = new WeakMap<readonly AlgorithmUse[], AlgorithmUse>();
 
   private readonly bySize = memoize<readonly AlgorithmUse[], Map<number, readonly AlgorithmUse[]>>(() => new Map());
 
-  /** @param key as one of the lists above. */
+  /** @param key one of the lists above. */
   ofCertificate(signature: readonly AlgorithmUse[], key: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
     return this.bySignature(signature)(key);
   }
 
-  /** The key of a certificate, by the list of all its algorithms; undefined where the list tells by itself. */
+  /** Returns the key algorithm of a certificate by the list of all its algorithms, or undefined if the list itself determines it. */
   mainOf(all: readonly AlgorithmUse[]): AlgorithmUse | undefined {
     return this.mains.get(all);
   }
 
-  /** @param size bits that an asset declares for itself, if anything. */
+  /** @param size bits that the asset itself declares, if any. */
   sized(parts: readonly AlgorithmUse[], size: unknown): readonly AlgorithmUse[] {
     if (typeof size !== 'number' || size <= 0) return parts;
     const known = this.bySize(parts);
@@ -61,12 +61,12 @@ function asSignature(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' && part.usage === null ? { ...part, purpose: 'signature', usage: null } : part;
 }
 
-/** The key of a certificate authenticates, unless its algorithm can only do something else. */
+/** The key of a certificate authenticates, unless its algorithm can only be used otherwise. */
 function asCertificateKey(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
 }
 
-/** Only RSA both signs and encrypts with one key. */
+/** Only RSA both signs and encrypts with the same key. */
 function asEncipheringKey(part: AlgorithmUse): AlgorithmUse {
   return part.family === 'RSA' ? { ...part, purpose: 'key-establishment' } : asCertificateKey(part);
 }

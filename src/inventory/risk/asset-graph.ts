@@ -7,17 +7,17 @@ export interface GraphAsset {
   readonly kind: AssetKind;
   readonly name: string;
   readonly traits: Traits;
-  /** In the order of kind and id, each once. */
+  /** Edges in the order of kind and id, each once. */
   readonly edges: readonly GraphEdge[];
 }
 
-/** An edge that leaves an asset. */
+/** GraphEdge is an outgoing edge of an asset. */
 export interface GraphEdge {
   readonly kind: RelationshipKind;
   readonly to: GraphAsset;
 }
 
-/** The assets of one document and their edges. */
+/** AssetGraph holds the assets of one document and their edges. */
 export class AssetGraph {
   private incoming: ReadonlyMap<GraphAsset, GraphEdge[]> | undefined;
 
@@ -27,12 +27,12 @@ export class AssetGraph {
     return this.assets.some(is);
   }
 
-  /** The targets of its edges of these kinds. */
+  /** Returns the targets of its edges of these kinds. */
   targets({ edges }: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
     return ends(edges, kinds);
   }
 
-  /** The assets with an edge of these kinds to it. The index is built when it is first needed, which is seldom. */
+  /** Returns the assets with an edge of these kinds to the asset. The index is built on first use, which is rare. */
   users(asset: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
     this.incoming ??= reversed(this.assets);
     return ends(this.incoming.get(asset) ?? [], kinds);
@@ -45,7 +45,7 @@ function ends(edges: readonly GraphEdge[], kinds: readonly RelationshipKind[]): 
   return found;
 }
 
-/** Incoming edges by target; each leads back to its start. */
+/** Returns incoming edges by target. Each edge leads back to its start. */
 function reversed(assets: readonly GraphAsset[]): Map<GraphAsset, GraphEdge[]> {
   const found = new Map<GraphAsset, GraphEdge[]>();
   for (const asset of assets)

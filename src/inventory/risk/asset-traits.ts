@@ -7,12 +7,12 @@ import { type DeclaredName, declaredOf } from './named-algorithms.js';
 import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';
 
 /**
- * The facts of an asset itself that a verdict uses, beside its name and its edges. Assets of equal facts share one object, so that a
- * hundred thousand keys need little memory.
+ * Traits are the facts of an asset itself that a verdict uses, apart from name and edges. Assets with equal facts share one object, so that a hundred thousand
+ * keys need little memory.
  */
 export interface Traits {
   readonly declared: DeclaredName;
-  /** Bits that a key says it has. */
+  /** Size in bits that a key declares. */
   readonly size: unknown;
   readonly material: MaterialTraits | undefined;
   readonly certificate: CertificateTraits | undefined;
@@ -20,16 +20,16 @@ export interface Traits {
 }
 
 export interface MaterialTraits {
-  /** Conditions, by the names that rules use. */
+  /** Conditions, as named by the rules. */
   readonly conditions: readonly string[];
-  /** A salt or an initialization vector is neither strong nor weak, whatever it is used with. */
+  /** false for a salt or an initialization vector, which is neither strong nor weak, whatever it is used with. */
   readonly isKey: boolean;
 }
 
-/** Material that is used with an algorithm as a key is. */
+/** Material that is used as a key with an algorithm. */
 const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
 
-/** Traits by their JSON; limited, whatever is sent. */
+/** Traits by their JSON. The size is limited, whatever is sent. */
 const KNOWN = new Map<string, Traits>();
 const MAX_KNOWN = 4096;
 const MAX_KNOWN_LENGTH = 300;
@@ -51,7 +51,7 @@ export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
   return traits;
 }
 
-/** Most keys and certificates declare no algorithm facts: their JSON is short. */
+/** Most keys and certificates declare no facts about algorithms, so their JSON is short. */
 function keyOf({ declared, size, material, certificate, protocol }: Traits): string {
   const isSimple = size === undefined || typeof size === 'number';
   if (declared.text !== undefined || protocol !== undefined || !isSimple)

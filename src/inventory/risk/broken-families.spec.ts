@@ -5,13 +5,13 @@ import { DEFAULT_RULES } from './default-rules.js';
 import { RiskEngine } from './risk-engine.js';
 
 const engine = new RiskEngine(DEFAULT_RULES);
-/** Primitives of CycloneDX 1.6 and 1.7. */
+/** Primitives in CycloneDX 1.6 and 1.7. */
 const PRIMITIVES =
   'drbg mac block-cipher stream-cipher signature hash pke xof kdf key-agree kem ae combiner key-wrap other unknown'.split(
     ' ',
   );
 const BROKEN_STATUS = new Set(['broken', 'disallowed', 'deprecated', 'legacy']);
-/** What a rule may ask for and still be about a family as a whole, not about one size or curve of it. */
+/** Members with which a rule still covers a whole family rather than one size or curve. */
 const OF_WHOLE_FAMILIES = new Set(['family', 'usage', 'notUsage', 'selfSignedRoot']);
 /** Hashes and ciphers that are broken at every size. */
 const BROKEN = new Set(
@@ -30,8 +30,8 @@ function judge(name: string, primitive: string | undefined) {
   return { ingredients, verdict: engine.judge({ kind: 'algorithm', ingredients }) };
 }
 
-describe('a family known to be broken', () => {
-  it('is on the list of this test by the rules, with hashes and ciphers among them', () => {
+describe('a broken family', () => {
+  it('is listed in this test if the rules say so, including hashes and ciphers', () => {
     for (const family of [
       'MD2',
       'MD4',
@@ -53,7 +53,7 @@ describe('a family known to be broken', () => {
     expect(BROKEN.size).toBeGreaterThan(60);
   });
 
-  it('is never called safe and never judged by no rule, whatever primitive a document declares', () => {
+  it('is never rated safe and always matches a rule, whatever primitive a document states', () => {
     const safe: string[] = [];
     for (const { family, word } of FAMILIES.filter((one) => BROKEN.has(one.family)))
       for (const primitive of [undefined, ...PRIMITIVES]) {
@@ -65,7 +65,7 @@ describe('a family known to be broken', () => {
     expect(safe).toEqual([]);
   });
 
-  it('is not called safe beside the scheme that it serves either', () => {
+  it('is not rated safe next to the scheme that uses it', () => {
     const names = [...BROKEN].flatMap((family) =>
       knownFamilies().get(family)?.role === 'hash' && ['MD2', 'MD4', 'MD5', 'SHA-0', 'SHA-1'].includes(family)
         ? [`HMAC-${family}`, `PBKDF2-HMAC-${family}`, `HKDF-${family}`]
@@ -84,10 +84,12 @@ describe('a family known to be broken', () => {
     'PostgreSQL md5',
     'md5($pass.$salt)',
     '{SSHA512}',
-  ])('is HIGH as the password hash %s', (name) => expect(judge(name, 'kdf').verdict).toMatchObject({ level: 'HIGH' }));
+  ])('is rated HIGH as the password hash %s', (name) =>
+    expect(judge(name, 'kdf').verdict).toMatchObject({ level: 'HIGH' }),
+  );
 });
 
-it('no family ends without a rule, whatever primitive a document declares', () => {
+it('every family matches a rule, whatever primitive a document states', () => {
   const silent: string[] = [];
   for (const { family, word } of FAMILIES)
     for (const primitive of [undefined, ...PRIMITIVES]) {
@@ -97,7 +99,7 @@ it('no family ends without a rule, whatever primitive a document declares', () =
   expect(silent).toEqual([]);
 });
 
-/** Look-alikes: what stands first is listed as the family behind it, at that level. */
+/** Look-alikes: the first name is listed under the family after it, at that level. */
 const LOOK_ALIKES: readonly (readonly [name: string, family: string, level: string])[] = [
   ['Streebog-512', 'Streebog', 'LOW'],
   ['GOST R 34.11-2012', 'Streebog', 'LOW'],
@@ -130,17 +132,17 @@ const LOOK_ALIKES: readonly (readonly [name: string, family: string, level: stri
   ['SHA-0', 'SHA-0', 'HIGH'],
 ];
 
-it.each(LOOK_ALIKES)('%s is of the family %s, level %s', (name, family, level) => {
+it.each(LOOK_ALIKES)('%s belongs to the family %s, level %s', (name, family, level) => {
   expect(judge(name, undefined).verdict).toMatchObject({ family, level });
 });
 
-it('the number behind the name of a curve is its size: MNT4-753 is no curve of 240 bits', () => {
+it('the number after a curve name is its size: MNT4-753 is not a 240-bit curve', () => {
   expect(judge('MNT4-753', undefined).verdict.bits).toBe(753);
   expect(judge('mnt5/1-298', undefined).verdict.bits).toBe(298);
   expect(judge('P-256', undefined).verdict.bits).toBe(256);
 });
 
-/** Parameter sets written as full names, with what they say. */
+/** Parameter sets written as full names, with the facts they state. */
 const SETS: readonly (readonly [name: string, set: string, said: object])[] = [
   ['AES', 'AES-256-CTR', { level: 'NONE', bits: 256 }],
   ['Rijndael', 'AES-256-CTR', { level: 'NONE', bits: 256 }],
@@ -157,12 +159,12 @@ const SETS: readonly (readonly [name: string, set: string, said: object])[] = [
   ['RSA', 'SHA-256', { bits: null }],
 ];
 
-it.each(SETS)('%s with the parameter set %s is read by both', (name, set, said) => {
+it.each(SETS)('%s with the parameter set %s is read from both', (name, set, said) => {
   const ingredients = algorithmUsesOf(name, { parameterSetIdentifier: set });
   expect(engine.judge({ kind: 'algorithm', ingredients })).toMatchObject(said);
 });
 
-it('SLH-DSA keeps the set of a full name in the spelling of FIPS 205', () => {
+it('SLH-DSA keeps the parameter set of a full name in FIPS 205 spelling', () => {
   for (const set of ['SLH-DSA-SHA2-128s', 'SLH_DSA_SHA2_128S'])
     expect(algorithmUsesOf('SLH-DSA', { parameterSetIdentifier: set })).toMatchObject([{ param: 'SHA2-128s' }]);
 });

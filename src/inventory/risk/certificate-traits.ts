@@ -4,12 +4,12 @@ import { isMembers, memberTextOf } from '../model/json.js';
 import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
-/** NIST IR 8547 ipd: the last days of 112-bit keys, and of classical public keys altogether. */
+/** NIST IR 8547 ipd: last day of 112-bit keys. `LAST_DAY` is the last day of all classical public keys. */
 const LAST_DAY_112 = Date.parse('2030-12-31T23:59:59Z');
 const LAST_DAY = Date.parse('2035-12-31T23:59:59Z');
 const DAY = 24 * 3600 * 1000;
 const NONE: readonly string[] = [];
-/** CA/B Forum: most days of validity of a public TLS certificate, by the day of issue. */
+/** CA/B Forum: maximum validity of a public TLS certificate in days, by the day of issue. */
 const LIMITS: [from: string, days: number][] = [
   ['2029-03-15', 47],
   ['2027-03-15', 100],
@@ -17,16 +17,16 @@ const LIMITS: [from: string, days: number][] = [
   ['2020-09-01', 398],
 ];
 
-/** The facts of a certificate that rules use. */
+/** CertificateTraits are the facts of a certificate that rules use. */
 export interface CertificateTraits {
-  /** Which of the last days it outlives: that of 112-bit keys, that of all. */
+  /** Deadlines that the certificate outlives: 0 for none, 1 for that of 112-bit keys, 2 for that of all classical keys. */
   readonly outlives: 0 | 1 | 2;
   readonly isLongLived: boolean;
   readonly signsCode: boolean;
   /** For public TLS certificates only. */
   readonly isTooLong: boolean;
   readonly isSelfSigned: boolean;
-  /** Whether secrets are encrypted with its key: what was recorded of them can be decrypted later. */
+  /** Whether its key encrypts secrets, which can be recorded now and decrypted later. */
   readonly enciphers: boolean;
   /** All of it. */
   readonly text: string;
@@ -50,7 +50,7 @@ export function certificateTraits(component: CdxComponent): CertificateTraits {
   return { outlives, isLongLived, signsCode, isTooLong, isSelfSigned, enciphers, text };
 }
 
-/** Conditions of a certificate with such keys that do not change as time goes by, by the names that rules use. */
+/** certificateConditions returns the time-independent conditions of a certificate with such keys, as named by the rules. */
 export function certificateConditions(
   { outlives, isLongLived, signsCode, isTooLong }: CertificateTraits,
   parts: readonly AlgorithmUse[],
@@ -68,7 +68,7 @@ export function certificateConditions(
 const ENCIPHERING = /(?:key|data)encipherment/;
 const EXTENSIONS = 'cryptoProperties.certificateProperties.certificateExtensions';
 
-/** As certificates state them that were read here, or as CycloneDX 1.7 does, in words with anything between them. */
+/** Returns key usages as stated by certificates read here, or by CycloneDX 1.7, whose words may have any separator. */
 function keyUsagesOf(component: CdxComponent): string {
   const extensions = keptMember(component, EXTENSIONS);
   const stated = Array.isArray(extensions)

@@ -5,7 +5,7 @@ import deadlinesFile from './deadlines.json' with { type: 'json' };
 import rulesFile from './default-rules.json' with { type: 'json' };
 import sourcesFile from './sources.json' with { type: 'json' };
 
-/** A deadline as `deadlines.json` has it: its link is that of its document. */
+/** A deadline in `deadlines.json`. Its link is that of its document. */
 type StoredDeadline = Omit<Deadline, 'url'>;
 type StoredRule = Omit<Rule, 'deadlines'> & { readonly deadlines: readonly string[] };
 
@@ -31,7 +31,7 @@ function ruleOf(stored: StoredRule): Rule {
   return { ...stored, deadlines };
 }
 
-/** DEFAULT_RULES are the rules that the product ships. */
+/** DEFAULT_RULES are the rules that ship with the product. */
 export const DEFAULT_RULES: RuleSet = {
   edition: rulesFile.edition,
   rules: (rulesFile.rules as unknown as readonly StoredRule[]).map(ruleOf),

@@ -43,11 +43,11 @@ const HYBRIDS = [
 ];
 
 describe('a hybrid', () => {
-  it('has its parts, whatever its spelling', () => {
+  it('is split into its parts, whatever its spelling', () => {
     expect(HYBRIDS.filter((name) => (useOf(name).parts?.length ?? 0) < 2)).toEqual([]);
   });
 
-  it('is never judged milder than its best part by an authority that judges by parts', () => {
+  it('is never rated milder than its best part by an authority that rates parts', () => {
     const milder: string[] = [];
     const rank = (jurisdiction: string, use: AlgorithmUse, day: string) =>
       STANCES.indexOf(opinionOf(jurisdiction, use, day).stance);
@@ -74,30 +74,30 @@ describe('a hybrid', () => {
     expect(opinionOf('ASD', useOf('X25519MLKEM768'), '2031-01-01').stance).toBe('REJECTS');
   });
 
-  it.each(['BSI', 'ANSSI', 'EU'])('is favoured by %s in every spelling', (jurisdiction) => {
+  it.each(['BSI', 'ANSSI', 'EU'])('is favored by %s in every spelling', (jurisdiction) => {
     const spellings = ['X25519MLKEM768', 'ML-KEM-768+X25519', 'x25519-ke1_mlkem768', 'tls.X25519MLKEM768'];
     const stances = spellings.map((name) => opinionOf(jurisdiction, useOf(name)).stance);
     expect(new Set(stances)).toEqual(new Set(['FAVOURS']));
   });
 });
 
-describe('a list of what is allowed', () => {
+describe('an allowlist', () => {
   it.each(['CSIDH-512', 'SMAUG-T', 'ML-KEM', 'ML-DSA', 'ChaCha20', 'Kyber768', 'X25519', 'SHA3-256', 'AES', 'SM4'])(
-    'rejects what it does not name, or not without a size: %s',
+    'rejects algorithms that it does not list, or does not list without a size: %s',
     (name) => expect(['REJECTS', 'DISCOURAGES']).toContain(cnsa(name)),
   );
 
-  it('has read no statement about what it does not name', () => {
+  it('has no verified statement about algorithms that it does not list', () => {
     expect(opinionOf('CNSA', useOf('CSIDH-512'))).toMatchObject({ stance: 'REJECTS', verified: null });
     expect(opinionOf('CNSA', useOf('ML-KEM'))).toMatchObject({ stance: 'REJECTS', verified: null });
   });
 
-  it('accepts what it names', () => {
+  it('accepts listed algorithms', () => {
     const names = ['ML-KEM-1024', 'ML-DSA-87', 'AES-256', 'SHA-384', 'LMS', 'RSA-3072', 'ECDSA-384'];
     expect(names.filter((name) => !['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL'].includes(cnsa(name)))).toEqual([]);
   });
 
-  it('covers no key derivation and no MAC', () => {
+  it('does not cover key derivation and MACs', () => {
     expect(['HKDF', 'HMAC-SHA256', 'PBKDF2'].map((name) => cnsa(name))).toEqual(['SILENT', 'SILENT', 'SILENT']);
   });
 });
@@ -107,24 +107,24 @@ describe('a source', () => {
 
   const opinions = names.flatMap((name) => DAYS.flatMap((day) => opinionsOn(useOf(name), day, engine)));
 
-  it('that says nothing is unknown, never silent and verified', () => {
+  it('without a statement is unknown, never silent and verified', () => {
     const silent = opinions.filter(({ stance }) => stance === 'SILENT');
     expect(silent.length).toBeGreaterThan(0);
     expect(silent.filter(({ verified, authority }) => verified !== null || authority !== null)).toEqual([]);
   });
 
-  it('has a link for every opinion that says something', () => {
+  it('has a link for every stated opinion', () => {
     const said = opinions.filter(({ stance }) => stance !== 'SILENT');
     expect(said.filter(({ url }) => url?.startsWith('https://') !== true)).toEqual([]);
   });
 
-  it('has a link for every deadline of the rules', () => {
+  it('has a link for every deadline in the rules', () => {
     const deadlines = DEFAULT_RULES.rules.flatMap((rule) => rule.deadlines);
     expect(deadlines.length).toBeGreaterThan(100);
     expect(deadlines.filter(({ url, authority }) => url === undefined || url !== sourceUrl(authority))).toEqual([]);
   });
 
-  it('is spelled one way: each document has one name and one link', () => {
+  it('has one name and one link per document', () => {
     const urls = Object.values(sourcesFile.sources);
     expect(new Set(urls).size).toBe(urls.length);
     const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
@@ -137,15 +137,15 @@ describe('a source', () => {
   });
 });
 
-describe('the deadlines', () => {
+describe('deadlines', () => {
   const of = (name: string) => engine.judge({ kind: 'algorithm', ingredients: algorithmUsesOf(name) });
   const dates = (name: string) => of(name).findings.flatMap(({ deadlines }) => deadlines);
 
-  it('of DSA end with FIPS 186-4, a year after FIPS 186-5 was published', () => {
+  it('for DSA end with FIPS 186-4, one year after FIPS 186-5 was published', () => {
     expect(dates('DSA')).toMatchObject([{ date: '2024-02-03', state: 'disallowed(sign)', binding: true }]);
   });
 
-  it('know the United Kingdom, ANSSI and the end of equipment without CNSA 2.0', () => {
+  it('include the United Kingdom, ANSSI and the end of equipment without CNSA 2.0', () => {
     const said = dates('RSA-2048').map(({ date, jurisdiction }) => `${jurisdiction} ${date}`);
     for (const one of [
       'UK-NCSC 2028-12-31',
@@ -157,8 +157,8 @@ describe('the deadlines', () => {
       expect(said).toContain(one);
   });
 
-  it('of an asset name whose date is the next one, and a binding one comes before advice', () => {
-    // ASD (advice) says 2030; the executive order (binding) 2031.
+  it('of an asset include the next date and its source, binding before advisory', () => {
+    // ASD (advice) states 2030, the executive order (binding) 2031.
     const { deadline, deadlineBy } = of('RSA-4096 signature');
     expect(deadline).toBe('2031-12-31');
     expect(deadlineBy).toMatchObject({ date: '2031-12-31', binding: true, authority: 'US EO 14412' });

@@ -8,34 +8,34 @@ import type { AlgorithmUse } from '../model/risk-subject.js';
 import type { Deadline } from '../model/risk-verdict.js';
 import type { RuleMatch } from '../model/rule-set.js';
 
-/** From the best to the worst. */
+/** STANCES lists the stances from best to worst. */
 export const STANCES = ['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL', 'SILENT', 'DISCOURAGES', 'REJECTS'] as const;
 export type Stance = (typeof STANCES)[number];
 
-/** The position of one authority on one algorithm on a day. */
+/** Opinion is the position of one authority on one algorithm on a day. */
 export interface Opinion {
   readonly jurisdiction: string;
   readonly stance: Stance;
-  /** Its words: a status of the rules, or a sentence. */
+  /** Status in the rules, or a sentence. */
   readonly reason: string | null;
-  /** The last day of the old state: of what has passed, or of what is to come (`ACCEPTS_UNTIL`). */
+  /** Last day of the previous state, or of the current one for `ACCEPTS_UNTIL`. */
   readonly date: string | null;
-  /** The document that sets the deadline. */
+  /** Document that sets the deadline. */
   readonly authority: string | null;
   /** Section and scope within the document. */
   readonly provision: string | null;
-  /** Link to the document; null where there is none. */
+  /** Link to the document; null if there is none. */
   readonly url: string | null;
   readonly binding: boolean;
   readonly draft: boolean;
-  /** true: read in the primary source; false: known from secondary sources; null: no statement about this algorithm was found. */
+  /** true if read in the primary source, false if known from secondary sources, null if no statement about this algorithm was found. */
   readonly verified: boolean | null;
 }
 
-/** Something to move to, and who would object. */
+/** Target is a possible replacement with the jurisdictions that object to it. */
 export interface Target {
   readonly name: string;
-  /** Jurisdictions that discourage or reject it on that day. Empty: it satisfies all. */
+  /** Jurisdictions that discourage or reject it on that day. If empty, it satisfies all. */
   readonly objections: readonly string[];
 }
 
@@ -43,12 +43,12 @@ interface Position {
   readonly jurisdiction: string;
   readonly match: Omit<RuleMatch, 'hybrid'> & { readonly hybrid?: 'STANDARD' | 'ANY' };
   readonly stance: Stance;
-  /** Accepted to the end of this day. */
+  /** Last day on which it is accepted. */
   readonly until?: string;
   readonly reason: string;
   readonly authority: string;
   readonly provision?: string;
-  /** null: it follows from what the document does not say. */
+  /** null if the position follows from what the document omits. */
   readonly verified: boolean | null;
 }
 
@@ -57,18 +57,18 @@ const POSITIONS = (positionsFile.positions as unknown as Position[]).flatMap((po
   matchesOf(position.match).map((match) => ({ ...position, match })),
 );
 export const JURISDICTIONS: readonly string[] = jurisdictions;
-/** States after which there may still be use; any other ends it. */
+/** States after which use may continue. Any other state ends it. */
 const SOFT = new Set(['deprecated', 'should-not', 'sole-classical-use-not-recommended']);
 const OBJECTING: ReadonlySet<Stance> = new Set<Stance>(['DISCOURAGES', 'REJECTS']);
 
-/** Authorities whose lists name what is allowed, so that the rest is not. */
+/** Authorities with lists of allowed algorithms, which implies that all others are not allowed. */
 const POSITIVE_LISTS = new Map(positionsFile.positiveLists.map((list) => [list.jurisdiction, list]));
-/** Authorities that say of hybrids what their parts are to them. The others have a position on hybrids, or none. */
+/** Authorities that judge hybrids by their parts. The others have a position on hybrids, or none. */
 const JUDGED_BY_PARTS: ReadonlySet<string> = new Set(positionsFile.judgedByParts);
-/** Uses that a list of allowed algorithms covers. Key derivations, MACs and generators are in none. */
+/** Uses covered by lists of allowed algorithms. Key derivations, MACs and generators are never listed. */
 const LISTED_USES: ReadonlySet<CryptoUse> = new Set(['key-establishment', 'encryption', 'signature', 'cipher', 'hash']);
 
-/** STANDARD: the hybrids that standards name, and others of a classical algorithm with ML-KEM-768 or 1024. */
+/** STANDARD means the hybrids named by standards, and other hybrids of a classical algorithm with ML-KEM-768 or 1024. */
 function matchesOf({ hybrid, ...match }: Position['match']): RuleMatch[] {
   if (hybrid === undefined) return [match];
   if (hybrid === 'ANY') return [{ ...match, hybrid: allHybrids() }];
@@ -78,15 +78,15 @@ function matchesOf({ hybrid, ...match }: Position['match']): RuleMatch[] {
   ];
 }
 
-/** Names of hybrids and their kinds, as rules have them. */
+/** Returns the names and kinds of hybrids used by rules. */
 function allHybrids(): string[] {
   return [...new Set(DEFAULT_RULES.rules.flatMap(({ match }) => match.hybrid ?? []))];
 }
 
 /**
- * opinionsOn returns the position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines of the rules
- * that have passed. An authority that judges hybrids by their parts is never milder about a hybrid than about the part it likes best, and
- * what a list of allowed algorithms does not name is rejected (docs/decisions/0183).
+ * opinionsOn returns the position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines that have passed. An
+ * authority that judges hybrids by their parts is never milder on a hybrid than on the part it prefers. Algorithms missing from a list of allowed algorithms
+ * are rejected (docs/decisions/0183).
  */
 export function opinionsOn(ingredient: AlgorithmUse, day: string, engine: RiskEngine): Opinion[] {
   const { findings } = engine.judge({ kind: 'algorithm', ingredients: [ingredient] });
@@ -131,7 +131,7 @@ function opinionOf(deadline: Deadline, day: string): Opinion {
   return { jurisdiction, stance, reason: state, date, authority, provision, url, binding, draft, verified };
 }
 
-/** The mildest of the opinions on the parts of a hybrid. */
+/** Returns the mildest opinion on the parts of a hybrid. */
 function bestOf(opinions: readonly Opinion[]): Opinion | undefined {
   const said = opinions.filter(({ stance }) => stance !== 'SILENT');
   return said.reduce<Opinion | undefined>(
@@ -140,7 +140,7 @@ function bestOf(opinions: readonly Opinion[]): Opinion | undefined {
   );
 }
 
-/** The rejection by a list of allowed algorithms that does not name this one. */
+/** Returns the rejection by a list of allowed algorithms that does not contain this one. */
 function notListed(jurisdiction: string, ingredient: AlgorithmUse): Opinion | undefined {
   const list = POSITIVE_LISTS.get(jurisdiction);
   const isListed = LISTED_USES.has(cryptoUseOf(ingredient)) || isPublicKey(ingredient);
@@ -155,7 +155,7 @@ function isPublicKey({ family, hybrid }: AlgorithmUse): boolean {
   return hybrid !== null || findFamily(family)?.nature !== undefined;
 }
 
-/** Silence gives way to any word; of two words the worse counts, of two dates to come the nearer. */
+/** worse returns the worse of two opinions. Any opinion overrides silence; of two future dates, the nearer one counts. */
 export function worse(a: Opinion, b: Opinion): Opinion {
   if (a.stance === 'SILENT') return b;
   const difference = STANCES.indexOf(b.stance) - STANCES.indexOf(a.stance);
@@ -177,7 +177,7 @@ export function objects({ stance }: Opinion): boolean {
   return OBJECTING.has(stance);
 }
 
-/** Replacements for algorithms of this purpose; those that the fewest authorities object to come first. */
+/** targetsOn returns replacements for algorithms with this purpose, those with the fewest objections first. */
 export function targetsOn(purpose: AlgorithmUse['purpose'], day: string, engine: RiskEngine): Target[] {
   const names = targets[purpose === 'signature' ? 'signature' : 'key-establishment'];
   return names
@@ -189,7 +189,7 @@ export function targetsOn(purpose: AlgorithmUse['purpose'], day: string, engine:
     .sort((a, b) => a.objections.length - b.objections.length);
 }
 
-/** Names what opinions are about: one algorithm in one use. */
+/** algorithmKey names the subject of opinions: one algorithm in one use. */
 export function algorithmKey(ingredient: AlgorithmUse): string {
   return `${labelOf(ingredient)} ${ingredient.purpose}`;
 }

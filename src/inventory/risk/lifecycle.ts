@@ -2,11 +2,11 @@ import type { RuleSet } from '../model/rule-set.js';
 import { type AxisVerdict, levelNumber } from '../model/risk-verdict.js';
 
 const DAY = 24 * 3600 * 1000;
-/** NIST SP 800-57 part 1 rev. 5, table 1: two years for most kinds of key. */
+/** Two years for most kinds of keys (NIST SP 800-57 part 1 rev. 5, table 1). */
 const CRYPTOPERIOD_DAYS = 730;
 const FINE: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
-/** The members that have the dates of a certificate or key. */
+/** The members with the dates of a certificate or key. */
 interface DatedAsset {
   readonly kind: string;
   readonly notBefore: Date | null;
@@ -15,7 +15,9 @@ interface DatedAsset {
   readonly component: Readonly<Record<string, unknown>>;
 }
 
-/** The lifecycle findings about a certificate or key on a day. They are no part of the stored verdict, since they change with time alone. */
+/**
+ * lifecycleAt returns the lifecycle findings about a certificate or key on a day. They are not part of the stored verdict, because they change with time alone.
+ */
 export function lifecycleAt(asset: DatedAsset, at: Date, { rules }: RuleSet): AxisVerdict {
   const conditions = new Set(asset.kind === 'certificate' ? certificate(asset, at) : material(asset, at));
   return rules

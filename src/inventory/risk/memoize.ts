@@ -1,4 +1,4 @@
-/** Caches the results of a function by the identity of its argument, as long as that is reachable. */
+/** memoize caches the results of a function by the identity of its argument, for as long as the argument is reachable. */
 export function memoize<From extends object, Made extends object>(make: (from: From) => Made): (from: From) => Made {
   const all = new WeakMap<From, Made>();
   return (from) => {

@@ -6,25 +6,25 @@ import { type ReadAlgorithm, readAlgorithm } from '../names/algorithm-uses.js';
 import type { NameReading } from '../names/name-reading.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
-/** The algorithms that the name and the OID of a component stand for. */
+/** NamedAlgorithms holds the algorithms that the name and OID of a component stand for. */
 export interface NamedAlgorithms {
   readonly ingredients: readonly AlgorithmUse[];
-  /** The name, if it was not read, or not so far that it could be called safe. */
+  /** The name, if it was not recognized, or not well enough to call it safe. */
   readonly unread: readonly string[];
-  /** What was not read looks like a public-key algorithm. */
+  /** Whether the unrecognized part looks like a public-key algorithm. */
   readonly mayBePublicKey: boolean;
   readonly isNoAlgorithm: boolean;
-  /** The name is that of an algorithm and nothing else. */
+  /** Whether the name consists of an algorithm and nothing else. */
   readonly isWhole: boolean;
-  /** Name and OID cannot mean the same. */
+  /** Whether name and OID cannot mean the same algorithm. */
   readonly isContradictory: boolean;
 }
 
-/** What a component declares about an algorithm. */
+/** DeclaredName is what a component declares about an algorithm. */
 export interface DeclaredName {
   readonly oid: string | undefined;
   readonly properties: AlgorithmProperties | undefined;
-  /** All of it; undefined for nothing. */
+  /** All declared facts as text; undefined if there are none. */
   readonly text: string | undefined;
 }
 
@@ -39,11 +39,11 @@ export function declaredOf(component: CdxComponent): DeclaredName {
   return { oid, properties, text: `${oid ?? ''}\n${JSON.stringify(properties ?? null)}` };
 }
 
-/** The same algorithms come with every document, and to read a name takes many patterns. */
+/** Cache of names. The same algorithms occur in every document, and reading a name takes many patterns. */
 const KNOWN = new Map<string, NamedAlgorithms>();
 const MAX_KNOWN = 4096;
 const MAX_KNOWN_LENGTH = 300;
-/** Of a name that verdicts show and people can teach. */
+/** Maximum length of an unrecognized name, which verdicts show and users can define. */
 const MAX_UNREAD_LENGTH = 120;
 
 export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgorithms {
@@ -63,7 +63,7 @@ function read(name: string, { oid, properties }: DeclaredName): NamedAlgorithms 
   const byOid = identifier === undefined ? undefined : readAlgorithm(identifier, properties);
   const unread = named.uses.length === 0 || named.reading.mayBePublicKey ? unreadName(name, named.reading) : [];
   if (byOid === undefined || byOid.uses.length === 0) return { ...namedOnly(named), unread, isContradictory: false };
-  // What the identifier says counts, whatever the name is.
+  // The OID counts, whatever the name is.
   if (named.uses.length === 0)
     return { ...namedOnly(byOid), unread: [], mayBePublicKey: false, isContradictory: false };
   const fit = related(named.uses, byOid.uses);
@@ -81,12 +81,12 @@ function namedOnly({ uses, reading }: ReadAlgorithm): Omit<NamedAlgorithms, 'unr
   return { ingredients: uses.length === 0 ? NONE : uses, mayBePublicKey, isNoAlgorithm, isWhole };
 }
 
-/** The name as people can teach it: all of it. */
+/** Returns the whole name, as users can define it. */
 function unreadName(name: string, { isNoAlgorithm }: NameReading): readonly string[] {
   return isNoAlgorithm || name.trim() === '' ? [] : [truncate(name.trim(), MAX_UNREAD_LENGTH)];
 }
 
-/** What an identifier adds to a name: a size, a mode, the hash of a signature. */
+/** Adds what the OID states in addition to the name: a size, a mode, or the hash of a signature. */
 function completed(named: readonly AlgorithmUse[], byOid: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
   const merged = named.map((use) => {
     const same = byOid.find(({ family, hybrid }) => family === use.family && hybrid === use.hybrid);
@@ -109,12 +109,12 @@ function filled(use: AlgorithmUse, from: AlgorithmUse): AlgorithmUse {
   };
 }
 
-/** Families that may be one key: the curve is the same, or the class of the scheme. */
+/** Families that may share a key, because the curve or the class of the scheme is the same. */
 const KIN: Readonly<Record<string, string>> = Object.fromEntries(
   ['ECDSA', 'ECDH', 'ECMQV', 'ECIES', 'XDH', 'EdDSA', 'SM2', 'Schnorr', 'GOST'].map((family) => [family, 'EC']),
 );
 
-/** Whether a name and an OID can mean the same: RSA and SHA256withRSA do, AES and RSA do not. */
+/** Whether a name and an OID can mean the same: RSA and SHA256withRSA can, AES and RSA cannot. */
 function related(a: readonly AlgorithmUse[], b: readonly AlgorithmUse[]): boolean {
   if (b.length === 0) return true;
   const kin = (family: string) => KIN[family] ?? family;

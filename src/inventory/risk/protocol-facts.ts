@@ -8,31 +8,31 @@ import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;
-/** Maximum characters of the name of a cipher suite or group. No real name is longer, and a verdict is stored for each set of names. */
+/** Maximum length of the name of a cipher suite or group, in characters. No real name is longer, and a verdict is stored for each set of names. */
 const MAX_SUITE_LENGTH = 200;
-/** Replaces each version of a known protocol that no rule covers. Otherwise each text would get a separate verdict, although all are judged alike. */
+/** Replaces each version of a known protocol that no rule covers. Otherwise, each text would get a separate verdict although all are judged alike. */
 const OTHER_VERSION = 'other';
 const MAX_VERSION_LENGTH = 40;
 const MAX_PROTOCOL_NAME_LENGTH = 100;
 
-/** The facts that a protocol declares. */
+/** DeclaredProtocol holds the facts that a protocol declares. */
 export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
-  /** Groups of the key exchange (CycloneDX 1.7 `tlsGroups`). */
+  /** Groups for the key exchange (CycloneDX 1.7 `tlsGroups`). */
   readonly groups: readonly string[];
-  /** For protocols that are identified by their name only. */
+  /** Name, for protocols that are identified only by it. */
   readonly name: string;
-  /** What the name says beside protocol and version: `group31` of `IKEv2 group31`. */
+  /** What the name contains in addition to protocol and version: `group31` in `IKEv2 group31`. */
   readonly addition: string;
 }
 
-/** What rules use of a protocol. */
+/** The facts of a protocol that rules use. */
 interface ReadProtocol {
   readonly protocol: ProtocolFacts;
   readonly ingredients: readonly AlgorithmUse[];
   readonly quality: readonly string[];
 }
 
-/** `tls` and `SSLv3` is how CycloneDX says SSL, which it has no type for. */
+/** declaredProtocol reads the declared facts of a protocol. CycloneDX has no type for SSL, which is stated as `tls` and `SSLv3`. */
 export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   const facts = component.cryptoProperties?.protocolProperties ?? {};
   const named = IN_NAME.exec(component.name);
@@ -50,14 +50,14 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   };
 }
 
-/** Those that only CycloneDX 1.7 lists, such as `dtls` and `quic`, stand where version 1.6 keeps them. */
+/** Returns the type. Types that only CycloneDX 1.7 lists, such as `dtls` and `quic`, are kept in a property in 1.6. */
 function declaredType(component: CdxComponent): string | undefined {
   const kept = keptMember(component, 'cryptoProperties.protocolProperties.type');
   const declared = kept ?? component.cryptoProperties?.protocolProperties?.['type'];
   return typeof declared === 'string' && !['other', 'unknown'].includes(declared) ? declared.toLowerCase() : undefined;
 }
 
-/** Brackets only set it apart. */
+/** Brackets have no meaning here. */
 function additionTo(name: string, protocol: string): string {
   const rest = truncate(name, MAX_PROTOCOL_NAME_LENGTH).replace(protocol, ' ');
   return rest.replaceAll(/[()[\]{}:]/g, ' ').trim();
@@ -70,7 +70,7 @@ function texts(values: readonly unknown[]): string[] {
     .map((text) => truncate(text, MAX_SUITE_LENGTH));
 }
 
-/** The facts of a protocol that rules use, with the algorithms that it refers to. */
+/** protocolFacts returns the facts of a protocol that rules use, with the algorithms that it refers to. */
 export function protocolFacts(declared: DeclaredProtocol, referred: readonly AlgorithmUse[]): ReadProtocol {
   const { type, version, suites } = declared;
   const own = OVER_TLS.has(type) ? [] : suites.flatMap((name) => algorithmUsesOf(name));
@@ -91,15 +91,15 @@ export function protocolFacts(declared: DeclaredProtocol, referred: readonly Alg
   if (ingredients.length === 0 && !isKnownVersion(type, version)) quality.push('unknown-algorithm');
   return {
     protocol: { type, version: judgedVersion(type, version), suites, kePq: exchangeHolds(declared, exchanges) },
-    // A peer that knows no post-quantum group gets a classical one, and one finding says so.
+    // A peer that supports no post-quantum group gets a classical one. One finding reports this.
     ingredients: isMixed ? ingredients.filter((use) => !isExchange(use) || isPostQuantum(use)) : ingredients,
     quality,
   };
 }
 
 /**
- * The key exchange that people name a protocol by (`IKEv2 group31`, `TLS 1.3 (X25519MLKEM768)`): it counts where the document says none, and
- * only if it is one and nothing else.
+ * Returns the key exchange in the name of a protocol (`IKEv2 group31`, `TLS 1.3 (X25519MLKEM768)`). It counts only if the document declares none, and if the
+ * text is a key exchange and nothing else.
  */
 function exchangesIn(addition: string): readonly AlgorithmUse[] {
   if (addition === '') return [];
@@ -107,7 +107,7 @@ function exchangesIn(addition: string): readonly AlgorithmUse[] {
   return reading.isWhole ? uses.filter(isExchange) : [];
 }
 
-/** Protocols whose suites are those of TLS. */
+/** Protocols that use TLS cipher suites. */
 const OVER_TLS = new Set(['tls', 'dtls', 'ssl', 'quic']);
 const TLS_VERSIONS = /^(?:ssl[23](?:\.0)?|1|1\.[0-3])$/;
 const VERSIONS: Readonly<Record<string, RegExp>> = {
@@ -121,7 +121,7 @@ const VERSIONS: Readonly<Record<string, RegExp>> = {
   wpa: /^(?:[123]|wep|tkip)$/,
 };
 
-/** A protocol that rules say something about; without a version they say that it is missing. */
+/** Whether rules cover the protocol and version. A rule also reports a missing version. */
 function isKnownVersion(type: string, version: string | null): boolean {
   const known = VERSIONS[type];
   return known !== undefined && (version === null || known.test(version));
@@ -140,7 +140,7 @@ function versionOf(type: string, given: string | undefined, name: string): strin
   if (ssl?.[1] !== undefined) return `ssl${ssl[1]}`;
   const digits = /(\d+(?:[._]\d+)?)/.exec(given)?.[1]?.replace('_', '.');
   if (digits === undefined) return given.toLowerCase();
-  // Only the versions of TLS have a minor number that tells them apart: IKE 1.0 is IKEv1.
+  // Only TLS versions are distinguished by a minor number: IKE 1.0 is IKEv1.
   return OVER_TLS.has(type) && type !== 'quic' ? digits : digits.replace(/\.0$/, '');
 }
 
@@ -152,7 +152,7 @@ function isPostQuantum({ family, hybrid }: AlgorithmUse): boolean {
   return hybrid !== null || findFamily(family)?.nature === 'post-quantum';
 }
 
-/** null: no key exchange is declared at all. */
+/** Returns null if no key exchange is declared. */
 function exchangeHolds({ suites, type }: DeclaredProtocol, exchanges: readonly AlgorithmUse[]): boolean | null {
   if (exchanges.length > 0) return exchanges.some(isPostQuantum);
   const registered = OVER_TLS.has(type) ? suites.map((name) => findSuite(name)) : [];

@@ -10,8 +10,8 @@ import suitesFile from '../vocabularies/tls-suites.json' with { type: 'json' };
 import { READING_EDITION } from './reading-edition.js';
 
 /**
- * What each edition reads out of all names of the vocabularies and of the registries. When this fails, names are read in another way than before:
- * raise READING_EDITION, so that what is stored is read again, and write the new digest behind it.
+ * Digest of what each edition reads from all names of the vocabularies and registries. If this test fails, names are read differently: increase
+ * READING_EDITION, so that stored assets are read again, and add the new digest.
  */
 const DIGESTS: Readonly<Record<number, string>> = {
   1: '06f95b4ef651f7800ff4e40d2753353b',
@@ -20,7 +20,7 @@ const DIGESTS: Readonly<Record<number, string>> = {
   4: '3acfff5894d095369c6c8383a16a38c4',
   5: '14cede60be2b514162dc6b3749adcb02',
   6: 'a1ba76980f262c12703004aaaedeeb68',
-  // Reads these names as before. Keys that other assets depend on are no longer read by a name that is not only an algorithm, such as SHA256:<fingerprint>.
+  // Reads these names as before. The name of a key on which other assets depend counts only if it is entirely an algorithm, unlike SHA256:<fingerprint>.
   7: 'a1ba76980f262c12703004aaaedeeb68',
 };
 
@@ -29,7 +29,7 @@ function registryNames(file: string): string[] {
   return (JSON.parse(text) as { name: string }[]).map(({ name }) => name);
 }
 
-it('the edition of the reader is another one when names are read in another way', () => {
+it('the reader edition changes when names are read differently', () => {
   const names = new Set([
     ...[...knownFamilies().values()].flatMap(({ words }) =>
       words.split(' ').map((word) => word.replace(/[=@:].*/, '')),

@@ -30,7 +30,7 @@ const protocol = (type: string, version: string | undefined, suites: string[] = 
     type,
   );
 
-describe('the facts of a protocol that are stored', () => {
+describe('the stored facts of a protocol', () => {
   const subject = (version: string, suites: string[] = []) => {
     const cryptoProperties = {
       protocolProperties: { type: 'tls', version, cipherSuites: suites.map((name) => ({ name })) },
@@ -50,17 +50,17 @@ describe('the facts of a protocol that are stored', () => {
     return JSON.stringify(new SubjectReader(new AssetGraph([asset])).read(asset).subject);
   };
 
-  it('are the same for all versions that no rule knows', () => {
+  it('are equal for all versions without a rule', () => {
     expect(subject('7.1')).toBe(subject('91.44'));
     expect(subject('1.2')).not.toBe(subject('1.3'));
   });
 
-  it('do not grow with the names of suites', () => {
+  it('do not grow with cipher suite names', () => {
     expect(subject('1.2', ['x'.repeat(1_000_000)]).length).toBeLessThan(1000);
   });
 });
 
-describe('verdicts of algorithms by their names and facts', () => {
+describe('an algorithm verdict by name and properties', () => {
   it.each([
     ['RSA-1024', {}, 'CRITICAL', 'Q-RSA-ANY-LT2048'],
     ['RSA-2048', {}, 'HIGH', 'Q-RSA-ANY-112'],
@@ -98,11 +98,11 @@ describe('verdicts of algorithms by their names and facts', () => {
     ['SHA1PRNG', { primitive: 'drbg' }, 'MEDIUM', 'D-SHA1PRNG'],
     ['JKS', {}, 'MEDIUM', 'K-KEYSTORE-LEGACY'],
     ['RAW', { primitive: 'other' }, 'LOW', 'Z-UNKNOWN-ALG'],
-  ])('%s %o is %s by %s', (name, properties, level, rule) => {
+  ])('rates %s %o as %s by %s', (name, properties, level, rule) => {
     expect(algorithm(name, properties)).toMatchObject({ level, rule });
   });
 
-  it('judges a short curve on both axes', () => {
+  it('rates a short curve on both axes', () => {
     expect(algorithm('ECDSA', { curve: 'secp192r1' })).toMatchObject({
       quantum: { status: 'quantum-vulnerable' },
       classical: { status: 'disallowed' },
@@ -113,19 +113,19 @@ describe('verdicts of algorithms by their names and facts', () => {
     ['RSA-2048', 3],
     ['AES-256', 1],
     ['ML-KEM-768', 0],
-  ])('does not accept that %s has NIST level %i', (name, nistQuantumSecurityLevel) => {
+  ])('does not accept the claim that %s has NIST level %i', (name, nistQuantumSecurityLevel) => {
     const rules = algorithm(name, { nistQuantumSecurityLevel }).findings.map(({ rule }) => rule);
     expect(rules).toContain('Z-LEVEL-CONFLICT');
   });
 
-  it('applies the deprecation of 2030 to the 112-bit class only', () => {
+  it('applies the 2030 deprecation to the 112-bit class only', () => {
     const deprecated = (name: string) =>
       algorithm(name).findings.some(({ deadlines }) => deadlines.some(({ state }) => state === 'deprecated'));
     expect(['RSA-2048', 'RSA-3072', 'RSA-4096'].map(deprecated)).toEqual([true, false, false]);
   });
 });
 
-describe('protocols', () => {
+describe('a protocol verdict', () => {
   it.each([
     ['tls', 'SSLv3', [], 'CRITICAL', 'T-SSL'],
     ['tls', '1.0', [], 'HIGH', 'T-TLS-1.0-1.1'],
@@ -153,7 +153,7 @@ describe('protocols', () => {
     ['wpa', '2', [], 'LOW', 'T-WPA2'],
     ['wpa', '3', [], 'HIGH', 'T-WPA3-KEX-CLASSICAL'],
     ['wpa', undefined, [], 'LOW', 'T-WPA-NOVERSION'],
-  ])('%s %s %o is %s by %s', (type, version, suites, level, rule) => {
+  ])('rates %s %s %o as %s by %s', (type, version, suites, level, rule) => {
     expect(protocol(type, version, suites)).toMatchObject({ level, rule });
   });
 
@@ -176,11 +176,11 @@ describe('protocols', () => {
     [['X25519MLKEM768'], 'NONE', 'T-TLS-1.3'],
     [['MLKEM1024'], 'NONE', 'T-TLS-1.3'],
     [['x25519', 'X25519MLKEM768'], 'LOW', 'T-KEX-MIXED'],
-  ])('TLS 1.3 with the groups %j is %s by %s', (names, level, rule) => {
+  ])('rates TLS 1.3 with the groups %j as %s by %s', (names, level, rule) => {
     expect(groups(...names)).toMatchObject({ level, rule });
   });
 
-  it('a type that only CycloneDX 1.7 has is read where version 1.6 keeps it', () => {
+  it('reads a type that only CycloneDX 1.7 has from where version 1.6 keeps it', () => {
     const facts = { assetType: 'protocol', protocolProperties: { type: 'other', version: '1.0' } };
     const kept = { name: 'sealwright:cyclonedx:cryptoProperties.protocolProperties.type', value: '"dtls"' };
     expect(judge('protocol', facts, 'media', [kept])).toMatchObject({ level: 'HIGH', rule: 'T-TLS-1.0-1.1' });
@@ -192,28 +192,28 @@ describe('protocols', () => {
     ['tls', '1.3', 'TLS 1.3 (X25519MLKEM768)', 'NONE'],
     ['tls', '1.3', 'TLS 1.3 of the host x448', 'LOW'],
   ])(
-    '%s %s has the key exchange that the name says, if it says nothing else: %s is %s',
+    'reads the key exchange of %s %s from its name if nothing else states it: %s is %s',
     (type, version, name, level) => {
       const facts = { assetType: 'protocol', protocolProperties: { type, version } };
       expect(judge('protocol', facts, name).level).toBe(level);
     },
   );
 
-  it('WireGuard is known by its name', () => {
+  it('recognizes WireGuard by name', () => {
     const facts = { assetType: 'protocol', protocolProperties: { type: 'other' } };
     expect(judge('protocol', facts, 'WireGuard').level).toBe('HIGH');
   });
 
-  it.each(['DES-CBC3-SHA', 'TLS_RSA_WITH_3DES_EDE_CBC_SHA'])('%s is a 3DES suite', (suite) => {
+  it.each(['DES-CBC3-SHA', 'TLS_RSA_WITH_3DES_EDE_CBC_SHA'])('treats %s as a 3DES suite', (suite) => {
     expect(protocol('tls', '1.2', [suite]).findings.map(({ rule }) => rule)).toContain('T-SUITE-3DES');
   });
 
-  it.each(['AES128-SHA', 'TLS_ECDH_RSA_WITH_AES_128_CBC_SHA'])('%s has a static key exchange', (suite) => {
+  it.each(['AES128-SHA', 'TLS_ECDH_RSA_WITH_AES_128_CBC_SHA'])('treats %s as a static key exchange', (suite) => {
     expect(protocol('tls', '1.2', [suite]).findings.map(({ rule }) => rule)).toContain('T-SUITE-STATIC-RSA');
   });
 });
 
-describe('lifecycle', () => {
+describe('the lifecycle rule', () => {
   const certificate = {
     kind: 'certificate',
     component: {},
@@ -232,7 +232,7 @@ describe('lifecycle', () => {
 });
 
 describe('the rules', () => {
-  it('have an id of their own, a source and a level each', () => {
+  it('have a unique ID, a source and a level', () => {
     const ids = DEFAULT_RULES.rules.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(DEFAULT_RULES.rules.filter(({ standards, reason }) => standards.length === 0 || reason === '')).toEqual([]);
@@ -254,7 +254,7 @@ describe('a private key that depends on a public key', () => {
   };
 
   it.each(['SHA256:ZAw+326mxLwYJQdS1Jp8Q1d0m9bX7cVn2kq5rT8uWxY', 'ML-KEM-1024'])(
-    'is judged by the algorithm of the public key, whatever that key is called (%s)',
+    'is rated by the algorithm of the public key, whatever the name of that key (%s)',
     (name) => {
       const algorithmAsset = rsa('RSA-1024');
       const publicKey = keyAsset('public', name, [{ kind: 'algorithm', to: algorithmAsset }]);
@@ -264,7 +264,7 @@ describe('a private key that depends on a public key', () => {
     },
   );
 
-  it('is not judged by a fingerprint, which is no hash algorithm', () => {
+  it('is not rated by a fingerprint, which is not a hash algorithm', () => {
     const publicKey = keyAsset('public', 'SHA256:ZAw+326mxLwYJQdS1Jp8Q1d0m9bX7cVn2kq5rT8uWxY', []);
     const privateKey = keyAsset('private', 'private key /p', [{ kind: 'dependsOn', to: publicKey }]);
     const { rule } = engine.judge(new SubjectReader(new AssetGraph([privateKey, publicKey])).read(privateKey).subject);

@@ -15,7 +15,7 @@ import { TaughtNames } from '../names/taught-names.js';
 
 const NOTHING: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
-/** Judges facts by rules. Pure: the same facts and rules give the same verdict, and time plays no part. */
+/** RiskEngine judges facts by rules. It is pure: the same facts and rules give the same verdict, regardless of time. */
 export class RiskEngine {
   private readonly rules: RuleIndex;
   private readonly names: TaughtNames;
@@ -53,7 +53,10 @@ export class RiskEngine {
   }
 }
 
-/** The first binding deadline of all findings, else the first one. Dates of plans and acquisitions end no use, and are none of an asset. */
+/**
+ * Returns the first binding deadline of all findings, or the first one if none is binding. Dates for plans and acquisitions do not end any use and are not
+ * deadlines of an asset.
+ */
 function nextDeadline(findings: readonly RiskFinding[]): Deadline | undefined {
   const own = findings.flatMap(({ deadlines }) => deadlines.filter(({ appliesTo }) => appliesTo === undefined));
   const rank = ({ binding, date }: Deadline) => `${binding ? 0 : 1}${date}`;
@@ -74,7 +77,7 @@ function sizeOf(main: AlgorithmUse | undefined): Pick<RiskVerdict, 'family' | 'b
   return { family, bits: main.curveBits ?? main.bits ?? (hasSizedSets(main) ? numeric(main.param) : null) };
 }
 
-/** The parameter of a lightweight cipher is its block size, that of ChaCha its rounds. */
+/** The parameter of a lightweight cipher is its block size, and that of ChaCha its number of rounds. */
 function hasSizedSets({ family, hybrid }: AlgorithmUse): boolean {
   const sizes = findFamily(family)?.sizes;
   return hybrid !== null || (sizes !== undefined && sizes !== 'light');
@@ -84,7 +87,7 @@ function numeric(param: string | null | undefined): number | null {
   return param !== null && param !== undefined && /^\d{1,5}$/.test(param) ? Number(param) : null;
 }
 
-/** The first of equal ones: what is wrong today comes before what will be. */
+/** Of equal verdicts, the first one is returned: current weaknesses come before future ones. */
 function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
   return verdicts.reduce<AxisVerdict>(
     (top, verdict) => (verdict !== null && levelNumber(verdict.level) > levelNumber(top.level) ? verdict : top),
@@ -92,7 +95,7 @@ function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
   );
 }
 
-/** The highest finding of an axis; findings come sorted. A rule on both axes says on the quantum one what Shor does to it. */
+/** Returns the highest finding of an axis from sorted findings. A rule on both axes states on the quantum axis how Shor's algorithm affects the asset. */
 function axisVerdict(
   findings: readonly RiskFinding[],
   axis: RiskFinding['axis'],
@@ -106,7 +109,7 @@ function axisVerdict(
   return { status: byShor ? 'quantum-vulnerable' : found.status, level: found.level, rule: found.rule };
 }
 
-/** The name of the subject of a finding. */
+/** labelOf returns the name of the subject of a finding. */
 export function labelOf({ family, bits, curveBits, param, hybrid, mode }: AlgorithmUse): string {
   const size = param ?? curveBits ?? bits;
   return [hybrid ?? family, size, mode?.toUpperCase()].filter((part) => part !== null && part !== undefined).join('-');
@@ -118,7 +121,7 @@ function applications({ rule, suite }: CompiledRule, subject: RiskSubject): Risk
   return [...new Set(labels(match, suite, subject))].map((label) => findingOf(rule, label));
 }
 
-/** The parts of the subject that the rule is about and that fulfil it. */
+/** Returns the parts of the subject that match the rule. */
 function labels(match: RuleMatch, suite: RegExp | undefined, subject: RiskSubject): string[] {
   const { protocol } = subject;
   for (const kind of ['material', 'certificate', 'quality'] as const) {
@@ -134,7 +137,7 @@ function labels(match: RuleMatch, suite: RegExp | undefined, subject: RiskSubjec
   return subject.ingredients.filter((ingredient) => fitsAlgorithmUse(match, ingredient)).map(labelOf);
 }
 
-/** What was not read goes by its name, so that people can teach it. */
+/** Unrecognized algorithms are labelled by name, so that users can define them. */
 function labelOfCondition(condition: string, { unread = [] }: RiskSubject): string {
   const isUnread = condition === 'unknown-algorithm' || condition === 'unread-public-key';
   return isUnread && unread.length > 0 ? unread.join(', ') : condition;
@@ -156,7 +159,7 @@ function fitsProtocol(match: RuleMatch, { type, version, kePq }: ProtocolFacts):
   return match.kePq === undefined || (Array.isArray(match.kePq) ? match.kePq.includes(kePq) : match.kePq === kePq);
 }
 
-/** Whether an algorithm fulfils what a rule asks of one. */
+/** fitsAlgorithmUse reports whether an algorithm meets the conditions of a rule. */
 export function fitsAlgorithmUse(match: RuleMatch, fact: AlgorithmUse): boolean {
   if (match.hybrid !== undefined)
     return fact.hybrid !== null && match.hybrid.includes(fact.hybrid) && fitsParam(match, fact);

@@ -1,13 +1,13 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { OwnName, Rule } from '../model/rule-set.js';
 
-/** `JUDGING`: assets are being judged anew; `DONE`: all of them are. */
+/** `JUDGING`: assets are being judged again; `DONE`: all assets have been judged. */
 export type RuleSetStatus = 'JUDGING' | 'DONE';
 
-/** An edition of the rules and names that people made, whole. Without any, the rules that come with the product hold, as version 0. */
+/** A complete edition of the rules and names with the changes of users. Without any edition, the rules of the product apply as version 0. */
 @Entity('risk_rule_set')
 export class RiskRuleSet {
-  /** Numbers follow each other; the highest holds. */
+  /** Consecutive number. The highest version is in force. */
   @PrimaryColumn('int')
   version: number;
 
@@ -17,15 +17,15 @@ export class RiskRuleSet {
   @Column('jsonb')
   rules: Rule[];
 
-  /** Names that people taught, all of them. */
+  /** All names defined by users. */
   @Column('jsonb', { default: [] })
   names: OwnName[];
 
-  /** Only names were taught so far: the rules are those of the product, also of a later release. */
+  /** Whether only names have been defined so far. The rules are then those of the product, even after an upgrade. */
   @Column('boolean', { default: false })
   followsProduct: boolean;
 
-  /** The rule that this version changed, or the name, with `name:` before it. */
+  /** Id of the rule that this version changed, or `name:` followed by a name. */
   @Column('text')
   changedRule: string;
 
@@ -35,14 +35,14 @@ export class RiskRuleSet {
   @Column('text', { default: 'JUDGING' })
   status: RuleSetStatus;
 
-  /** Sets of facts to judge, and how many are judged. */
+  /** Number of sets of facts to judge. `judged` is the number judged so far. */
   @Column('int', { default: 0 })
   total: number;
 
   @Column('int', { default: 0 })
   judged: number;
 
-  /** Assets whose verdict changed. */
+  /** Number of assets whose verdict changed. */
   @Column('int', { default: 0 })
   changedAssets: number;
 

@@ -3,9 +3,7 @@ import type { AssetKind } from '../model/asset-kind.js';
 import type { RiskSubject } from '../model/risk-subject.js';
 import type { Deadline, RiskVerdict, VerdictFacts } from '../model/risk-verdict.js';
 
-/**
- * What the rules say about one set of facts: every asset of the same facts shares the row, and the view `judged_asset` shows it with it.
- */
+/** The verdict of the rules on one set of facts. All assets with the same facts share the row, and the view `judged_asset` joins it to them. */
 @Entity('risk_verdict')
 export class RiskVerdictRow implements VerdictFacts {
   /** Hash of the facts. */
@@ -18,15 +16,15 @@ export class RiskVerdictRow implements VerdictFacts {
   @Column('jsonb')
   verdict: RiskVerdict;
 
-  /** The rule set that judged. */
+  /** Edition of the rules that judged. */
   @Column('text')
   rules: string;
 
-  /** The kind of the assets that share it. */
+  /** Kind of the assets that share the verdict. */
   @Column('text')
   kind: AssetKind;
 
-  /** Algorithm family as the rules name it; that of the algorithm it uses for a key, certificate or protocol. */
+  /** Algorithm family as named by the rules. For a key, certificate or protocol, that of the algorithm it uses. */
   @Column('text', { nullable: true })
   family: string | null;
 
@@ -49,7 +47,7 @@ export class RiskVerdictRow implements VerdictFacts {
   @Column('date', { nullable: true })
   deadline: string | null;
 
-  /** Jurisdiction of `deadline`. */
+  /** Source of `deadline`: its jurisdiction, authority and provision. */
   @Column('jsonb', { nullable: true })
   deadlineBy: Deadline | null;
 

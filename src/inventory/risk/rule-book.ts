@@ -5,13 +5,13 @@ import { DEFAULT_RULES } from './default-rules.js';
 import { RiskEngine } from './risk-engine.js';
 import type { RuleSet } from '../model/rule-set.js';
 
-/** Shared by transactions that commit verdicts, exclusive for one that changes the rules: after that no verdict of the old rules is committed. */
+/** Shared by transactions that commit verdicts, exclusive for one that changes the rules. After the change, no verdict by the old rules is committed. */
 const RULES_LOCK = `hashtextextended('inventory.rules', 0)`;
 
 export interface NumberedRules {
   readonly version: number;
   readonly ruleSet: RuleSet;
-  /** The rules are those of the product, whatever names were taught. */
+  /** Whether the rules are those of the product, regardless of defined names. */
   readonly followsProduct: boolean;
 }
 
@@ -20,7 +20,7 @@ interface RuleSetRow extends RuleSet {
   readonly followsProduct: boolean;
 }
 
-/** The rules in force. */
+/** RuleBook provides the rules in force. */
 @Injectable()
 export class RuleBook {
   private readonly remembered = new TtlCache<NumberedRules>(() => this.read(this.db.manager));
@@ -28,7 +28,7 @@ export class RuleBook {
 
   constructor(private readonly db: DataSource) {}
 
-  /** As this process last saw them, a few seconds ago at most. */
+  /** Returns the rules as last read by this process, at most a few seconds ago. */
   async current(): Promise<NumberedRules> {
     return (await this.remembered.find('current')) ?? DEFAULTS;
   }
@@ -50,7 +50,7 @@ export class RuleBook {
     return { version, ruleSet, followsProduct };
   }
 
-  /** To be called right before the commit: whether verdicts of this version of the rules may be committed. */
+  /** Whether verdicts by this version of the rules may be committed. Call it right before the commit. */
   async stillHolds(tx: EntityManager, version: number): Promise<boolean> {
     await tx.query(`SELECT pg_advisory_xact_lock_shared(${RULES_LOCK})`);
     const [row] = (await tx.query('SELECT coalesce(max(version), 0) AS version FROM risk_rule_set')) as {
@@ -61,7 +61,7 @@ export class RuleBook {
     return holds;
   }
 
-  /** Lets no other transaction commit verdicts until this one ends. */
+  /** Prevents other transactions from committing verdicts until this one ends. */
   async lockRules(tx: EntityManager): Promise<void> {
     await tx.query(`SELECT pg_advisory_xact_lock(${RULES_LOCK})`);
   }
@@ -76,14 +76,14 @@ const DEFAULTS: NumberedRules = { version: 0, ruleSet: DEFAULT_RULES, followsPro
 const LOCK = `hashtextextended('inventory.verdicts', 0)`;
 
 /**
- * Keeps verdicts as they are until the transaction ends. To be called before the first look at them by transactions that count assets by
- * the facts of their verdicts: what is added under one verdict would otherwise be subtracted under another.
+ * lockVerdictsShared keeps verdicts unchanged until the transaction ends. Transactions that count assets by the facts of their verdicts must call it before
+ * they first read them. Otherwise, an asset could be added under one verdict and subtracted under another.
  */
 export async function lockVerdictsShared(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock_shared(${LOCK})`);
 }
 
-/** Waits for all transactions that share the verdicts, and makes others wait until this one ends. */
+/** lockVerdicts waits for all transactions that share the verdicts, and blocks others until this one ends. */
 export async function lockVerdicts(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
 }

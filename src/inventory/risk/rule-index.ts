@@ -4,18 +4,18 @@ import type { Rule } from '../model/rule-set.js';
 export interface CompiledRule {
   readonly rule: Rule;
   readonly suite: RegExp | undefined;
-  /** Its place among all rules, in which findings of the same level come. */
+  /** Position among all rules, which is the order of findings with the same level. */
   readonly order: number;
 }
 
 const CONDITIONS = ['material', 'certificate', 'quality'] as const;
 
-/** Rules by what they ask for first: of more than a hundred, few are about one algorithm. */
+/** RuleIndex finds rules by their first condition. Of more than a hundred rules, few apply to one algorithm. */
 export class RuleIndex {
   private readonly byFamily = new Map<string, CompiledRule[]>();
   private readonly byHybrid = new Map<string, CompiledRule[]>();
   private readonly byCondition = new Map<string, CompiledRule[]>();
-  /** About algorithms of any family. */
+  /** Rules about algorithms of any family. */
   private readonly ofAlgorithms: CompiledRule[] = [];
   private readonly ofProtocols: CompiledRule[] = [];
 
@@ -26,7 +26,7 @@ export class RuleIndex {
     }
   }
 
-  /** The rules that may apply to a subject, in their order. */
+  /** Returns the rules that may apply to a subject, in order. */
   candidates(subject: RiskSubject): CompiledRule[] {
     const found = new Set<CompiledRule>();
     const take = (rules: readonly CompiledRule[] = []) => {

@@ -20,12 +20,12 @@ export interface ReadSubject {
   readonly resolvedBy: ResolvedBy[] | null;
 }
 
-/** Finds the facts that rules ask for: those of the asset itself, and those of the algorithms that it uses. */
+/** SubjectReader finds the facts that rules use: those of the asset itself and those of the algorithms that it uses. */
 export class SubjectReader {
   private readonly named = memoize(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
   private readonly lists = new AlgorithmUseLists();
   private readonly subjects = memoize<readonly AlgorithmUse[], Map<string, RiskSubject>>(() => new Map());
-  /** Subjects of keys and certificates, which are many, by the algorithms that they use and their traits. */
+  /** Subjects of keys and certificates, which are numerous, by traits and used algorithms. */
   private readonly bySubject = memoize<readonly AlgorithmUse[], Map<Traits, RiskSubject>>(() => new Map());
   private readonly paths = {
     reference: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'reference', assetId: id }]),
@@ -106,13 +106,13 @@ export class SubjectReader {
       : this.subjectOf(asset, resolved, withUnread(factsOf(), unread));
   }
 
-  /** Most documents have no name that is not read: then nothing is looked for, asset by asset. */
+  /** Most documents contain only recognized names, so that assets need not be searched one by one. */
   private mayLackNames(): boolean {
     this.hasUnread ??= this.graph.has((asset) => asset.kind === 'algorithm' && this.named(asset).unread.length > 0);
     return this.hasUnread;
   }
 
-  /** What was not read of the algorithms that an asset is or refers to. */
+  /** Returns the unrecognized names among the algorithms that an asset is or refers to. */
   private unreadAmong(assets: readonly GraphAsset[]): Unread {
     if (!this.mayLackNames()) return NOTHING_UNREAD;
     let found: Unread = NOTHING_UNREAD;
@@ -148,7 +148,7 @@ export class SubjectReader {
     );
   }
 
-  /** A library or application answers for what it uses, not for what it provides to others. */
+  /** A library or application is judged by what it uses, not by what it provides to others. */
   private component(asset: GraphAsset): ReadSubject {
     const used = this.graph
       .targets(asset, 'dependsOn')
@@ -163,7 +163,7 @@ export class SubjectReader {
     );
   }
 
-  /** algorithmRef, then dependsOn, then either once more, then who uses it, then its own name. */
+  /** Resolves the algorithm by algorithmRef, then dependsOn, then a second step of either, then the algorithms that use the asset, then its own name. */
   private inherited(asset: GraphAsset): Resolved {
     const { graph } = this;
     const reference = graph.targets(asset, 'algorithm', 'subjectPublicKey', 'signatureAlgorithm');
@@ -195,7 +195,7 @@ export class SubjectReader {
   }
 
   /**
-   * Returns the algorithms that the name of an asset states. The name of a key or certificate counts only if the whole name is an algorithm, unlike
+   * Returns the algorithms stated by the name of an asset. The name of a key or certificate counts only if it is entirely an algorithm, unlike
    * `SHA256:<fingerprint>`.
    */
   private ofName(asset: GraphAsset): readonly AlgorithmUse[] {
@@ -203,7 +203,7 @@ export class SubjectReader {
     return asset.kind === 'algorithm' || isWhole ? ingredients : NONE;
   }
 
-  /** What is true of a key of an algorithm. */
+  /** Returns the facts that apply to a key of an algorithm. */
   private ofKey({ name }: GraphAsset, ingredients: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
     return bindsKeys(name) ? ingredients : this.lists.ofKey(ingredients);
   }
@@ -223,7 +223,7 @@ export class SubjectReader {
     return undefined;
   }
 
-  /** The algorithms of assets that another one refers to, mostly of one. */
+  /** Returns the algorithms of the assets that another one refers to, usually one. */
   private near(assets: readonly GraphAsset[]): readonly AlgorithmUse[] {
     const [first] = assets;
     if (first === undefined) return NONE;
@@ -250,7 +250,7 @@ export class SubjectReader {
     return { subject, resolvedBy: resolved.resolvedBy };
   }
 
-  /** Assets of the same facts have the same subject: most share their list of ingredients, and have few further facts. */
+  /** Assets with the same facts share a subject: most share their list of ingredients and have few further facts. */
   private subjectOf({ kind }: GraphAsset, { ingredients, resolvedBy }: Resolved, more: FurtherFacts): ReadSubject {
     const known = this.subjects(ingredients);
     let key: string = kind;
@@ -271,7 +271,7 @@ const UNRESOLVED: Resolved = { ingredients: NONE, resolvedBy: null };
 const BY_NAME: ResolvedBy[] = [{ via: 'name' }];
 const UNDECLARED: DeclaredProtocol = { type: 'unknown', version: null, suites: [], groups: [], name: '', addition: '' };
 
-/** Names that were not read, and the conditions of quality that come of it. */
+/** Unrecognized names and the resulting quality conditions. */
 interface Unread {
   readonly unread: readonly string[];
   readonly quality: readonly string[];
@@ -283,7 +283,7 @@ function withUnread(facts: FurtherFacts, { unread, quality }: Unread): FurtherFa
 
 const NOTHING_UNREAD: Unread = { unread: [], quality: [] };
 const UNREAD_PUBLIC_KEY = ['unread-public-key'];
-/** Of one asset; more of them say nothing more. */
+/** Maximum number per asset. More names would add no information. */
 const MAX_UNREAD = 5;
 
 function unknownIn({ ingredients }: Resolved): string[] {
@@ -302,12 +302,12 @@ const FURTHER_FACTS: readonly (keyof FurtherFacts)[] = [
   'notApplicable',
 ];
 
-/** Empty and false facts are left out. */
+/** Empty and false facts are omitted. */
 function isGiven(value: FurtherFacts[keyof FurtherFacts]): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
-/** Whether a module is said to be validated by FIPS 140-2, and not by its successor. */
+/** Whether a module is stated to be validated by FIPS 140-2 and not by its successor. */
 function isValidatedByFips1402({ properties }: DeclaredName): boolean {
   const levels = properties?.certificationLevel;
   if (!Array.isArray(levels)) return false;
@@ -324,7 +324,7 @@ const CATEGORIES: Record<string, Record<string, number>> = {
   'SHA-3': { 256: 2, 384: 4 },
 };
 
-/** True when the security level that a document claims is not that of the algorithm, higher or lower. Identity decides. */
+/** Whether the security level that a document claims differs from that of the algorithm, in either direction. The identity of the algorithm decides. */
 function claimConflict({ properties }: DeclaredName, parts: readonly AlgorithmUse[]): boolean {
   const claim = properties?.nistQuantumSecurityLevel;
   if (typeof claim !== 'number' || parts.length === 0) return false;

@@ -2,7 +2,7 @@ import type { JsonMembers } from '../model/json.js';
 import type { Remark } from '../model/document.js';
 import { isSameGuid, membersOf, objectsOf } from './sarif-values.js';
 
-/** Members of a run that may be kept elsewhere (SARIF 2.1.0 section 3.14.2), of those that are read here. */
+/** Members of a run that are read here and may be stored externally (SARIF 2.1.0 section 3.14.2). */
 const LISTS = [
   'artifacts',
   'logicalLocations',
@@ -15,13 +15,13 @@ const LISTS = [
 
 export interface WholeRun {
   readonly run: JsonMembers;
-  /** Results of the run are in a file that was not sent. */
+  /** Whether results of the run are in a file that was not sent. */
   readonly lacksResults: boolean;
 }
 
 /**
- * A run with what the log keeps of it in `inlineExternalProperties` (sections 3.13.6, 3.15 and 4). What is in other files is not
- * fetched; each such member is noted in `warnings`.
+ * withExternalProperties returns a run with what the log stores in `inlineExternalProperties` (sections 3.13.6, 3.15 and 4). Other files are not fetched; each
+ * member stored there is noted in `warnings`.
  */
 export function withExternalProperties(
   given: JsonMembers,

@@ -17,7 +17,7 @@ function run(more: Json = {}, rules: Json[] = [CIPHER]): Json {
   return { tool: { driver: { name: 'scan', rules } }, results: [result()], ...more };
 }
 
-/** What the only draft of a log holds: algorithms with their places. */
+/** Returns the content of the only draft of a log: algorithms with their places. */
 function found(log: Json) {
   const [draft] = readSarif({ version: '2.1.0', ...log }, undefined);
   if (draft === undefined) throw new Error('no draft');
@@ -30,7 +30,7 @@ function found(log: Json) {
 }
 const of = (more: Json, rules?: Json[]) => found({ runs: [run(more, rules)] });
 
-describe('a rule of SARIF is about cryptography', () => {
+describe('a SARIF rule is cryptographic', () => {
   const CWE = {
     name: 'CWE',
     guid: '11111111-2222-4333-8444-555555555555',
@@ -85,7 +85,7 @@ describe('a rule of SARIF is about cryptography', () => {
     expect(of({ results: [plain], ...more }, [described]).names).toEqual([]);
   });
 
-  it('however the result refers to it: by index, reference, or a hierarchical identifier', () => {
+  it('for every reference from the result: by index, reference, or hierarchical ID', () => {
     const extension = {
       name: 'plug-in',
       guid: '00000000-0000-4000-8000-00000000000A',
@@ -112,7 +112,7 @@ describe('a rule of SARIF is about cryptography', () => {
   });
 });
 
-describe('the message of a result', () => {
+describe('a SARIF result message', () => {
   const messageStrings = { used: { text: '{0} with {{braces}} in {1}' } };
   it.each<[string, Json, Json]>([
     ['by the id of a string of the rule', { ...CIPHER, messageStrings }, { id: 'used', arguments: ['Blowfish', 'x'] }],
@@ -122,13 +122,13 @@ describe('the message of a result', () => {
     expect(of({ results: [{ ruleId: 'R1', message }] }, [rule]).names).toEqual(['Blowfish']);
   });
 
-  it('may be a string of the tool; a missing string is empty', () => {
+  it('may reference a string of the tool; a missing string is empty', () => {
     const tool = { driver: { name: 'scan', rules: [CIPHER], globalMessageStrings: { g: { markdown: 'uses MD4' } } } };
     expect(of({ tool, results: [{ ruleId: 'R1', message: { id: 'g' } }] }).names).toEqual(['MD4']);
     expect(of({ tool, results: [{ ruleId: 'R1', message: { id: 'constructor' } }] }).names).toEqual([]);
   });
 
-  it('without an algorithm falls back to the quoted code', () => {
+  it('falls back to the quoted code if it names no algorithm', () => {
     const location = {
       physicalLocation: { artifactLocation: { uri: 'A.java' }, region: { snippet: { text: 'getInstance("MD5")' } } },
     };
@@ -171,7 +171,7 @@ describe('the algorithm of a finding', () => {
     ['Cipher.getInstance("RSA/ECB/PKCS1Padding")', 'RSA'],
     ['Cipher.getInstance("AES/ECB/NoPadding")', 'AES-ECB'],
     ['new NullCipher()', 'NULL'],
-  ])('%s is of %s', (text, expected) => {
+  ])('in %s is %s', (text, expected) => {
     expect(named(text)).toBe(expected);
   });
 
@@ -182,7 +182,7 @@ describe('the algorithm of a finding', () => {
     'EdDSA is fine',
     'provIDES nothing',
     'Replace it with AES.',
-  ])('%s names none', (text) => {
+  ])('in %s is undefined', (text) => {
     expect(named(text)).toBeUndefined();
   });
 
@@ -193,7 +193,7 @@ describe('the algorithm of a finding', () => {
     ['Weak RSA key', 'port = 8080', 'RSA'],
     ['Insufficient curve size for EC.', 'ec.generate_private_key(curve=ec.SECP192R1)', 'EC-secp192r1'],
     ['MD5 is used', 'md5(1024)', 'MD5'],
-  ])('has the size that the code names, and none that the message demands: %s, %s', (text, code, expected) => {
+  ])('takes its size from the code, never from a recommendation in the message: %s, %s', (text, code, expected) => {
     expect(named(text, quoted(code))).toBe(expected);
   });
 
@@ -206,11 +206,11 @@ describe('the algorithm of a finding', () => {
     ['AES in ECB mode', 'Cipher.getInstance("AES")', 'AES-ECB'],
     ['MD5 is weak, use RSA or AES', 'rsa = RSA()', 'MD5'],
     ['Weak: MD5', 'SHA1()', 'MD5'],
-  ])('of a list of those that a rule looks for is the one that the code names: %s, %s', (text, code, expected) => {
+  ])('is the one in the code if the message lists several: %s, %s', (text, code, expected) => {
     expect(named(text, quoted(code))).toBe(expected);
   });
 
-  it('is read from the lines of the finding where only those around it are quoted', () => {
+  it('is read from the finding lines if only the context is quoted', () => {
     const around = (region: Json, contextRegion: Json) => ({
       locations: [{ physicalLocation: { artifactLocation: { uri: 'a' }, region, contextRegion } }],
     });
@@ -224,7 +224,7 @@ describe('the algorithm of a finding', () => {
   });
 });
 
-it('results of cryptographic rules that name no algorithm are counted apart, others are not', () => {
+it('cryptographic results without an algorithm are counted separately, other results are not', () => {
   const advice =
     "Using CBC with PKCS5Padding is susceptible to padding oracle attacks. Use 'AES/GCM/NoPadding' instead.";
   const rules = [{ id: 'cbc-padding-oracle' }, { id: 'unused-import' }];
@@ -243,7 +243,7 @@ it('results of cryptographic rules that name no algorithm are counted apart, oth
   ]);
 });
 
-describe('a rule that names no weakness of the CWE', () => {
+describe('a rule without a CWE', () => {
   const taken = (rule: Json) => of({ results: [result({ ruleId: rule['id'] })] }, [rule]).names.length === 1;
 
   it.each<[string, Json]>([
@@ -260,7 +260,7 @@ describe('a rule that names no weakness of the CWE', () => {
     ['by an identifier of Roslyn', { id: 'CA5385', shortDescription: { text: 'Use RSA with a sufficient key size' } }],
     ['by random numbers', { id: 'B311', properties: { tags: ['external/cwe/cwe-330'] } }],
     ['by the category of the weaknesses of cryptography', { id: 'O1', properties: { tags: ['CWE-310'] } }],
-  ])('is about cryptography %s', (_, rule) => {
+  ])('is cryptographic %s', (_, rule) => {
     expect(taken(rule)).toBe(true);
   });
 

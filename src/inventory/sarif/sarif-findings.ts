@@ -13,12 +13,12 @@ import type { SarifRule, SarifTool } from './sarif-tool.js';
 import { membersOf, objectsOf, textsOf } from './sarif-values.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Relations that do not say that a rule is about the weakness (SARIF 2.1.0 section 3.53.3). */
+/** Kinds of relationships that do not mean that a rule is about the weakness (SARIF 2.1.0 section 3.53.3). */
 const OTHER_KINDS = /^(?:disjoint|incomparable|canPrecede|canFollow|willPrecede|willFollow)$/;
 const CWE = /\bCWE\b|common weakness/i;
-/** Members of a property bag that scanners put the weakness into, without regard to case, `_` and `-`: `cweId`, `CWE_IDs`. */
+/** Members of a property bag in which scanners state the weakness, regardless of case, `_` and `-`: `cweId`, `CWE_IDs`. */
 const BAG_MEMBERS = /^(?:tags|cwe[_-]?(?:ids?|s|numbers?)?)$/i;
-/** Descriptions of a rule that may say what it is about (sections 3.49.9 and 3.49.10). */
+/** Descriptions of a rule that may state its subject (sections 3.49.9 and 3.49.10). */
 const TITLES = ['shortDescription', 'fullDescription'] as const;
 
 export interface SarifFinding {
@@ -27,8 +27,8 @@ export interface SarifFinding {
 }
 
 /**
- * True for a result that says that something was found and is still there: `kind` is `fail` (section 3.27.9), `baselineState` is not
- * `absent` (3.27.24), and nobody has accepted it (3.27.23: suppressed only when no suppression is under review or rejected).
+ * isFound reports whether a result describes a problem that still exists: `kind` is `fail` (section 3.27.9), `baselineState` is not `absent` (3.27.24), and it
+ * was not accepted (3.27.23: suppressed only if no suppression is under review or rejected).
  */
 export function isFound(result: JsonMembers): boolean {
   const kind = result['kind'] ?? 'fail';
@@ -40,7 +40,7 @@ export function isSuppressed(result: JsonMembers): boolean {
   return suppressions.length > 0 && suppressions.every(({ status }) => (status ?? 'accepted') === 'accepted');
 }
 
-/** The algorithm that a result of a cryptographic rule names, `no-algorithm` when it names none; undefined for any other result. */
+/** findingIn returns the algorithm that a result of a cryptographic rule names, `no-algorithm` if it names none, and undefined for any other result. */
 export function findingIn(
   result: JsonMembers,
   tool: SarifTool,
@@ -62,7 +62,7 @@ function isCryptographic(result: JsonMembers, { id, descriptor }: SarifRule, too
   if (namesWeakness(name) || [id, ...titles].some(isCryptographicTitle)) return true;
   if ([descriptor, result].some(({ properties }) => bagNamesWeakness(properties))) return true;
   const related = objectsOf(descriptor['relationships']).filter(isAbout);
-  // Some tools write a list where the standard has one.
+  // Some tools write a list where the standard has a single object.
   const targets = related.flatMap(({ target }) => (Array.isArray(target) ? objectsOf(target) : [membersOf(target)]));
   const taxa = [...targets, ...objectsOf(result['taxa'])];
   return taxa.some((reference) => {
@@ -71,13 +71,13 @@ function isCryptographic(result: JsonMembers, { id, descriptor }: SarifRule, too
   });
 }
 
-/** `kinds` is `relevant` where it is not given. */
+/** The default of `kinds` is `relevant`. */
 function isAbout({ kinds }: JsonMembers): boolean {
   const all = textsOf(kinds ?? []);
   return all.length === 0 || all.some((kind) => !OTHER_KINDS.test(kind));
 }
 
-/** Tags must say that they are of the CWE; a member that is called so may hold the bare number. */
+/** Tags must state that they refer to the CWE. A member with such a name may contain the bare number. */
 function bagNamesWeakness(properties: unknown): boolean {
   if (!isMembers(properties)) return false;
   return Object.entries(properties).some(([member, value]) => {
@@ -89,8 +89,8 @@ function bagNamesWeakness(properties: unknown): boolean {
 const MAX_TEXT = 20_000;
 
 /**
- * The text of a message of a result (SARIF 2.1.0 section 3.11): its own, or the string of the rule or of the tool that its `id`
- * names, with its arguments put in. The plain text comes first, then the markdown.
+ * Returns the text of a result's message (SARIF 2.1.0 section 3.11): its own, or the string of the rule or tool that its `id` names, with its arguments
+ * inserted. Plain text takes precedence over Markdown.
  */
 function messageText(message: JsonMembers, { descriptor, component }: SarifRule): string {
   const id = memberTextOf(message['id']);
@@ -109,7 +109,7 @@ function stringOf(strings: unknown, id: string): JsonMembers | undefined {
   return Object.hasOwn(all, id) ? membersOf(all[id]) : undefined;
 }
 
-/** Placeholders `{0}`, and braces that are doubled because they are meant (section 3.11.5). */
+/** Replaces placeholders such as `{0}` and unescapes doubled braces (section 3.11.5). */
 function filledIn(text: string, values: readonly string[]): string {
   if (!text.includes('{')) return text;
   const filled = text.replaceAll(/\{\{|\}\}|\{(\d{1,4})\}/g, (found, index: string | undefined) =>

@@ -1,25 +1,25 @@
 import type { DraftAsset } from '../model/document.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Rules about cryptography, by the name that the tool gives them. */
+/** Rules about cryptography, by the names that tools use. */
 const RULES =
   /weak-?crypto|insecure-?(?:hash|cipher|crypto)|cipher|hashing|weak-?hash|md5|sha-?1\b|\b(?:[3t]|triple-?)?des(?:ede)?\b|ecb|(?:insecure|predictable|pseudo|weak)-?random|(?:rsa|ec|insufficient|weak)-key-size|padding-oracle|^G40[1-7]$|^G50[1-7]$|^S(?:4426|4790|5542|5547|2245)$|^CA53(?:50|51|58|79|84|85|94)$|^SCS00(?:0[4-6]|1[0-3])$/i;
-/** `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`, `Use_of_Broken_or_Risky_…`. */
+/** Titles such as `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`, `Use_of_Broken_or_Risky_…`. */
 const TITLE =
   /(?:broken|deprecated|insecure|obsolete|predictable|risky|unsafe|weak)[ /a-z_-]{0,40}(?:cipher|crypto|digest|encryption|hash|random)/i;
-/** Weaknesses of cryptography in the Common Weakness Enumeration; 310 is their category, which older tools give alone, 330 that of random numbers. */
+/** Cryptographic weaknesses in the Common Weakness Enumeration. 310 is their category, which older tools state alone; 330 is that of random numbers. */
 const CRYPTOGRAPHIC = new Set([310, 326, 327, 328, 330, 338, 759, 760, 780, 916, 1240]);
-/** Names are read at the start of a text: what tools put there is a sentence. */
+/** Names are read at the start of a text, because tools write a sentence there. */
 const MAX_TEXT = 4000;
 
-/** An algorithm that a finding names. */
+/** NamedAlgorithm is an algorithm named by a finding. */
 export interface NamedAlgorithm {
   readonly name: string;
   readonly primitive: string;
   readonly mode?: string;
 }
 
-/** The algorithms that a text names, most specific first. Words of identifiers stand apart here: `EVP md5` and `SHA1 with RSA`. */
+/** Algorithms that a text names, most specific first. The words of identifiers are separated here: `EVP md5` and `SHA1 with RSA`. */
 const NAMES: [RegExp, NamedAlgorithm][] = [
   [
     /(?<!\d)3 ?DES\b|\bDESede\b|\bTriple[ -]?DES\b|\bDES3\b|\bdes[ -]?ede3?\b|\bTDEA\b|\bTDES\b/gi,
@@ -40,10 +40,10 @@ const NAMES: [RegExp, NamedAlgorithm][] = [
   [/\bMD2\b/gi, { name: 'MD2', primitive: 'hash' }],
   [/\bMD4\b/gi, { name: 'MD4', primitive: 'hash' }],
   [/\bMD5\b/gi, { name: 'MD5', primitive: 'hash' }],
-  // SHA1PRNG of Java is no hash that somebody took.
+  // SHA1PRNG of Java does not mean that a hash was chosen.
   [/\bSHA[ -]?1\b(?! ?PRNG)/gi, { name: 'SHA-1', primitive: 'hash' }],
   [/\bRIPE-?MD(?:-?(?:128|160|256|320))?\b/gi, { name: 'RIPEMD', primitive: 'hash' }],
-  // Of RSA it says nothing: JCA wants a mode in each transformation.
+  // Means nothing for RSA, because JCA requires a mode in each transformation.
   [/(?<!\bRSA\/)\bECB\b/gi, { name: 'AES-ECB', primitive: 'block-cipher', mode: 'ecb' }],
   [
     /math\/rand|Math\.random|java\.util\.Random|weak random|pseudo-?random/gi,
@@ -60,7 +60,7 @@ const NAMES: [RegExp, NamedAlgorithm][] = [
   [/\bECC?\b/g, { name: 'EC', primitive: 'pke' }],
   [/\bAES\b/g, { name: 'AES', primitive: 'block-cipher' }],
 ];
-/** Names that a text may list as the weak ones that a rule looks for; any other may be what it advises, or the cipher of a mode. */
+/** Names that a text may list as the weak algorithms for which a rule looks. Any other name may be a recommendation or the cipher of a mode. */
 const WEAK = new Set([
   '3DES',
   'DES',
@@ -75,40 +75,40 @@ const WEAK = new Set([
   'SHA-1',
   'RIPEMD',
 ]);
-/** A sentence that says what to take in place of what was found. */
+/** A sentence that recommends a replacement for what was found. */
 const ADVICE = /^(?:consider|migrate to|prefer|replace|switch to|upgrade to)\b|\binstead\b(?! of)|\bsuch as\b/i;
-/** Families that have a size, and the usual ones: other numbers of a line are something else. */
+/** Families that have a size. `SIZES` matches the usual sizes; other numbers in a line have another meaning. */
 const SIZED = new Set(['RSA', 'DSA', 'DH']);
 const SIZES = /(?<![\d.])(?:512|768|1024|1280|1536|2048|3072|4096|7680|8192|15360|16384)(?![\d.])/g;
 const ON_CURVES = new Set(['EC', 'ECDSA', 'ECDH']);
 const CURVES = /\b(?:secp|sect)\d{3}[kr]\d\b|\bprime\d{3}v\d\b|\bbrainpoolP\d{3}[rt]1\b/gi;
 
-/** True for the identifier of a rule about cryptography, whatever stands before its last part. */
+/** isCryptographicRule recognizes the identifier of a rule about cryptography by its last part. */
 export function isCryptographicRule(id: string): boolean {
   const bare = id.split(/[/.:]/).at(-1) ?? id;
   return [id, bare, bare.replaceAll('_', '-')].some((text) => RULES.test(text));
 }
 
-/** True for a title that says that a rule is about weak cryptography, as tools have it that name no weakness of the CWE. */
+/** isCryptographicTitle recognizes a title about weak cryptography, for tools that name no CWE weakness. */
 export function isCryptographicTitle(title: string): boolean {
   return TITLE.test(truncate(title, MAX_TEXT));
 }
 
-/** True for `CWE-327`, `external/cwe/cwe-327` and the like, when the weakness is one of cryptography. */
+/** namesWeakness reports whether a text such as `CWE-327` or `external/cwe/cwe-327` names a cryptographic weakness. */
 export function namesWeakness(text: string): boolean {
   for (const [, number] of truncate(text, MAX_TEXT).matchAll(/cwe[-_/: ]?(\d{1,6})(?!\d)/gi))
     if (CRYPTOGRAPHIC.has(Number(number))) return true;
   return false;
 }
 
-/** The same for the identifier of an entry of the enumeration, which may be the bare number. */
+/** isWeakness does the same for the identifier of a CWE entry, which may be the bare number. */
 export function isWeakness(id: string | number): boolean {
   return /^\d{1,6}$/.test(String(id)) ? CRYPTOGRAPHIC.has(Number(id)) : namesWeakness(String(id));
 }
 
 /**
- * The algorithm that the first of these texts names that names one. A message that lists what its rule looks for (`MD2, MD4, MD5, or SHA1`) does
- * not say which was found: of those, the one that a later text names alone, such as the quoted code.
+ * algorithmIn returns the algorithm named by the first text that names any. A message that lists what its rule looks for (`MD2, MD4, MD5, or SHA1`) does not
+ * state which was found; of those, the one that a later text, such as the quoted code, names alone is returned.
  */
 export function algorithmIn(texts: readonly string[]): NamedAlgorithm | undefined {
   const all = texts.map((text) => namesIn(withoutAdvice(text)));
@@ -135,7 +135,7 @@ function withoutAdvice(text: string): string {
   return sentences.filter((sentence) => !ADVICE.test(sentence)).join(' ');
 }
 
-/** With the size or the curve that the quoted code names alone: messages speak of those that a rule demands. */
+/** sizedBy adds the size or curve from the quoted code only, because messages mention the ones that a rule requires. */
 export function sizedBy(snippets: readonly string[], algorithm: NamedAlgorithm): NamedAlgorithm {
   const { name } = algorithm;
   const pattern = SIZED.has(name) ? SIZES : ON_CURVES.has(name) ? CURVES : undefined;
@@ -145,7 +145,7 @@ export function sizedBy(snippets: readonly string[], algorithm: NamedAlgorithm):
   return only === undefined || others.length > 0 ? algorithm : { ...algorithm, name: `${name}-${only}` };
 }
 
-/** The text with the words of identifiers apart, behind itself where that makes a difference: `HmacMD5`, `DES_ecb_encrypt`, `SHA1withRSA`. */
+/** Appends the text with the words of identifiers separated, if that makes a difference: `HmacMD5`, `DES_ecb_encrypt`, `SHA1withRSA`. */
 function apart(text: string): string {
   const words = text
     .replaceAll('_', ' ')

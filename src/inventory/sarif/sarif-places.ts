@@ -1,9 +1,9 @@
 import { type JsonMembers, memberTextOf } from '../model/json.js';
 import { atIndex, membersOf, objectsOf } from './sarif-values.js';
 
-/** Names that tools give to the folder of the checkout, which lies elsewhere in each build. */
+/** Names that tools use for the checkout folder, whose location differs between builds. */
 const CHECKOUT = /^%?(?:SRC|SOURCE|REPO|REPOSITORY|PROJECT)_?ROOT%?$|^%?(?:ROOTPATH|WORKSPACE|CHECKOUT)%?$/i;
-/** Steps of a chain: artifacts within artifacts, bases upon bases, logical locations within others. */
+/** Maximum steps in a chain: artifacts within artifacts, bases relative to bases, logical locations within others. */
 const MAX_STEPS = 32;
 
 export interface SarifPlace {
@@ -11,7 +11,7 @@ export interface SarifPlace {
   readonly line: number | null;
 }
 
-/** Where the results of one run are (SARIF 2.1.0 sections 3.4, 3.14.14, 3.24, 3.28 to 3.33, 3.36 to 3.38 and 3.46). */
+/** SarifPlaces finds the places of the results of one run (SARIF 2.1.0 sections 3.4, 3.14.14, 3.24, 3.28 to 3.33, 3.36 to 3.38 and 3.46). */
 export class SarifPlaces {
   private readonly artifacts: readonly JsonMembers[];
   private readonly logical: readonly JsonMembers[];
@@ -19,7 +19,7 @@ export class SarifPlaces {
   private readonly requests: readonly JsonMembers[];
   private readonly bases: JsonMembers;
   private readonly checkouts: ReadonlySet<string>;
-  /** URIs of the folder of the checkout: where the run declares none, that in which the tool was started. */
+  /** URIs of the checkout folder: as declared by the run, otherwise the folder in which the tool was started. */
   private readonly roots: readonly string[];
 
   constructor(run: JsonMembers) {
@@ -36,7 +36,7 @@ export class SarifPlaces {
     this.roots = declared.length > 0 ? declared : foldersOf(started);
   }
 
-  /** The locations of a result, else where its flow ends, else the file or the request that was looked at. */
+  /** Returns the locations of a result, otherwise the end of its flow, otherwise the analyzed file or request. */
   of(result: JsonMembers): SarifPlace[] {
     const places = objectsOf(result['locations']).flatMap((location) => this.at(location));
     if (places.length > 0) return places;
@@ -50,7 +50,7 @@ export class SarifPlaces {
     return location === undefined ? [] : [{ location, line: null }];
   }
 
-  /** The code at the places of a result, as far as the run quotes it: by itself, or among the lines around it (sections 3.29.4 and 3.29.5). */
+  /** Returns the code at the places of a result that the run quotes, by itself or within the surrounding lines (sections 3.29.4 and 3.29.5). */
   snippets(result: JsonMembers): string[] {
     return objectsOf(result['locations']).flatMap((location) => {
       const { region, contextRegion } = membersOf(location['physicalLocation']);
@@ -70,7 +70,7 @@ export class SarifPlaces {
     return name === undefined ? [] : [{ location: name, line: null }];
   }
 
-  /** Finds the artifact by URI, or by index in the artifacts of the run; one within another artifact is written behind a `!`. */
+  /** Finds the artifact by URI, or by index in the artifacts of the run. An artifact within another one is written after a `!`. */
   private artifact(location: JsonMembers): string | undefined {
     const listed = atIndex(this.artifacts, location['index']);
     const named = typeof location['uri'] === 'string' ? location : membersOf(listed?.['location']);
@@ -87,7 +87,7 @@ export class SarifPlaces {
     return path.map((part, index) => (index === 0 ? part : `!/${part.replace(/^\/+/, '')}`)).join('');
   }
 
-  /** Relative to the checkout where it is given so, or lies under the folder that the run says it was; else as its base makes it. */
+  /** Returns a URI relative to the checkout if it is given so or lies in the checkout folder that the run states. Otherwise, resolves it against its base. */
   private uri(location: JsonMembers): string {
     let uri = local(memberTextOf(location['uri']));
     let base = memberTextOf(location['uriBaseId']);
@@ -135,7 +135,7 @@ function snippetOf(region: unknown): string {
   return memberTextOf(membersOf(membersOf(region)['snippet'])['text']);
 }
 
-/** The lines of a region out of those that another region quotes. */
+/** Extracts the lines of a region from those quoted by another region. */
 function linesOf({ startLine, endLine = startLine }: JsonMembers, around: JsonMembers): string {
   const from = around['startLine'];
   if (typeof from !== 'number' || typeof startLine !== 'number' || typeof endLine !== 'number' || startLine < from)
@@ -146,7 +146,7 @@ function linesOf({ startLine, endLine = startLine }: JsonMembers, around: JsonMe
     .join('\n');
 }
 
-/** The URIs of folders, with a slash at the end, the longest first. The root of a file system or of a host is no checkout. */
+/** Returns the URIs of folders with a trailing slash, longest first. The root of a file system or host is not a checkout. */
 function foldersOf(locations: readonly JsonMembers[]): string[] {
   return locations
     .map(({ uri }) => local(memberTextOf(uri)))
@@ -155,7 +155,7 @@ function foldersOf(locations: readonly JsonMembers[]): string[] {
     .sort((a, b) => b.length - a.length);
 }
 
-/** A file of this machine in one of the three forms that RFC 8089 gives it: Java writes `file:/src/a.c`. */
+/** Normalizes a local file URI, which has three forms in RFC 8089. Java writes `file:/src/a.c`. */
 function local(uri: string): string {
   return uri.replace(/^file:(?:\/\/localhost)?\/(?!\/)/i, 'file:///');
 }
@@ -165,15 +165,15 @@ function isAbsolute(uri: string): boolean {
 }
 
 /**
- * A relative reference without segments that say nothing (`./src/a.c`), so that one file is one place however a tool was started. `..` stays: what
- * is before it may be a link (SARIF 2.1.0 section 3.10.2). No URI has a backslash, so it is what Windows writes for a slash.
+ * Removes segments without meaning from a relative reference (`./src/a.c`), so that a file is one place however a tool was started. `..` is kept, because the
+ * preceding segment may be a link (SARIF 2.1.0 section 3.10.2). URIs contain no backslashes, so a backslash is a Windows separator.
  */
 function withoutDots(uri: string): string {
   const segments = uri.replaceAll('\\', '/').split('/');
   return segments.filter((segment) => segment !== '.').join('/') || uri;
 }
 
-/** A path as people and other tools write it. */
+/** Returns a path in the usual unencoded form. */
 function plain(uri: string): string {
   if (!uri.includes('%')) return uri;
   try {

@@ -22,7 +22,7 @@ function read(...runs: Json[]) {
   return readSarif({ version: '2.1.0', runs }, undefined);
 }
 
-/** What the only draft of a log holds: algorithms with their places. */
+/** Returns the content of the only draft of a log: algorithms with their places. */
 function found(log: Json) {
   const [draft] = readSarif({ version: '2.1.0', ...log }, undefined);
   if (draft === undefined) throw new Error('no draft');
@@ -35,7 +35,7 @@ function found(log: Json) {
 }
 const of = (more: Json, rules?: Json[]) => found({ runs: [run(more, rules)] });
 
-describe('kind, baseline and suppressions of a result', () => {
+describe('kind, baseline state and suppressions of a result', () => {
   it.each<[string, Json, number]>([
     ['kind fail', { kind: 'fail' }, 1],
     ['kind pass', { kind: 'pass' }, 0],
@@ -67,14 +67,14 @@ describe('kind, baseline and suppressions of a result', () => {
   });
 });
 
-describe('the place of a result', () => {
+describe('the location of a result', () => {
   const artifact = (artifactLocation: Json, more: Json = {}) =>
     of({
       results: [result({ locations: [{ physicalLocation: { artifactLocation, region: { startLine: 9 } } }] })],
       ...more,
     }).places;
 
-  it('by the index of an artifact, which may be nested in another', () => {
+  it('is resolved by artifact index, including nested artifacts', () => {
     const artifacts = [
       { location: { uri: 'libs/app.jar' } },
       { location: { uri: '/META-INF/k.c' }, parentIndex: 0 },
@@ -86,7 +86,7 @@ describe('the place of a result', () => {
     expect(artifact({ index: 2 }, { artifacts })[0]?.[0]).toMatch(/^loop/);
   });
 
-  it('by nested uriBaseIds, relative to the checkout', () => {
+  it('is resolved by nested uriBaseIds, relative to the checkout', () => {
     const originalUriBaseIds = {
       SRC: { uri: 'src/', uriBaseId: '%SRCROOT%' },
       '%SRCROOT%': { uri: 'file:///home/build-17/' },
@@ -108,7 +108,7 @@ describe('the place of a result', () => {
     ]);
   });
 
-  it('by an absolute URI, relative to the checkout that the run tells of', () => {
+  it('is resolved from an absolute URI, relative to the checkout stated by the run', () => {
     const uri = 'file:///build/481/shop/src/a%20b.c';
     const place = (more: Json, other = uri) => artifact({ uri: other }, more)[0]?.[0];
     const root = { uri: 'file:///build/481/shop/' };
@@ -120,11 +120,11 @@ describe('the place of a result', () => {
     expect(place(invocation({ uri: 'file:///build/481/shop' }))).toBe('src/a b.c');
     const hosted = 'https://git.example/shop/blob/';
     expect(place(invocation({ uri: hosted }), `${hosted}src/a.c`)).toBe('src/a.c');
-    // The forms of RFC 8089; the first is that of Java.
+    // The forms of RFC 8089. Java uses the first one.
     for (const other of ['file:/build/481/shop/src/a.c', 'file://localhost/build/481/shop/src/a.c'])
       expect(place({ originalUriBaseIds: { '%SRCROOT%': root } }, other)).toBe('src/a.c');
     expect(place(invocation({ uri: 'file:/build/481/shop' }))).toBe('src/a b.c');
-    // What the run declares comes before where the tool was started.
+    // The declaration of the run takes precedence over the folder in which the tool was started.
     const both = { ...invocation({ uri: 'file:///build/481/shop/src' }), originalUriBaseIds: { SRCROOT: root } };
     expect(place(both)).toBe('src/a b.c');
     for (const more of [
@@ -149,19 +149,19 @@ describe('the place of a result', () => {
     ['file:///b/./a.c', 'file:///b/./a.c'],
     ['file:/b/a.c', 'file:///b/a.c'],
     ['file://host/b/a.c', 'file://host/b/a.c'],
-  ])('%s is %s: a file is one place, however the tool was started', (uri, expected) => {
+  ])('is normalized from %s to %s, so that a file has one location however the tool was started', (uri, expected) => {
     expect(artifact({ uri })).toEqual([[expected, 9]]);
   });
 
-  it('is none where the URI is empty', () => {
+  it('is undefined for an empty URI', () => {
     expect(artifact({ uri: '', uriBaseId: 'ROOTPATH' }, { originalUriBaseIds: { ROOTPATH: { uri: '' } } })).toEqual([]);
   });
 
-  it('on no line where its number is none', () => {
+  it('has no line if the line number is invalid', () => {
     expect(of({ results: [result({ locations: [at('a.c', 0)] })] }).places).toEqual([['a.c', null]]);
   });
 
-  it('by a logical location, a flow, an analysis target or a request', () => {
+  it('is resolved from a logical location, a flow, an analysis target or a request', () => {
     const logicalLocations = [{ name: 'ns' }, { name: 'Class', parentIndex: 0 }, { fullyQualifiedName: 'a.b.c' }];
     const logical = (index: number) =>
       of({ logicalLocations, results: [result({ locations: [{ logicalLocations: [{ index }] }] })] }).places;
@@ -179,12 +179,12 @@ describe('the place of a result', () => {
   });
 });
 
-describe('the runs of a log', () => {
+describe('the runs of a SARIF log', () => {
   const category = (id: string) => ({ automationDetails: { id } });
   const scopes = (drafts: ReturnType<typeof read>) =>
     drafts.map(({ source, replaces }) => [source, replaces?.contexts]);
 
-  it('cover their own tool and category', () => {
+  it('replace only results of their own tool and category', () => {
     const other = { tool: { driver: { name: 'other', rules: [CIPHER] } } };
     expect(
       scopes(read(run(category('app/1')), run(category('app/2')), run({ ...category('lib/'), ...other }))),
@@ -200,7 +200,7 @@ describe('the runs of a log', () => {
     expect(scopes(named)).toEqual([['mine', ['scan (a/): ', 'scan (b/): ']]]);
   });
 
-  it('replace nothing when they failed, were not run, or have their results elsewhere', () => {
+  it('replace nothing if they failed, did not run, or store their results externally', () => {
     const runs = [
       run({ invocations: [{ executionSuccessful: false }] }),
       run({ results: undefined }),
@@ -217,7 +217,7 @@ describe('the runs of a log', () => {
     expect(read(run({ results: [] }))[0]?.replaces?.contexts).toEqual(['scan: ']);
   });
 
-  it('may have inline external properties', () => {
+  it('may contain inline external properties', () => {
     const guid = 'bbbbbbbb-0000-4000-8000-000000000001';
     const references = { results: [{ guid }], artifacts: [{ guid }], driver: { guid } };
     const results = [
@@ -240,7 +240,7 @@ describe('the runs of a log', () => {
     });
   });
 
-  it('are refused in another version, with its name', () => {
+  it('are rejected in another version, with the version', () => {
     for (const version of ['2.0.0', '1.0.0']) {
       const old = () => readSarif({ version, runs: [] }, undefined);
       expect(old).toThrow(Problem);
@@ -252,11 +252,11 @@ describe('the runs of a log', () => {
     ['a result', { results: ['x'] }],
     ['results', { results: 'x' }],
     ['a tool', { tool: { driver: {} } }],
-  ])('are refused with the pointer of an invalid %s', (_, more) => {
+  ])('are rejected with the pointer of an invalid %s', (_, more) => {
     expect(() => read(run(more as Json))).toThrow(/\/runs\/0\//);
   });
 
-  it('survive any value in the place of an object', () => {
+  it('are read safely with any value in place of an object', () => {
     const junk: unknown[] = [null, 7, 'x', [], [[]], [null], { a: 1 }];
     const members = [
       'locations',

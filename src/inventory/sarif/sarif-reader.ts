@@ -22,9 +22,9 @@ export function isSarif(document: JsonMembers): boolean {
 interface Place {
   readonly name: string | undefined;
   readonly assets: Map<string, DraftAsset>;
-  /** Starts of contexts: one for each tool and category whose run is complete. */
+  /** Prefixes of contexts, one for each tool and category with a complete run. */
   readonly replaces: Set<string>;
-  /** The same as the version before wrote them: for a tool, whatever the category. */
+  /** Prefixes as written by the previous version: one for each tool, regardless of category. */
   readonly replacesFormer: Set<string>;
   readonly warnings: Remark[];
   results: number;
@@ -32,12 +32,11 @@ interface Place {
 }
 
 /**
- * Reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result counts when it says that something was found (`kind`, `baselineState`,
- * `suppressions`), its rule is about cryptography, and it names an algorithm; every other result is only counted.
+ * readSarif reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result counts if it states that something was found (`kind`, `baselineState`, `suppressions`),
+ * its rule is about cryptography, and it names an algorithm. Other results are only counted.
  *
- * A draft for each place that runs are about: `source` where it is given, else the category of the run, else its repository. Of a
- * place, a run replaces what the same tool found in the same category and nothing else. A run without results, one that failed and
- * one whose results are elsewhere replace nothing.
+ * Returns a draft for each place that runs are about: `source` if given, otherwise the category of the run, otherwise its repository. A run replaces only what
+ * the same tool found at the place in the same category. A run without results, a failed run, and a run whose results are stored elsewhere replace nothing.
  *
  * @throws Problem 422 `document.version` or `document.invalid`.
  */
@@ -90,7 +89,7 @@ function readRun(run: JsonMembers, pointer: string, place: Place, lacksResults: 
 interface RunReading {
   readonly tool: SarifTool;
   readonly places: SarifPlaces;
-  /** The start of the contexts of its findings. */
+  /** Prefix of the contexts of its findings. */
   readonly context: string;
   readonly pointer: string;
   readonly place: Place;
@@ -133,7 +132,7 @@ function addFinding(
   }
 }
 
-/** Section 3.20.14: an invocation that says so has failed. */
+/** Whether an invocation of the run states that it failed (section 3.20.14). */
 function hasFailed(run: JsonMembers): boolean {
   return objectsOf(run['invocations']).some(({ executionSuccessful }) => executionSuccessful === false);
 }
@@ -142,7 +141,7 @@ function warn({ warnings }: Place, pointer: string, code: string, detail: string
   if (warnings.length < MAX_WARNINGS) warnings.push({ pointer, code, detail });
 }
 
-/** The part of `automationDetails.id` before the last slash; the rest identifies a run of the category (section 3.17.3). */
+/** Returns the part of `automationDetails.id` before the last slash. The rest identifies a run of the category (section 3.17.3). */
 function categoryOf(run: JsonMembers): string {
   const id = memberTextOf(membersOf(run['automationDetails'])['id']);
   const category = id.includes('/') ? id.slice(0, id.lastIndexOf('/') + 1) : id;

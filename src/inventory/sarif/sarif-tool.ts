@@ -1,24 +1,24 @@
 import { type JsonMembers, memberTextOf } from '../model/json.js';
 import { atIndex, isSameGuid, membersOf, objectsOf, refuse } from './sarif-values.js';
 
-/** A rule of the tool that a result is about: the identifier that the result gives, and what is known of the rule. */
+/** SarifRule is the rule of the tool that a result is about: the identifier in the result, and what is known about the rule. */
 export interface SarifRule {
-  /** As the result has it, else as the rule has it; '' when neither says. */
+  /** Identifier as stated by the result, otherwise by the rule; '' if neither states it. */
   readonly id: string;
-  /** Empty when the run does not describe it. */
+  /** Empty if the run does not describe the rule. */
   readonly descriptor: JsonMembers;
-  /** The tool component that has the rule; its `globalMessageStrings` are the rule's too. */
+  /** The tool component that contains the rule. Its `globalMessageStrings` apply to the rule as well. */
   readonly component: JsonMembers;
 }
 
-/** An entry of a taxonomy that a rule or a result refers to. */
+/** SarifTaxon is an entry of a taxonomy that a rule or result refers to. */
 export interface SarifTaxon {
   /** Name of the taxonomy, from the reference or the taxonomy itself. */
   readonly taxonomy: string;
   readonly id: string;
 }
 
-/** The driver, the extensions and the taxonomies of one run (SARIF 2.1.0 sections 3.18, 3.19, 3.52 and 3.54). */
+/** SarifTool holds the driver, extensions and taxonomies of one run (SARIF 2.1.0 sections 3.18, 3.19, 3.52 and 3.54). */
 export class SarifTool {
   readonly name: string;
   private readonly driver: JsonMembers;
@@ -26,7 +26,7 @@ export class SarifTool {
   private readonly taxonomies: readonly JsonMembers[];
   private readonly byId = new Map<string, { descriptor: JsonMembers; component: JsonMembers }>();
 
-  /** @throws Problem 422 when the driver has no name. */
+  /** @throws Problem 422 if the driver has no name. */
   constructor(run: JsonMembers, pointer: string) {
     const tool = membersOf(run['tool']);
     this.driver = membersOf(tool['driver']);
@@ -57,7 +57,7 @@ export class SarifTool {
     return { id, descriptor: found?.descriptor ?? {}, component: found?.component ?? component };
   }
 
-  /** Where a reference of a rule's relationship or of a result leads (sections 3.52 and 3.53). */
+  /** Returns the target of a reference in a rule's relationship or a result (sections 3.52 and 3.53). */
   taxonOf(reference: JsonMembers): SarifTaxon {
     const given = membersOf(reference['toolComponent']);
     const taxonomy = this.taxonomy(given);
@@ -67,7 +67,7 @@ export class SarifTool {
     return { taxonomy: memberTextOf(given['name']) || memberTextOf(taxonomy?.['name']), id };
   }
 
-  /** A rule called `a/b/c` is described as `a/b/c`, `a/b` or `a` (section 3.5.4). */
+  /** Finds the description of a rule named `a/b/c` under `a/b/c`, `a/b` or `a` (section 3.5.4). */
   private byHierarchicalId(id: string) {
     for (let part = id; part !== ''; part = part.slice(0, Math.max(part.lastIndexOf('/'), 0))) {
       const found = this.byId.get(part);
@@ -76,13 +76,13 @@ export class SarifTool {
     return undefined;
   }
 
-  /** The component that a reference names: an extension by index, any component by guid or name; undefined for the driver. */
+  /** Returns the component that a reference names: an extension by index, any component by guid or name; undefined for the driver. */
   private component(given: unknown): JsonMembers | undefined {
     const reference = membersOf(given);
     return atIndex(this.extensions, reference['index']) ?? pick([this.driver, ...this.extensions], reference);
   }
 
-  /** An index alone does not say whether it counts taxonomies or extensions: a name or guid that contradicts it decides. */
+  /** An index alone does not state whether it counts taxonomies or extensions, so a contradicting name or guid decides. */
   private taxonomy(reference: JsonMembers): JsonMembers | undefined {
     const all = [...this.taxonomies, ...this.extensions];
     const named = pick(all, reference);

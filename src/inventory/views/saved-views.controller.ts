@@ -17,7 +17,7 @@ export class SavedViewsController {
 
   /**
    * List saved queries
-   * @remarks Returns the queries that are saved under a name.
+   * @remarks Returns all saved queries.
    */
   @Get()
   @Needs('inventory:read')

@@ -5,7 +5,7 @@ import type { SavedView, ViewOrder } from './saved-views.service.js';
 export class SavedViewBody {
   /** Unique. @example 'RSA to replace by 2030' */
   @Name(1, 100) name: string;
-  /** As in the parameter `q` of the list of assets. @example 'level>=HIGH and family=RSA' */
+  /** Query in the syntax of the parameter `q` of the list of assets. @example 'level>=HIGH and family=RSA' */
   @Text(1, 2000) q: string;
   @Optional(OneOf(ASSET_SORTS, { default: 'id', example: '-level' })) sort?: AssetSort;
 
@@ -23,9 +23,9 @@ export class SavedViewView {
   q: string;
   /** @example -level */
   sort: string;
-  /** Path of the list with this query. @example /api/assets?q=family%3DRSA&sort=-level */
+  /** Path of the asset list with this query. @example /api/assets?q=family%3DRSA&sort=-level */
   url: string;
-  /** The ETag for If-Match. @example 1 */
+  /** Version of the saved query: the value for `If-Match`. @example 1 */
   version: number;
   /** @example 2026-11-20T12:00:00Z */
   changedAt: Date;
@@ -38,6 +38,6 @@ export class SavedViewView {
 
 export class SavedViewList {
   items: SavedViewView[];
-  /** Always null: all queries are in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: all queries are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 }

@@ -10,9 +10,9 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
 
-/** A query of the list of assets, saved under a name for all users. */
+/** SavedQuery is a query of the asset list, saved under a name for all users. */
 export interface SavedQuery {
-  /** As in the query parameter `q`. */
+  /** Query in the syntax of the query parameter `q`. */
   readonly q: string;
   readonly sort: string;
 }
@@ -46,7 +46,7 @@ export interface ViewOrder {
   readonly query: SavedQuery;
 }
 
-/** Queries that are kept under a name. A query that could not be asked is not kept. */
+/** SavedViewsService manages saved queries. Invalid queries are not saved. */
 @Injectable()
 export class SavedViewsService {
   private readonly record: EntryRecorder;
@@ -91,7 +91,7 @@ export class SavedViewsService {
     return this.get(made);
   }
 
-  /** @throws Problem 412 when it was changed since `version`. */
+  /** @throws Problem 412 if the saved query was changed since `version`. */
   async change(caller: Caller, id: string, version: number, order: ViewOrder): Promise<SavedView> {
     this.assertQuery(order.query);
     await this.get(id);

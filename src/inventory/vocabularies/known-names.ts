@@ -1,17 +1,17 @@
 import namesFile from './names.json' with { type: 'json' };
 
-/** What a name of a vocabulary stands for. */
+/** The meaning of a name in a vocabulary. */
 interface KnownName {
-  /** The same in words that the grammar of names reads; null for what is no algorithm. */
+  /** Meaning in words that the grammar of names reads; null if the name is not an algorithm. */
   readonly means: string | null;
   readonly source: string;
 }
 
 interface Vocabulary {
   readonly source: string;
-  /** Its names are told from others by their letter case or hyphens. */
+  /** Whether letter case and hyphens distinguish its names from others. */
   readonly isExact?: boolean;
-  /** A key of such an algorithm signs with its hash and with no other, as a DNSKEY record says. */
+  /** Whether a key of the algorithm signs only with its hash, as a DNSKEY record states. */
   readonly bindsKeys?: boolean;
   readonly names: Readonly<Record<string, string>>;
 }
@@ -33,17 +33,20 @@ for (const vocabulary of namesFile.vocabularies as readonly object[] as readonly
   }
 }
 
-/** A name that does not say by itself what it is; undefined for one that is in no vocabulary. Hyphens, blanks and case do not matter. */
+/**
+ * findKnownName finds a name whose meaning is not evident from its words, regardless of hyphens, blanks and case. Returns undefined if no vocabulary contains
+ * it.
+ */
 export function findKnownName(name: string): KnownName | undefined {
   return EXACT.get(name) ?? NAMES.get(keyOf(name));
 }
 
-/** Whether a key of this algorithm signs with the hash of its name alone: a DNSSEC key of RSASHA1 makes SHA-1 signatures. */
+/** bindsKeys reports whether a key of this algorithm signs only with the hash in its name: a DNSSEC key of RSASHA1 makes SHA-1 signatures. */
 export function bindsKeys(name: string): boolean {
   return BINDING.has(keyOf(name.trim()));
 }
 
-/** The same, where hyphens matter: `EC-P-256` is not the `ECP256` of a VPN gateway. */
+/** findSpelledName is like `findKnownName`, but hyphens matter: `EC-P-256` is not the `ECP256` of a VPN gateway. */
 export function findSpelledName(name: string): KnownName | undefined {
   return EXACT.get(name) ?? SPELLED.get(spellingOf(name));
 }

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import curvesFile from './curves.json' with { type: 'json' };
 import { findByOid, findCurve } from './object-identifiers.js';
 
-/** Curves of `openssl ecparam -list_curves`, with the size of the field that OpenSSL says. */
+/** Returns the curves of `openssl ecparam -list_curves` with the field sizes that OpenSSL states. */
 function opensslCurves(): [name: string, bits: number][] {
   const text = execFileSync('openssl', ['ecparam', '-list_curves'], { encoding: 'utf8' }).replaceAll('\n\t', ' ');
   return [...text.matchAll(/^\s*(\S+?)\s*:.*?over a (\d+) bit/gm)].map(([, name, bits]) => [name ?? '', Number(bits)]);
 }
 
 describe('curves', () => {
-  it('are all those of OpenSSL, with its sizes', () => {
+  it('include all OpenSSL curves with the same sizes', () => {
     const curves = opensslCurves();
     expect(curves.length).toBeGreaterThan(70);
     expect(curves.filter(([name, bits]) => findCurve(name)?.bits !== bits)).toEqual([]);
@@ -25,17 +25,17 @@ describe('curves', () => {
     ['K-163', '1.3.132.0.1', 163],
     ['sm2p256v1', '1.2.156.10197.1.301', 256],
     ['Curve25519', undefined, 255],
-  ])('%s has the identifier %s and %i bits', (name, oid, bits) => {
+  ])('include %s with the identifier %s and %i bits', (name, oid, bits) => {
     expect(findCurve(name)).toMatchObject({ oid, bits });
   });
 
-  it('are nothing but what a registry names', () => {
+  it('include only names from a registry', () => {
     expect(['P-257', 'secp', '', 'AES'].map(findCurve)).toEqual([undefined, undefined, undefined, undefined]);
     expect(curvesFile.curves.every(({ bits }) => bits >= 112 && bits <= 800)).toBe(true);
   });
 });
 
-/** Object identifiers in what OpenSSL lists of its digests, ciphers, MACs, keys, signatures and curves. */
+/** Returns the object identifiers in OpenSSL's lists of digests, ciphers, MACs, keys, signatures and curves. */
 function opensslOids(): string[] {
   const lists = ['digest', 'cipher', 'mac', 'public-key', 'kem'].map((kind) =>
     execFileSync('openssl', ['list', kind === 'kem' ? '-kem-algorithms' : `-${kind}-algorithms`], { encoding: 'utf8' }),
@@ -43,13 +43,13 @@ function opensslOids(): string[] {
   return [...new Set(lists.join('\n').match(/(?<![\d.])[0-2](?:\.\d+){3,}(?![\d.])/g))];
 }
 
-it('every object identifier of an algorithm of OpenSSL is known', () => {
+it('every algorithm object identifier of OpenSSL is known', () => {
   const oids = opensslOids();
   expect(oids.length).toBeGreaterThan(60);
   expect(oids.filter((oid) => findByOid(oid) === undefined)).toEqual([]);
 });
 
-it('an object identifier comes with its registry', () => {
+it('an object identifier is returned with its registry', () => {
   expect(findByOid('2.16.840.1.101.3.4.3.18')).toEqual({
     name: 'ML-DSA-65',
     source: 'NIST Computer Security Objects Register',

@@ -3,19 +3,19 @@ import oidsFile from './oids.json' with { type: 'json' };
 
 /** An elliptic curve of a standard. */
 interface NamedCurve {
-  /** The name of the registry that gives its object identifier. */
+  /** Name in the registry that assigns its object identifier. */
   readonly name: string;
-  /** Size of the field. */
+  /** Size of the field in bits. */
   readonly bits: number;
-  /** Undefined where no registry gives one. */
+  /** Undefined if no registry assigns one. */
   readonly oid: string | undefined;
 }
 
-/** What a registry says that an object identifier stands for. */
+/** The meaning of an object identifier in a registry. */
 interface IdentifiedAlgorithm {
-  /** A name that says what the algorithm is, or the name of a curve. */
+  /** A name that states the algorithm, or the name of a curve. */
   readonly name: string;
-  /** The registry. */
+  /** Name of the registry. */
   readonly source: string;
 }
 
@@ -34,31 +34,31 @@ for (const { name, bits, oids = [], aliases = [] } of curvesFile.curves as reado
   for (const key of [name, ...aliases, ...oids]) CURVES.set(bareName(key), curve);
   for (const oid of oids) IDENTIFIERS.set(oid, { name, source: curvesFile.sources.join('; ') });
 }
-// SM2 and a few more are a curve and an algorithm at once: the algorithm says more.
+// SM2 and a few others are both a curve and an algorithm. The algorithm is more specific.
 for (const { source, names } of oidsFile.registries)
   for (const [oid, name] of Object.entries(names)) IDENTIFIERS.set(oid, { name, source });
 
-/** The algorithm or curve of an object identifier in dotted form; undefined for one that no registry here gives. */
+/** findByOid returns the algorithm or curve of an object identifier in dotted form, or undefined if no registry here contains it. */
 export function findByOid(oid: string): IdentifiedAlgorithm | undefined {
   return IDENTIFIERS.get(oid);
 }
 
-/** Its name alone. */
+/** nameByOid returns only the name. */
 export function nameByOid(oid: string): string | undefined {
   return findByOid(oid)?.name;
 }
 
-/** A curve by any of its names, in any spelling of case, hyphens and blanks, or by its object identifier in dotted form. */
+/** findCurve finds a curve by its object identifier in dotted form, or by any of its names, regardless of case, hyphens and blanks. */
 export function findCurve(nameOrOid: string): NamedCurve | undefined {
   return CURVES.get(bareName(nameOrOid));
 }
 
-/** All names of curves, in the spelling of `findCurve`. */
+/** curveNames returns all names of curves, in the spelling used by `findCurve`. */
 export function curveNames(): readonly string[] {
   return [...CURVES.keys()].filter((name) => !/^[\d.]+$/.test(name));
 }
 
-/** Dots are kept: they are the only thing between the numbers of an identifier. */
+/** Dots are kept, because they separate the numbers of an identifier. */
 function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_/-]/g, '');
 }

@@ -4,7 +4,7 @@ import wordsFile from './words.json' with { type: 'json' };
 
 export type WordPurpose = 'signature' | 'encryption' | 'key-establishment';
 
-/** The meaning of a word in a name of an algorithm. Sizes are bits. */
+/** Word is the meaning of a word in the name of an algorithm. Sizes are in bits. */
 export type Word =
   | {
       readonly kind: 'family';
@@ -42,7 +42,7 @@ for (const name of curveNames()) {
   const curveBits = findCurve(name)?.bits;
   if (curveBits !== undefined) WORDS.set(name, { kind: 'curve', curveBits });
 }
-// Families come last: SM2 and BLS12-381 are curves as well, and the family says more.
+// Families come last: SM2 and BLS12-381 are also curves, and the family is more specific.
 for (const [family, { words: own }] of knownFamilies())
   for (const entry of listOf(own)) {
     const [, word = '', bits, curveBits, param, purpose] =
@@ -57,7 +57,7 @@ for (const [family, { words: own }] of knownFamilies())
     });
   }
 
-/** Words by the codes of their letters, so that all words that begin at a place of a text are found in one walk. */
+/** Words by the codes of their letters, so that all words that begin at a position of a text are found in one walk. */
 interface Branch {
   readonly next: Map<number, Branch>;
   word: Word | undefined;
@@ -75,7 +75,10 @@ for (const [letters, word] of WORDS) {
   branch.word = word;
 }
 
-/** Tells of each word that a text has at a place, with the place behind it. The text is in lower case, without hyphens, blanks and the like. */
+/**
+ * eachWordAt calls `tell` with each word that a text contains at a position, and with the position after it. The text is in lower case, without hyphens, blanks
+ * and the like.
+ */
 export function eachWordAt(text: string, from: number, tell: (word: Word, to: number) => void): void {
   let branch: Branch | undefined = ROOT;
   for (let at = from; at < text.length; at += 1) {

@@ -24,7 +24,7 @@ function fault(query: string): [number, string] {
   throw new Error('the query was taken');
 }
 
-describe('a query', () => {
+describe('an asset query', () => {
   it.each([
     ['family=RSA and name=web*', '(((v.family = "RSA")) AND true)'],
     ['family=RSA or name=web*', '(((v.family = "RSA")) OR true)'],
@@ -32,18 +32,18 @@ describe('a query', () => {
     ['not (family=RSA and owner=web)', 'true'],
     ['kind=component', 'true'],
     ['kind!=algorithm', 'true'],
-  ])('implies its condition on verdicts: %s', (query, condition) => {
+  ])('implies a condition on verdicts: %s', (query, condition) => {
     expect(ofVerdicts(query)).toBe(condition);
   });
 
-  it('asks of labels and places as their indexes know it, all values at once', () => {
+  it('matches labels and locations with indexable conditions, all values at once', () => {
     expect(written('label in (pci, legacy)').condition).toBe("((a.labels <> '{}' AND (a.labels && $1::text[])))");
     expect(written('location in ("db*", web)').condition.match(/EXISTS/g)).toHaveLength(1);
     expect(written('location="*"').condition).not.toContain("<> ''");
     expect(written('location=""').condition).not.toContain("<> ''");
   });
 
-  it('binds its values and keeps its parentheses', () => {
+  it('binds its values and keeps parentheses', () => {
     expect(written('level>=HIGH and (family=RSA or bits<3072)')).toEqual({
       condition: '((a.level >= $1) AND (((a.family = $2)) OR (a.bits < $3)))',
       values: [3, 'RSA', 3072],
@@ -59,7 +59,7 @@ describe('a query', () => {
     ['host="100%"', [String.raw`100\%%`, '100%']],
     ['host=a*b', ['a%', 'a%b']],
     ['host=*db', ['%db']],
-  ])('%s', (query, values) => {
+  ])('binds the values of %s', (query, values) => {
     expect(written(query).values).toEqual(values);
   });
 
@@ -78,7 +78,7 @@ describe('a query', () => {
     ['notAfter<soon', 10, /date/],
     ['('.repeat(30), 22, /deeper/],
     [Array.from({ length: 60 }, () => 'bits=1').join(' or '), 501, /more than 50/],
-  ])('%s is refused at its column', (query, column, detail) => {
+  ])('is rejected with the column of the fault: %s', (query, column, detail) => {
     expect(fault(query)).toEqual([column, expect.stringMatching(detail)]);
   });
 });

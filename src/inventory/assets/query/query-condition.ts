@@ -7,33 +7,36 @@ import { truncate } from '../../../platform/text/truncate.js';
 import { ownMember } from '../../../formats/encoding/own-member.js';
 
 /**
- * When a place (`o`) of a source (`i`) was last confirmed. A source of whole documents confirms all that it does not miss each time it
- * reports, also when it reports the same bytes; so not every place needs to be written then.
+ * SQL: time at which the occurrence `o` of the source `i` was last confirmed. Each report of a source of whole documents, even with identical bytes, confirms
+ * every occurrence that it does not miss, so occurrences need not be updated each time.
  */
 export const LAST_SEEN = `(CASE WHEN o.missed = 0 AND i.document_id IS NOT NULL THEN greatest(o.last_seen, i.last_seen) ELSE o.last_seen END)`;
 
-/** The column of `judged_asset` that finds assets of a kind fastest: that of their verdicts, which are few; most components have none. */
+/**
+ * kindColumn returns the column of `judged_asset` that finds assets of a kind fastest. This is the kind of their verdicts, which are few, except for
+ * components, most of which have no verdict.
+ */
 export function kindColumn(assetKind: string): 'kind' | 'judged_as' {
   return assetKind === 'component' ? 'kind' : 'judged_as';
 }
 
-/** Takes a parameter of the statement and answers its place, like `$3`. */
+/** Bind adds a parameter to the statement and returns its placeholder, such as `$3`. */
 export type Bind = (value: unknown) => string;
 
-/** One of the values must fit. */
+/** Returns SQL that is true if any of the values matches. */
 type Compare = (operator: QueryOperator, values: readonly QueryValue[], context: Context) => string;
 type CompareOne = (operator: QueryOperator, value: QueryValue, context: Context) => string;
 
 interface Context {
   readonly alias: string;
   readonly bind: Bind;
-  /** The day from which `+30d` counts. */
+  /** Time from which `+30d` is counted. */
   readonly now: Date;
 }
 
 const NEGATED: Readonly<Record<string, QueryOperator>> = { '=': '!=', '!=': '=' };
 
-/** The fields of a query and how each is compared. Names are those of the answers. */
+/** Query fields and their comparisons. The names match those in responses. */
 const FIELDS: Readonly<Record<string, Compare>> = {
   kind: each(kind),
   state: each(choice('state', ASSET_STATES)),
@@ -68,7 +71,7 @@ export const QUERY_FIELDS = [
 ].join(' ');
 
 /**
- * A query as a condition on the `judged_asset` that is called `alias`. Values are bound, never written into the text.
+ * queryCondition translates a query to a condition on the `judged_asset` with the alias `alias`. Values are bound, never interpolated.
  *
  * @throws QueryFault with the column of the fault.
  */
@@ -76,7 +79,10 @@ export function queryCondition(query: string, context: Context): string {
   return conditionOf(queryTree(query), context);
 }
 
-/** The part of a condition that is about verdicts alone, on `risk_verdict` as `alias`: necessary for the whole. */
+/**
+ * verdictCondition returns the part of a query that depends on verdicts alone, as a condition on the `risk_verdict` with the alias `alias`. It is necessary for
+ * the whole query.
+ */
 export function verdictCondition(query: string, context: Context): string {
   return ofVerdicts(queryTree(query), context);
 }
@@ -90,13 +96,13 @@ function ofVerdicts(tree: QueryTree, context: Context): string {
   return `(${tree.parts.map((part) => ofVerdicts(part, context)).join(tree.kind === 'and' ? ' AND ' : ' OR ')})`;
 }
 
-/** Whether verdicts decide it without a look at the assets. */
+/** Whether verdicts alone decide the query. */
 function saysAll(tree: QueryTree): boolean {
   if (tree.kind === 'comparison') return OF_VERDICTS.has(tree.field.text.toLowerCase());
   return tree.kind === 'not' ? saysAll(tree.part) : tree.parts.every((part) => saysAll(part));
 }
 
-/** Plain components have no verdict, as a rule. */
+/** Whether the comparison selects assets by kinds other than `component`. Plain components usually have no verdict. */
 function isOfKind({ field, operator, values }: Comparison): boolean {
   const isKind = field.text.toLowerCase() === 'kind' && operator === '=';
   return isKind && values.every(({ text: value }) => value !== 'component');
@@ -139,7 +145,7 @@ function kind(operator: QueryOperator, value: QueryValue, context: Context): str
   return choice(operator === '=' ? kindColumn(value.text) : 'kind', ASSET_KINDS)(operator, value, context);
 }
 
-/** `*` stands for anything; an empty text for "none". */
+/** Compares a text column. `*` is a wildcard; an empty text matches assets without a value. */
 function text(column: string): CompareOne {
   return (operator, value, { alias, bind }) => {
     onlyEquals(operator, value);
@@ -149,7 +155,7 @@ function text(column: string): CompareOne {
   };
 }
 
-/** The name of an asset, or one that a source has for it. */
+/** Compares the name of an asset and the names that sources use for it. */
 function named(operator: QueryOperator, value: QueryValue, { alias, bind }: Context): string {
   onlyEquals(operator, value);
   if (value.text === '') return `${alias}.name IS ${operator === '=' ? '' : 'NOT '}NULL`;
@@ -159,7 +165,7 @@ function named(operator: QueryOperator, value: QueryValue, { alias, bind }: Cont
   return operator === '=' ? match : `NOT ${match}`;
 }
 
-/** Values without a pattern are looked up in the index over labels; a pattern is compared with the labels of those assets that have any. */
+/** Values without a wildcard use the label index. Patterns are compared with the labels of all assets that have any. */
 function labelled(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
   for (const value of values) onlyEquals(operator, value);
   const column = `${alias}.labels`;
@@ -171,11 +177,11 @@ function labelled(operator: QueryOperator, values: readonly QueryValue[], { alia
       ({ text: value }) => `EXISTS (SELECT FROM unnest(${column}) label WHERE ${matches('label', value, bind)})`,
     ),
   ];
-  // As the index says it, which is over assets with labels only.
+  // Repeats the condition of the index, which covers only assets with labels.
   return `${operator === '=' ? '' : 'NOT '}(${column} <> '{}' AND (${any.join(' OR ')}))`;
 }
 
-/** Rules of any finding, not only of the one that decides. Verdicts are few: they are looked through once, and their assets come by index. */
+/** Matches the rule of any finding, not only of the deciding one. Verdicts are few: they are scanned once, and their assets are found by index. */
 function found(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
   for (const value of values) onlyEquals(operator, value);
   const rules = bind(values.map(({ text: value }) => value));
@@ -185,7 +191,7 @@ function found(operator: QueryOperator, values: readonly QueryValue[], { alias, 
   return operator === '=' ? condition : `coalesce(NOT ${condition}, true)`;
 }
 
-/** All values stand in one subquery: the planner starts from the places that fit, and cannot do so once subqueries are joined by OR. */
+/** All values share one subquery, so that the planner can start from the matching occurrences. It cannot do so with subqueries joined by OR. */
 function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
   for (const value of values) onlyEquals(operator, value);
   const any = values.map(({ text: value }) => locationIs(value, bind));
@@ -193,12 +199,12 @@ function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias,
   return `${operator === '=' ? '' : 'NOT '}EXISTS (${place})`;
 }
 
-/** So many characters of a location are in the index over their beginnings, where they begin with a host or a folder. */
+/** Number of characters in the index on location prefixes. Locations begin with a host or a folder. */
 const INDEXED_CHARACTERS = 32;
 
 /**
- * A condition as the indexes know it, which are over places with a location only. A beginning is looked up in a B-tree: the index over trigrams would
- * read the list of each trigram of a long text. It does not know the comparisons that are used here.
+ * Returns a condition in the form of the indexes, which cover only occurrences with a location. Prefixes use a B-tree, because the trigram index would read the
+ * list of each trigram of a long text. The comparisons used here are not supported by the trigram index.
  */
 function locationIs(pattern: string, bind: Bind): string {
   const [start = '', ...more] = pattern.split('*');
@@ -213,7 +219,7 @@ export function locationBeginsWith(start: string, bind: Bind): string {
   return `(${beginning(start, bind)} AND starts_with(o.location, ${bind(start)}))`;
 }
 
-/** Of a longer text only the first characters count. */
+/** Only the indexed characters of a longer prefix are compared. */
 function beginning(start: string, bind: Bind): string {
   const indexed = Array.from(start).slice(0, INDEXED_CHARACTERS).join('');
   return `o.location <> '' AND left(o.location, ${INDEXED_CHARACTERS}) LIKE ${bind(prefixPattern(indexed))}`;
@@ -231,17 +237,17 @@ function matches(column: string, pattern: string, bind: Bind): string {
   return `(${column} LIKE ${bind(likePattern(pattern))})`;
 }
 
-/** A pattern of LIKE: `*` stands for anything, all else for itself. */
+/** likePattern converts a pattern to LIKE syntax. `*` is a wildcard; all other characters are literal. */
 export function likePattern(pattern: string): string {
   return likeText(pattern).replaceAll('*', '%');
 }
 
-/** The pattern of all that begins with a text, `*` included: unlike `starts_with`, LIKE goes by an index in any collation. */
+/** prefixPattern returns a LIKE pattern for texts with a prefix, in which `*` is literal. Unlike `starts_with`, LIKE uses an index in any collation. */
 export function prefixPattern(start: string): string {
   return `${likeText(start)}%`;
 }
 
-/** A text that LIKE takes literally. */
+/** Escapes a text for LIKE. */
 function likeText(value: string): string {
   return value.replaceAll(/[\\%_]/g, String.raw`\$&`);
 }
@@ -266,7 +272,7 @@ function time(column: string): CompareOne {
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** `2027-01-31`, `2027-01-31T12:00:00Z`, or days from now: `+30d`, `-7d`. */
+/** Parses `2027-01-31`, `2027-01-31T12:00:00Z`, or days from now such as `+30d` or `-7d`. */
 function instant(value: QueryValue, { bind, now }: Context): string {
   const days = /^([+-]\d{1,5})d$/.exec(value.text)?.[1];
   const at = days === undefined ? Date.parse(value.text) : now.getTime() + Number(days) * DAY_MS;

@@ -1,11 +1,11 @@
-/** A piece of a query; `column` counts from 1, in UTF-16 units of the text. */
+/** QueryToken is a token of a query. `column` counts from 1, in UTF-16 code units. */
 export interface QueryToken {
   readonly kind: 'word' | 'text' | 'operator' | 'bracket' | 'comma' | 'end';
   readonly text: string;
   readonly column: number;
 }
 
-/** A fault of a query, and its position. */
+/** QueryFault is an error in a query, with its position. */
 export class QueryFault extends Error {
   constructor(
     readonly column: number,
@@ -24,7 +24,7 @@ const PIECES: readonly [RegExp, QueryToken['kind'] | 'space'][] = [
   [/[^\s"()=!<>,]+/y, 'word'],
 ];
 
-/** Cuts a query into its pieces. Throws QueryFault. */
+/** queryTokens splits a query into tokens. @throws QueryFault on a syntax error. */
 export function queryTokens(query: string): QueryToken[] {
   const tokens: QueryToken[] = [];
   for (let at = 0; at < query.length;) {

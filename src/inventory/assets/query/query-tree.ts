@@ -7,7 +7,7 @@ export interface QueryValue {
   readonly column: number;
 }
 
-/** `field op value`, or `field in (values)` as several that may be equal. */
+/** Comparison is `field op value`, or `field in (values)` as an equality with any of several values. */
 export interface Comparison {
   readonly kind: 'comparison';
   readonly field: QueryValue;
@@ -24,7 +24,7 @@ const MAX_COMPARISONS = 50;
 const MAX_DEPTH = 20;
 
 /**
- * Reads `level>=HIGH and (family=RSA or family in (EC, "ECDSA")) and not host="db*"`: `not` binds closest, then `and`, then `or`.
+ * queryTree parses a query such as `level>=HIGH and (family=RSA or family in (EC, "ECDSA")) and not host="db*"`. `not` binds tightest, then `and`, then `or`.
  *
  * @throws QueryFault with the column of the fault.
  */
