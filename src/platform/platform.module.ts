@@ -115,7 +115,7 @@ const SHARED = [
   WebhookSecrets,
 ];
 
-/** What every module relies on. */
+/** PlatformModule provides the services that every other module uses. */
 @Global()
 @Module({
   imports: [
@@ -149,7 +149,7 @@ const SHARED = [
 })
 export class PlatformModule {}
 
-/** Sending mails and webhook messages, for processes that work in the background; every process may put them into their tables. */
+/** Sends mails and webhook messages in background processes. Every process may queue them. */
 @Module({
   providers: [MailSender, ResealerJobs, WebhookDeliveryRepository, WebhookSender],
   exports: [WebhookDeliveryRepository],

@@ -24,7 +24,7 @@ const MAX_NAMED = 5;
 export class CatalogueCheck {
   private readonly logger = new Logger(CatalogueCheck.name);
   private last = '';
-  /** Fingerprint of the catalogue in which nothing was found. */
+  /** Fingerprint of the last catalogue without findings. */
   private clean: string | undefined;
 
   constructor(
@@ -36,14 +36,14 @@ export class CatalogueCheck {
     indicators.add('catalogue', () => recent.get());
   }
 
-  /** Checks and reports, at the start of a process of the service. A command of an operator must not add entries to the log that it looks at. */
+  /** Checks and reports when a service process starts. Operator commands do not call it, because they must not add entries to the log they examine. */
   async atStart(): Promise<void> {
     await this.reported(this.db.manager).catch((error: unknown) =>
       this.logger.warn(`the catalogue was not checked: ${String(error)}`),
     );
   }
 
-  /** Objects that the migrations did not make, as `kind name`. */
+  /** Returns objects that the migrations did not create, as `kind name`. */
   async findings(tx: EntityManager = this.db.manager): Promise<string[]> {
     const tables = this.db.entityMetadatas.filter(({ tableType }) => tableType === 'regular');
     const names = [...tables.map(({ tableName }) => tableName), 'migrations'];
@@ -52,8 +52,8 @@ export class CatalogueCheck {
   }
 
   /**
-   * Verifies the catalogue as a transaction sees it. Called before and after what must not be misled: the locks of the statements in between keep triggers and
-   * views as they are until the transaction ends, and functions that end themselves are found before.
+   * Verifies the catalogue as the transaction sees it. Call it before and after statements that must not be misled: their locks protect triggers and views
+   * until the transaction ends, and the first check finds functions that could remove themselves.
    *
    * @throws Problem `database.changed`
    */
@@ -67,7 +67,7 @@ export class CatalogueCheck {
     throw new Problem('unavailable', 'database.changed', detail);
   }
 
-  /** The findings. Others than the last time are logged and emitted. */
+  /** Returns the findings. Logs and emits them if they differ from the last check. */
   private async reported(tx: EntityManager): Promise<string[]> {
     const found = await this.findings(tx);
     const text = found.join();

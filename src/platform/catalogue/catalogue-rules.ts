@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** An object of the database as READ_CATALOGUE finds it. */
+/** CatalogueObject is a database object returned by READ_CATALOGUE. */
 export interface CatalogueObject {
   readonly kind:
     | 'relation'
@@ -15,18 +15,18 @@ export interface CatalogueObject {
     | 'expression'
     | 'setting';
   readonly name: string;
-  /** Of a relation its kind, of a trigger its function and state, of a function its source, of an expression its text. */
+  /** Kind of a relation, function and state of a trigger, source of a function, or text of an expression. */
   readonly definition: string;
 }
 
-/** Views that migrations make. */
+/** Views created by migrations. */
 const VIEWS = new Set(['judged_asset']);
 
-/** The schemas in which names of the service are looked up. */
+/** Schemas on the search path of the service. */
 const PATH = `SELECT n.oid, n.nspname FROM pg_catalog.pg_namespace n WHERE n.nspname = ANY (pg_catalog.current_schemas(false))`;
-/** Objects from this oid on were not made by initdb. */
+/** Objects with this oid or a higher one were not created by initdb. */
 const FIRST_NORMAL_OID = 16_384;
-/** Functions of extensions in C. The owner of a database can add functions to an extension, but none in C. */
+/** Matches extension functions written in C. A database owner can add functions to an extension, but not in C. */
 const IS_OF_EXTENSION = (oid: string) =>
   `EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = ${oid} AND d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.deptype = 'e')
      AND EXISTS (SELECT FROM pg_catalog.pg_proc x JOIN pg_catalog.pg_language l ON l.oid = x.prolang WHERE x.oid = ${oid} AND l.lanname = 'c')`;
@@ -78,8 +78,8 @@ const rowsOf = (catalogue: string, id = 'oid', where = `oid >= ${FIRST_NORMAL_OI
   `SELECT '${catalogue}' AS catalogue, ${id} AS id, xmin::text AS version FROM pg_catalog.${catalogue} WHERE ${where}`;
 
 /**
- * SQL of a fingerprint of the catalogue: of each row that READ_CATALOGUE may be about, its id and the transaction that wrote it. As long as it is the same,
- * so is what READ_CATALOGUE finds. It takes a fraction of the time.
+ * CATALOGUE_FINGERPRINT is SQL for a fingerprint of the catalogue: the ID and writing transaction of each row that READ_CATALOGUE may read. An unchanged
+ * fingerprint means unchanged findings. It takes a fraction of the time.
  */
 export const CATALOGUE_FINGERPRINT = `
   SELECT pg_catalog.concat_ws(' ', pg_catalog.current_schemas(false)::text, pg_catalog.current_setting('session_replication_role'),
@@ -94,37 +94,40 @@ export const CATALOGUE_FINGERPRINT = `
     ...['pg_operator', 'pg_cast', 'pg_namespace', 'pg_policy'].map((one) => rowsOf(one)),
   ].join(' UNION ALL ')}) AS item`;
 
-/** Triggers that migrations make, each with its function and that it is enabled. */
+/** Triggers created by migrations, with their function and enabled state. */
 const TRIGGERS = new Map([
   ['audit_entry audit_entry_is_final', 'audit_entry_is_final O'],
   ['inventory_snapshot inventory_snapshot_is_final', 'inventory_snapshot_is_final O'],
 ]);
-/** Functions that migrations make, with the SHA-256 of their sources. */
+/** Functions created by migrations, with the SHA-256 of their source. */
 const FUNCTIONS = new Map([
   ['audit_entry_is_final()', '283ec359a8bc6ed357f3090c7ec123e4311183fbf69168080ca7e5388f8e3890'],
   ['inventory_snapshot_is_final()', '2549ae0ba1b92c8c77d2e0e5b33de2ad8bf13f07dec116898dd89bfa9cd600d3'],
 ]);
 
-/** What may precede a parenthesis in defaults, constraints, indexes and views: keywords, and functions of PostgreSQL without a lasting effect. */
+/** Names that may precede a parenthesis in defaults, constraints, indexes and views: keywords, and PostgreSQL functions without side effects. */
 const CALLED = new Set(
   'now nextval left lower upper md5 length btrim concat abs date_trunc to_tsvector gen_random_uuid coalesce AND OR NOT IN ANY ALL CHECK WHEN THEN ELSE FROM JOIN ON USING EXISTS VALUES GREATEST LEAST COALESCE'.split(
     ' ',
   ),
 );
-/** A name before a parenthesis. */
+/** Matches a name before a parenthesis. */
 const CALL = /(?<![\w.])([\w.]+) ?\(/g;
-/** A quoted name that is called, or a type outside pg_catalog. */
+/** Matches a call of a quoted name, or a type outside pg_catalog. */
 const HIDDEN_CALL = /" ?\(|::"?\w+"?\./;
 
-/** Begins what is found of a trigger of the service that is disabled. */
+/** Prefix of a finding about a disabled trigger of the service. */
 const DISABLED = 'disabled-trigger';
 
-/** What is not as the migrations made it, as `kind name`. */
+/** foreignObjects returns the objects that differ from what the migrations created, as `kind name`. */
 export function foreignObjects(found: readonly CatalogueObject[]): string[] {
   return found.filter((object) => !isOurs(object)).map((object) => `${kindOf(object)} ${object.name}`);
 }
 
-/** Whether an object that was found can mislead a statement. A trigger of the service that is disabled protects entries no more, but misleads nothing. */
+/**
+ * isMisleading returns true if the object of a finding can mislead statements. A disabled trigger of the service no longer protects entries, but misleads
+ * nothing.
+ */
 export function isMisleading(found: string): boolean {
   return !found.startsWith(`${DISABLED} `);
 }
@@ -146,7 +149,7 @@ function isOurs({ kind, name, definition }: CatalogueObject): boolean {
   return kind === 'expression' && isHarmless(definition.replaceAll('"left"(', 'left('));
 }
 
-/** Whether an expression calls only what is in CALLED. */
+/** Returns true if an expression calls only names in CALLED. */
 function isHarmless(expression: string): boolean {
   const calls = [...expression.matchAll(CALL)];
   return !HIDDEN_CALL.test(expression) && calls.every(([, called = '']) => CALLED.has(called));

@@ -9,7 +9,7 @@ import {
 import { X509Certificate } from 'node:crypto';
 import { affordable } from '../../formats/asn1/key-cost.js';
 
-/** Extended key usages that matter here, by their object identifiers (RFC 5280 section 4.2.1.12, RFC 9336). */
+/** Extended key usages known to the service, with their object identifiers (RFC 5280 section 4.2.1.12, RFC 9336). */
 export const EXTENDED_KEY_USAGES = {
   'server-auth': '1.3.6.1.5.5.7.3.1',
   'client-auth': '1.3.6.1.5.5.7.3.2',
@@ -20,20 +20,23 @@ export const EXTENDED_KEY_USAGES = {
   any: '2.5.29.37.0',
 } as const;
 
-/** The extensions of a certificate on the use of its key. */
+/** CertificateFacts lists the extensions of a certificate that restrict the use of its key. */
 export interface CertificateFacts {
-  /** Names of known purposes, object identifiers of others; empty without the extension. */
+  /** Names of known extended key usages and object identifiers of others; empty without the extension. */
   readonly purposes: string[];
   readonly purposesCritical: boolean;
   readonly isAuthority: boolean;
-  /** How many authorities may follow below it (pathLenConstraint); undefined means any number. */
+  /** Maximum number of intermediate authorities below this one (pathLenConstraint); undefined for no limit. */
   readonly pathLength: number | undefined;
-  /** Undefined without the extension: every use is allowed. */
+  /** Undefined without the extension, which allows every use. */
   readonly keyUsage:
     { readonly signs: boolean; readonly signsCertificates: boolean; readonly other: boolean } | undefined;
 }
 
-/** @throws Error when one of its extensions cannot be read. */
+/**
+ * certificateFactsOf reads the extensions of a certificate.
+ * @throws Error if an extension cannot be parsed
+ */
 export function certificateFactsOf(certificate: X509Certificate): CertificateFacts {
   const parsed = new ParsedCertificate(certificate.raw);
   const usage = parsed.getExtension(ExtendedKeyUsageExtension);
@@ -63,8 +66,8 @@ function purposeName(id: string): string {
 }
 
 /**
- * A certificate (DER, or one PEM block) all of whose parts can be read. OpenSSL reads most of them only when they are asked for, and a
- * date that it cannot read is neither past nor to come. Throws for anything else, and for one whose key costs too much to verify with.
+ * wholeCertificate parses a certificate (DER or one PEM block) and validates all its parts, because OpenSSL parses most parts lazily and an unreadable date
+ * compares as neither past nor future. Throws for anything else, and for a public key that is too expensive to verify with.
  */
 export function wholeCertificate(encoded: Buffer | string): X509Certificate {
   const certificate = new X509Certificate(encoded);

@@ -17,10 +17,10 @@ export type Role = 'all' | 'api' | 'worker';
 export type Profile = 'dev' | 'prod';
 export type LogLevel = 'debug' | 'log' | 'warn' | 'error';
 
-/** The secret a newcomer starts with. prod refuses it. */
+/** Default secret for development. Rejected in the profile `prod`. */
 export const DEVELOPMENT_JWT_SECRET = 'sealwright-development-secret-change-me';
 
-/** Lists all faults of the settings at once, so that one restart is enough. */
+/** ConfigError lists all invalid settings, so that they can be corrected in one restart. */
 export class ConfigError extends Error {
   constructor(readonly faults: string[]) {
     super(`The settings cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
@@ -37,30 +37,30 @@ interface KnownAddress {
 /** A century. */
 const MAX_KEPT_DAYS = 36_500;
 const MIN_SECRET_LENGTH = 32;
-/** Load balancers look every few seconds. */
+/** Load balancers check health every few seconds. */
 const DEFAULT_DRAIN_SECONDS = 5;
 
 /**
- * Every setting, typed and validated once at start. The only reader of the environment.
- * Names, defaults and meanings are in settings.ts; `.env.example` is generated from there.
+ * Config holds all settings, typed and validated once at startup. It is the only reader of the environment. Names, defaults and meanings are defined in
+ * settings.ts, from which `.env.example` is generated.
  */
 export class Config extends SettingReader {
   readonly profile: Profile = this.oneOf('SVC_PROFILE', ['dev', 'prod']);
   readonly role: Role = this.oneOf('SVC_ROLE', ['all', 'api', 'worker']);
   readonly host = this.text('SVC_HOST') || (this.profile === 'dev' ? '127.0.0.1' : '0.0.0.0');
   readonly port = this.whole('SVC_PORT', 0, 65_535);
-  /** Undefined: no management address is opened. */
+  /** Undefined if no management address is opened. */
   readonly management = this.managementAddress();
   readonly publicUrl = this.publicAddress();
-  /** Lower case, without port; `*.` in front stands for every name below. */
+  /** Lowercase host names without port. A leading `*.` matches every subdomain. */
   readonly allowedHosts = this.hostNames('SVC_ALLOWED_HOSTS');
   readonly corsOrigins = this.list('SVC_CORS_ORIGINS');
   readonly trustProxy = this.blocks('SVC_TRUST_PROXY');
-  /** In lower case; undefined: client certificates are not looked at. */
+  /** Lowercase header name; undefined if client certificates are ignored. */
   readonly clientCertHeader = this.certificateHeader();
   readonly clientCertChainHeader = this.chainHeader();
   readonly logLevel: LogLevel = this.oneOf('SVC_LOG_LEVEL', ['debug', 'log', 'warn', 'error']);
-  /** The present secret, then those that it replaced or that will replace it: the first makes, all of them open and verify. */
+  /** Current secret, followed by previous or upcoming ones. New data uses the first; all of them decrypt and verify. */
   readonly jwtSecrets: readonly [string, ...string[]] = [
     this.text('SVC_JWT_SECRET'),
     ...this.lines('SVC_JWT_SECRET_PREVIOUS'),
@@ -78,22 +78,22 @@ export class Config extends SettingReader {
   readonly mailFrom = this.text('SVC_MAIL_FROM');
   readonly smtpTls: 'required' | 'never' = this.oneOf('SVC_SMTP_TLS', ['required', 'never']);
   readonly alertEmailEnabled = this.oneOf('SVC_ALERT_EMAIL_ENABLED', ['false', 'true']) === 'true';
-  /** Recipients of alerts whose rule names none. */
+  /** Recipients of alerts whose rule names no recipients. */
   readonly alertEmailTo = this.alertEmailEnabled ? this.mailboxes('SVC_ALERT_EMAIL_TO') : [];
-  /** Addresses and blocks in CIDR notation. */
+  /** IP addresses and CIDR blocks. */
   readonly outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
-  /** Undefined: nothing is traced. */
+  /** Undefined if tracing is disabled. */
   readonly tracing = this.tracingSettings();
   readonly auditStreams: readonly StreamDestination[] = this.streamDestinations();
-  /** File or https address that receives checkpoints of the audit log; undefined for none. */
+  /** File or https address that receives checkpoints of the audit log; undefined if none is configured. */
   readonly logWitness = this.witness();
-  /** PEM files of the authorities that certify the stores; empty takes those of Node.js. */
+  /** PEM files of the authorities that certify the stores; empty for the trust store of Node.js. */
   readonly databaseCaFile = this.certificateFile('SVC_DATABASE_CA_FILE');
   readonly redisCaFile = this.certificateFile('SVC_REDIS_CA_FILE');
   readonly databaseReplication = this.oneOf('SVC_DATABASE_REPLICATION', ['any', 'warn', 'required']);
   readonly databaseReadMaxAgeSeconds = this.whole('SVC_DATABASE_READ_MAX_AGE_SECONDS', 2, 3600);
   readonly databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
-  /** Days for which these are kept after nobody needs them any more; 0: for ever. */
+  /** Days for which data is kept after it is no longer needed; 0 keeps it forever. */
   readonly keptDays = {
     documents: this.whole('SVC_KEEP_DOCUMENTS_DAYS', 0, MAX_KEPT_DAYS),
     scanResults: this.whole('SVC_KEEP_SCAN_RESULTS_DAYS', 0, MAX_KEPT_DAYS),
@@ -109,7 +109,7 @@ export class Config extends SettingReader {
   readonly sshKeyMaxAgeDays = this.whole('SVC_SSH_KEY_MAX_AGE_DAYS', 1, 36_500);
   readonly sshRotationLeaseSeconds = this.whole('SVC_SSH_ROTATION_LEASE_SECONDS', 2, 600);
   readonly stopSeconds = this.whole('SVC_STOP_SECONDS', 2, 600);
-  /** At most half of `stopSeconds`. */
+  /** Seconds for draining connections, at most half of `stopSeconds`. */
   readonly drainSeconds = this.drain();
   readonly ingestStallSeconds = this.whole('SVC_INGEST_STALL_SECONDS', 1, 3600);
   readonly reporterMaxAssets = this.whole('SVC_REPORTER_MAX_ASSETS', 1, 1_000_000_000);
@@ -119,20 +119,20 @@ export class Config extends SettingReader {
   readonly signingMaxAgeHours = this.whole('SVC_SIGNING_MAX_AGE_HOURS', 1, 24 * 90);
   readonly tsaKey = this.text('SVC_TSA_KEY');
   readonly tsaTrustFile = this.text('SVC_TSA_TRUST_FILE');
-  /** Dotted object identifier. */
+  /** Object identifier in dotted notation. */
   readonly tsaPolicy = this.objectIdentifier('SVC_TSA_POLICY');
-  /** `own`, or an address. */
+  /** Each is `own` or a URL. */
   readonly tsaAuthorities = this.authorities('SVC_TSA_AUTHORITIES');
   readonly tsaTimeoutMs = this.whole('SVC_TSA_TIMEOUT_MS', 100, 60_000);
   readonly tsaAccuracySeconds = this.whole('SVC_TSA_ACCURACY_SECONDS', 2, 60);
   readonly tsaNtpServers = this.places('SVC_TSA_NTP_SERVERS');
-  /** Addresses and blocks in CIDR notation that need no credential for a timestamp. */
+  /** IP addresses and CIDR blocks that may request timestamps without a credential. */
   readonly tsaAllow = this.blocks('SVC_TSA_ALLOW');
   readonly tsaOpenPerMinute = this.whole('SVC_TSA_OPEN_PER_MINUTE', 1, 1_000_000);
-  /** Paths without leading and trailing slash. */
+  /** Mount paths without leading and trailing slashes. */
   readonly transitMounts = this.mounts('SVC_TRANSIT_MOUNTS');
   readonly dnsServers = this.places('SVC_DNS_SERVERS', true);
-  /** Factor by which the clock of background jobs is sped up, for tests; 1 in the profile `prod`. */
+  /** Speed-up factor for the clock of background jobs in tests; 1 in the profile `prod`. */
   readonly clockSpeed = this.whole('SVC_CLOCK_SPEED', 1, 20);
   readonly allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
 
@@ -146,18 +146,21 @@ export class Config extends SettingReader {
     this.assertSound();
   }
 
-  /** Read anew at each use when it is in a file, as are the two passwords: a new connection takes what is there then. */
+  /**
+   * Address of the database. If it is stored in a file, the file is read on every access, so that new connections use its current content. The same applies to
+   * the two passwords.
+   */
   get database(): DatabaseAddress {
     return this.addressIn('SVC_DATABASE_URL');
   }
 
-  /** Standbys to read from; undefined when none are set. Read anew as `database` is. */
+  /** Standbys to read from; undefined if none are configured. Read on every access, like `database`. */
   get readDatabase(): DatabaseAddress | undefined {
     if (this.text('SVC_DATABASE_READ_URL') === '') return undefined;
     return { ...this.addressIn('SVC_DATABASE_READ_URL'), isWritable: false };
   }
 
-  /** Takes the place of the password in the URL; empty when there is none. */
+  /** Overrides the password in the URL; empty if not set. */
   get databasePassword(): string {
     return this.text('SVC_DATABASE_PASSWORD');
   }
@@ -166,7 +169,7 @@ export class Config extends SettingReader {
     return this.text('SVC_SMTP_PASSWORD');
   }
 
-  /** What was set, as lines of an environment file; secrets are named and left out. */
+  /** Configured settings as lines of an environment file. Secrets are listed by name without their values. */
   get settingsWithoutSecrets(): string {
     return settingsCopy(this.files);
   }
@@ -177,7 +180,7 @@ export class Config extends SettingReader {
     if (known?.text === text) return known.address;
     const address = readDatabaseUrl(text);
     if (typeof address !== 'string') this.knownAddresses.set(setting, { text, address });
-    // A file that is half written leaves the address that was known.
+    // If a file is only partly written, the last valid address is used.
     const last = typeof address === 'string' ? known?.address : address;
     if (last === undefined) throw new ConfigError([`${setting} cannot be read`]);
     return last;
@@ -200,27 +203,27 @@ export class Config extends SettingReader {
     return this.profile === 'prod';
   }
 
-  /** Whether anybody who reaches the service may make an account: in dev, while only this machine reaches it. */
+  /** Whether anyone who can reach the service may register: in dev, while it listens only on loopback. */
   get isRegistrationOpen(): boolean {
     return !this.isProd && isLoopback(this.host);
   }
 
-  /** False while no mail server is set: the default is public and accepts no mail without an account. */
+  /** False if no mail server is configured. The default server is public and rejects mail without an account. */
   get sendsMail(): boolean {
     return this.smtpUsername !== '' || this.smtpHost !== SETTINGS.SVC_SMTP_HOST.default;
   }
 
-  /** True for processes that answer HTTP. */
+  /** Whether the process serves HTTP. */
   get answers(): boolean {
     return this.role !== 'worker';
   }
 
-  /** True for processes that run background work. */
+  /** Whether the process runs background work. */
   get works(): boolean {
     return this.role !== 'api';
   }
 
-  /** In prod what leaves this machine is encrypted, unless the operator says that it need not be. */
+  /** In prod, connections to other machines require TLS, unless the operator disabled the requirement. */
   private assertDatabase(setting: DatabaseSetting, tls: 'required' | 'off'): void {
     const address = readDatabaseUrl(this.text(setting));
     if (typeof address === 'string') this.faults.push(`${setting} ${address}`);
@@ -265,7 +268,7 @@ export class Config extends SettingReader {
     const endpoint = this.text('OTEL_EXPORTER_OTLP_ENDPOINT');
     if (endpoint === '') return undefined;
     const url = tracesUrl(endpoint);
-    // Neither is quoted: both may hold a credential.
+    // The messages do not quote the values, because both may contain a credential.
     if (url === undefined) this.faults.push('OTEL_EXPORTER_OTLP_ENDPOINT must be an http(s) address');
     return {
       url: url ?? '',
@@ -277,7 +280,7 @@ export class Config extends SettingReader {
     };
   }
 
-  /** As URLs are normalized, and without a slash at the end: paths are put behind it. */
+  /** Returns the normalized URL without a trailing slash, because paths are appended to it. */
   private publicAddress(): string {
     const value = this.text('SVC_PUBLIC_URL') || `http://localhost:${this.port}`;
     const { protocol, username, origin, pathname } = new URL(URL.canParse(value) ? value : 'no:address');
@@ -332,13 +335,13 @@ export class Config extends SettingReader {
     }
   }
 
-  /** Refuses settings that are for trials only. */
+  /** Rejects settings that are intended only for trials. */
   private refuseTrials(): void {
     if (this.isProd && this.allowLoopback) this.faults.push('SVC_ALLOW_LOOPBACK must be no in the profile prod');
     if (this.isProd && this.clockSpeed !== 1) this.faults.push('SVC_CLOCK_SPEED must be 1 in the profile prod');
   }
 
-  /** A misspelt setting would silently do nothing. */
+  /** Otherwise, a misspelled setting would have no effect. */
   private namesThatAreUnknown(): void {
     for (const name of this.files.unknown) {
       const hint = Object.hasOwn(SETTINGS, `${name}_FILE`) ? `; ${name}_FILE is: the path of a file` : '';
@@ -348,15 +351,15 @@ export class Config extends SettingReader {
 }
 
 /**
- * The environment of a program that this process starts: its own, without settings of the service, which hold secrets, and without what
- * would make PostgreSQL's programs connect elsewhere. `given` comes on top.
+ * programEnvironment returns the environment for child processes: that of this process plus `given`, without settings of the service, which contain secrets,
+ * and without variables that redirect PostgreSQL programs.
  */
 export function programEnvironment(given: Environment = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(?:SVC_|PG)/.test(name));
   return Object.fromEntries([...inherited, ...Object.entries(given)].map(([name, value = '']) => [name, value]));
 }
 
-/** The configuration of SoftHSM, as its library finds it. */
+/** softHsmConfiguration returns the path of the SoftHSM configuration, using the same search order as its library. */
 export function softHsmConfiguration(): string {
   const { SOFTHSM2_CONF: named = '', HOME: home = '' } = process.env;
   const own = join(home, '.config/softhsm2/softhsm2.conf');
@@ -364,7 +367,7 @@ export function softHsmConfiguration(): string {
   return home !== '' && existsSync(own) ? own : '/etc/softhsm/softhsm2.conf';
 }
 
-/** Reads the user PIN of the token from its file. It is kept out of the environment and of process arguments. */
+/** readPin reads the user PIN of the token from its file. The PIN is never in the environment or in process arguments. */
 export function readPin(config: Config): string {
   try {
     return withoutByteOrderMark(readFileSync(config.pkcs11PinFile, 'utf8')).trim();

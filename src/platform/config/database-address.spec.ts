@@ -3,8 +3,8 @@ import { isLocal, readDatabaseUrl, type DatabaseAddress } from './database-addre
 
 const read = (text: string) => readDatabaseUrl(text) as DatabaseAddress;
 
-describe('the address of the database', () => {
-  it('has its parts decoded, and the usual port where it names none', () => {
+describe('a database URL', () => {
+  it('is decoded into parts, with the default port if it has none', () => {
     expect(read('postgresql://ann:p%40ss:w%2Frd@db.example.com/seal%20wright?application_name=x')).toMatchObject({
       hosts: [{ host: 'db.example.com', port: 5432 }],
       user: 'ann',
@@ -16,7 +16,7 @@ describe('the address of the database', () => {
     });
   });
 
-  it('may have several hosts, of which only one that takes writes is of use', () => {
+  it('may contain several hosts, only one of which must be writable', () => {
     expect(read('postgres://u@db1:5433,db2,[2001:db8::1]:5434/d')).toMatchObject({
       hosts: [
         { host: 'db1', port: 5433 },
@@ -39,22 +39,22 @@ describe('the address of the database', () => {
     'postgresql:///d?host=/run/postgresql&port=5433',
     'postgresql://%2Frun%2Fpostgresql/d?port=5433',
     'postgresql://%2Frun%2Fpostgresql:5433/d',
-  ])('may be a Unix socket of another port: %s', (text) => {
+  ])('may be a Unix socket with another port: %s', (text) => {
     expect(read(text).hosts).toEqual([{ host: '/run/postgresql', port: 5433 }]);
   });
 
-  it('may name the ports beside the hosts, one for all or one for each', () => {
+  it('may list ports separately from hosts, one for all or one for each', () => {
     const hostsOf = (query: string) => read(`postgres:///d?${query}`).hosts.map(({ host, port }) => `${host}:${port}`);
     expect(hostsOf('host=db1,db2&port=5433')).toEqual(['db1:5433', 'db2:5433']);
     expect(hostsOf('host=db1,db2&port=5433,5434')).toEqual(['db1:5433', 'db2:5434']);
   });
 
-  it('is this machine where it names none', () => {
+  it('defaults to the local host', () => {
     expect(read('postgres:///d').hosts).toEqual([{ host: 'localhost', port: 5432 }]);
     expect(read('postgres://:5433/d').hosts).toEqual([{ host: 'localhost', port: 5433 }]);
   });
 
-  it('is encrypted with a verified certificate, or not at all', () => {
+  it('requires verified TLS or none at all', () => {
     const modes = ['disable', 'require', 'verify-ca', 'verify-full'];
     expect(modes.map((mode) => read(`postgres://db/d?sslmode=${mode}`).isEncrypted)).toEqual([false, true, true, true]);
     expect(read('postgres://db/d?sslmode=verify-full&sslrootcert=/etc/ca.pem').files).toEqual({ ca: '/etc/ca.pem' });
@@ -73,11 +73,11 @@ describe('the address of the database', () => {
     ['postgres://db:5432:5433/d', 'must name hosts like'],
     ['postgres://u:%zz@db/d', 'has a % that is not followed'],
     ['postgres://db/d?target_session_attrs=standby', 'must have target_session_attrs=any or read-write'],
-  ])('is refused without being quoted: %s', (text, reason) => {
+  ])('is rejected without quoting it: %s', (text, reason) => {
     expect(readDatabaseUrl(text)).toContain(reason);
   });
 
-  it('is local only when every host is', () => {
+  it('is local only if every host is local', () => {
     expect(isLocal(read('postgres://127.0.0.1,localhost/d'))).toBe(true);
     expect(isLocal(read('postgres://127.0.0.1,db2/d'))).toBe(false);
   });

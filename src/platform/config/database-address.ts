@@ -2,30 +2,33 @@ import { isLoopback } from '../../formats/addresses/address.js';
 import { type HostAndPort, readHostAndPort } from '../../formats/addresses/host-port.js';
 import { percentDecoded, readUserInfo, type UserInfo } from './user-info.js';
 
-/** A connection URI of PostgreSQL (libpq, "Connection URIs"), read once. */
+/** DatabaseAddress is a parsed PostgreSQL connection URI (libpq, "Connection URIs"). */
 export interface DatabaseAddress extends UserInfo {
-  /** In the order in which they are tried: each a name, an address, or the directory of a Unix socket. */
+  /** Hosts in the order in which they are tried: names, addresses, or directories of Unix sockets. */
   readonly hosts: readonly [HostAndPort, ...HostAndPort[]];
   readonly database: string;
-  /** `target_session_attrs`: whether a server that takes no writes is passed over. */
+  /** `target_session_attrs`: whether read-only servers are skipped. */
   readonly isWritable: boolean;
-  /** `sslmode`: TLS with a verified certificate, or none. */
+  /** `sslmode`: TLS with certificate verification, or no TLS. */
   readonly isEncrypted: boolean;
-  /** Files of `sslrootcert`, `sslcert`, `sslkey`. */
+  /** Files named by `sslrootcert`, `sslcert` and `sslkey`. */
   readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  /** All other parameters, as the driver takes them. */
+  /** All other parameters, passed to the driver. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
 const URI = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 const DEFAULT_PORT = 5432;
 const PLAIN = ['', 'disable'];
-/** `require` verifies too: a certificate that is not looked at protects from nobody who can answer in the server's place. */
+/** `require` also verifies, because an unverified certificate does not protect against an attacker who impersonates the server. */
 const VERIFIED = ['require', 'verify-ca', 'verify-full'];
 const ANY = ['', 'any'];
 const WRITABLE = ['read-write', 'primary'];
 
-/** Reads a connection URI with one host or several. Answers what is wrong with it, without quoting it: it may hold a password. */
+/**
+ * readDatabaseUrl parses a connection URI with one or more hosts. Returns an error message if it is invalid. The message does not quote the URI, which may
+ * contain a password.
+ */
 export function readDatabaseUrl(text: string): DatabaseAddress | string {
   const match = URI.exec(text);
   if (match === null) return 'must be a URL that starts with postgres:// or postgresql://';
@@ -50,7 +53,7 @@ export function readDatabaseUrl(text: string): DatabaseAddress | string {
   };
 }
 
-/** Whether everything between this process and the server stays on this machine. */
+/** isLocal returns true if connections to all hosts stay on this machine. */
 export function isLocal({ hosts }: DatabaseAddress): boolean {
   return hosts.every(({ host }) => host.startsWith('/') || isLoopback(host));
 }
@@ -65,7 +68,7 @@ function filesIn({ sslrootcert, sslcert, sslkey }: Readonly<Record<string, strin
   };
 }
 
-/** The directory of a Unix socket: as it is in `host=`, percent-encoded before the path of the URL. */
+/** Directory of a Unix socket: verbatim in `host=`, percent-encoded in the authority of the URL. */
 const SOCKET = /^(\/[^:]*|%2f[^:]*)(:\d{1,5})?$/i;
 
 function hostIn(text: string, usualPort: number): HostAndPort | undefined {
@@ -74,11 +77,11 @@ function hostIn(text: string, usualPort: number): HostAndPort | undefined {
     const place = readHostAndPort(`localhost${port}`, usualPort);
     return place && { ...place, host: socket.replaceAll(/%2f/gi, '/') };
   }
-  // Without a name it is this machine.
+  // An empty host name means this machine.
   return readHostAndPort(text === '' || text.startsWith(':') ? `localhost${text}` : text, usualPort);
 }
 
-/** `port`: of the hosts that name none, one for each or one for all (libpq). */
+/** `port` applies to hosts without a port: one for each host, or one for all (libpq). */
 function hostsIn({ host, port = '' }: { host: string; port?: string }): DatabaseAddress['hosts'] | undefined {
   const ports = port.split(',').map((text) => (text === '' ? DEFAULT_PORT : /^\d+$/.test(text) ? Number(text) : NaN));
   const hosts = host.split(',').map((part, index) => hostIn(part, ports[index] ?? ports[0] ?? DEFAULT_PORT));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readRedisUrl } from './redis-address.js';
 
-describe('the address of Redis', () => {
-  it('is that of one server', () => {
+describe('a Redis URL', () => {
+  it('may name a single server', () => {
     expect(readRedisUrl('redis://:p%40ss@redis.example.com:6380/2')).toEqual({
       hosts: [{ host: 'redis.example.com', port: 6380 }],
       master: undefined,
@@ -19,7 +19,7 @@ describe('the address of Redis', () => {
     });
   });
 
-  it('is that of sentinels, with the name of the master that they watch', () => {
+  it('may name sentinels and the master they monitor', () => {
     expect(readRedisUrl('rediss+sentinel://seal:secret@s1,s2:26380/main/1?sentinelPassword=other')).toEqual({
       hosts: [
         { host: 's1', port: 26_379 },
@@ -42,7 +42,7 @@ describe('the address of Redis', () => {
     'redis://host/three',
     'redis://:%zz@host',
     'redis://',
-  ])('is refused: %s', (text) => {
+  ])('is rejected: %s', (text) => {
     expect(readRedisUrl(text)).toContain('must be redis://HOST:PORT');
   });
 });

@@ -1,11 +1,11 @@
 import { type HostAndPort, readHostAndPort } from '../../formats/addresses/host-port.js';
 import { readUserInfo, type UserInfo } from './user-info.js';
 
-/** Where Redis is. */
+/** RedisAddress is a parsed Redis URL. */
 export interface RedisAddress extends UserInfo {
-  /** One server, or the sentinels that know where the present master is. */
+  /** One server, or the sentinels that know the current master. */
   readonly hosts: readonly [HostAndPort, ...HostAndPort[]];
-  /** Name of the master that the sentinels watch; undefined without sentinels. */
+  /** Name of the master monitored by the sentinels; undefined without sentinels. */
   readonly master: string | undefined;
   readonly isEncrypted: boolean;
   readonly sentinelPassword: string;
@@ -18,7 +18,7 @@ const SENTINEL_PORT = 26_379;
 const EXPECTED =
   'must be redis://HOST:PORT, rediss:// for TLS, or redis+sentinel://HOST1:PORT,HOST2:PORT/MASTER (rediss+sentinel:// for TLS)';
 
-/** Reads an address of Redis. Answers what is wrong with it, without quoting it: it may hold a password. */
+/** readRedisUrl parses a Redis URL. Returns an error message if it is invalid. The message does not quote the URL, which may contain a password. */
 export function readRedisUrl(text: string): RedisAddress | string {
   const match = URL_SHAPE.exec(text);
   if (match === null) return EXPECTED;
@@ -38,7 +38,7 @@ function hostsIn(authority: string, isSentinel: boolean): RedisAddress['hosts'] 
   return [first, ...(others as HostAndPort[])];
 }
 
-/** `MASTER/DB` of sentinels, `DB` of a server. */
+/** Parses the path: `MASTER/DB` for sentinels, `DB` for a server. */
 function placeIn(path: string, isSentinel: boolean): Pick<RedisAddress, 'master' | 'database'> | undefined {
   const parts = path.split('/');
   const master = isSentinel ? parts.shift() : undefined;

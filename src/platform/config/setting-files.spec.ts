@@ -18,7 +18,7 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe('a setting in a file', () => {
-  it('has the content of the file, without the line break at its end', () => {
+  it('contains the file content without its trailing line break', () => {
     const config = new Config({ SVC_JWT_SECRET_FILE: file('secret', `${SECRET}\n`) });
     expect(config.jwtSecrets).toEqual([SECRET]);
   });
@@ -28,20 +28,20 @@ describe('a setting in a file', () => {
     for (const [name, { default: value }] of Object.entries(SETTINGS)) expect(() => given(name, value)).not.toThrow();
   });
 
-  it('is refused where the file cannot be read, or the value is given twice', () => {
+  it('is rejected if the file is unreadable, or the value is given twice', () => {
     const missing = join(directory, 'none');
     expect(() => new Config({ SVC_REDIS_URL_FILE: missing })).toThrow(/SVC_REDIS_URL_FILE cannot be read.*ENOENT/);
     const twice = { SVC_SMTP_PASSWORD: 'one', SVC_SMTP_PASSWORD_FILE: file('two', 'two') };
     expect(() => new Config(twice)).toThrow('SVC_SMTP_PASSWORD and SVC_SMTP_PASSWORD_FILE are both set');
   });
 
-  it('is refused when it is empty and a default would take its place: a secret that did not arrive', () => {
+  it('is rejected if empty where a default would apply, because the secret is missing', () => {
     for (const name of ['SVC_JWT_SECRET', 'SVC_DATABASE_URL', 'SVC_REDIS_URL'])
       expect(() => new Config({ [`${name}_FILE`]: file('empty', '\n') })).toThrow(`${name}_FILE is empty`);
     expect(() => new Config({ SVC_JWT_SECRET_PREVIOUS_FILE: file('empty', '\n') })).not.toThrow();
   });
 
-  it('of a password is read again at each use, and a file that is gone leaves the last value', () => {
+  it('for a password is read again at each use, and keeps its last value if the file disappears', () => {
     const path = file('password', 'first');
     const config = new Config({ SVC_SMTP_PASSWORD_FILE: path, SVC_DATABASE_PASSWORD_FILE: path });
     expect([config.smtpPassword, config.databasePassword]).toEqual(['first', 'first']);
@@ -52,8 +52,8 @@ describe('a setting in a file', () => {
   });
 });
 
-describe('earlier secrets', () => {
-  it('are lines, and come after the present one', () => {
+describe('previous secrets', () => {
+  it('are one per line, in order after the current secret', () => {
     const config = new Config({
       SVC_JWT_SECRET: SECRET,
       SVC_JWT_SECRET_PREVIOUS: `${SECRET}-2\n\n${SECRET} 3, with a comma\n`,
@@ -61,14 +61,14 @@ describe('earlier secrets', () => {
     expect(config.jwtSecrets).toEqual([SECRET, `${SECRET}-2`, `${SECRET} 3, with a comma`]);
   });
 
-  it('must be as long as the present one', () => {
+  it('must be as long as the current secret', () => {
     expect(() => new Config({ SVC_JWT_SECRET_PREVIOUS: 'short' })).toThrow(
       'SVC_JWT_SECRET_PREVIOUS must have at least 32',
     );
   });
 });
 
-describe('variables that Kubernetes adds for a service whose name begins with svc', () => {
+describe('variables that Kubernetes adds for a service whose name starts with svc', () => {
   const LINKS = {
     SVC_SERVICE_HOST: '10.0.0.7',
     SVC_SERVICE_PORT: '80',
@@ -82,18 +82,18 @@ describe('variables that Kubernetes adds for a service whose name begins with sv
     SVC_SMTP_PORT: 'tcp://10.0.0.8:25',
   };
 
-  it('are no settings, and stop nobody', () => {
+  it('are not treated as settings, and do not prevent startup', () => {
     expect(new Config(LINKS)).toMatchObject({ port: 9090, smtpPort: 587 });
   });
 
-  it('leave settings of the same name alone', () => {
+  it('do not affect settings of the same name', () => {
     expect(new Config({ ...LINKS, SVC_PORT: '8080', SVC_SMTP_PORT: '465' })).toMatchObject({
       port: 8080,
       smtpPort: 465,
     });
   });
 
-  it('are refused without the host of such a service: they are misspelt settings then', () => {
+  it('are rejected as misspelled settings without the host variable of such a service', () => {
     expect(() => new Config({ SVC_SERVICE_PORT: '80' })).toThrow('SVC_SERVICE_PORT is not a setting');
   });
 });

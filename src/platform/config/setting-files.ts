@@ -5,16 +5,16 @@ import { SETTINGS, type SettingName } from './settings.js';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const SUFFIX = '_FILE';
-/** What Kubernetes puts into the environment of every pod for a service NAME, after NAME: `NAME_SERVICE_HOST`, `NAME_PORT_443_TCP_ADDR`, …. */
+/** Suffixes of the variables that Kubernetes sets in every pod for a service NAME: `NAME_SERVICE_HOST`, `NAME_PORT_443_TCP_ADDR`, …. */
 const LINK = /^_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_\d+_[A-Z]+(?:_[A-Z]+)?)?)$/;
 const LINK_HOST = '_SERVICE_HOST';
 const LINK_ADDRESS = /^(?:tcp|udp|sctp):\/\//;
 
-/** The settings as they were given: by NAME, or by NAME_FILE, the path of a file whose content is the value. */
+/** SettingFiles returns settings as given: the variable NAME, or the content of the file whose path is in NAME_FILE. */
 export class SettingFiles {
   readonly faults: string[] = [];
   private readonly paths = new Map<SettingName, string>();
-  /** The last content of each file that could be read. */
+  /** Last content of each file that could be read. */
   private readonly contents = new Map<SettingName, string>();
   private readonly given: Environment;
 
@@ -23,13 +23,13 @@ export class SettingFiles {
     for (const [name, path] of Object.entries(this.given)) this.take(name, path ?? '');
   }
 
-  /** Names in the environment that begin with SVC_ and are neither a setting nor the file of one. */
+  /** Variables that begin with SVC_ but name neither a setting nor the file of a setting. */
   get unknown(): string[] {
     const isFile = (name: string) => name.endsWith(SUFFIX) && isSetting(name.slice(0, -SUFFIX.length));
     return Object.keys(this.given).filter((name) => name.startsWith('SVC_') && !isSetting(name) && !isFile(name));
   }
 
-  /** The value now: a file is read again each time, and one that cannot be read leaves the last value that it had. */
+  /** Returns the current value. A value in a file is read every time; if the file is unreadable, its last content is returned. */
   read(name: SettingName): string | undefined {
     const path = this.paths.get(name);
     if (path === undefined) return this.given[name];
@@ -37,19 +37,19 @@ export class SettingFiles {
       const content = contentOf(path);
       if (content !== '') this.contents.set(name, content);
     } catch {
-      // It is being replaced, or is gone: the process goes on with what it knows.
+      // The file is missing or being replaced; the last content is used.
     }
     return this.contents.get(name);
   }
 
-  /** The file that the value is in; undefined when it was given by NAME itself, or not at all. */
+  /** Returns the path of the file that holds the value; undefined if NAME itself is set, or neither. */
   pathOf(name: SettingName): string | undefined {
     return this.paths.get(name);
   }
 
   private take(variable: string, path: string): void {
     const name = variable.slice(0, -SUFFIX.length);
-    // An empty variable is as good as none, as with settings themselves.
+    // An empty variable counts as not set, as with settings themselves.
     if (!variable.endsWith(SUFFIX) || isSetting(variable) || !isSetting(name) || path === '') return;
     if (this.given[name] !== undefined && this.given[name] !== '')
       this.faults.push(`${name} and ${variable} are both set; remove one`);
@@ -57,7 +57,7 @@ export class SettingFiles {
       this.paths.set(name, path);
       const content = contentOf(path);
       this.contents.set(name, content);
-      // The default would take its place without a word: a database or a secret that nobody chose.
+      // Otherwise the default would silently be used for a database or a secret.
       if (content === '' && SETTINGS[name].default !== '')
         this.faults.push(
           `${variable} is empty: ${path}; write the value into it, or remove the setting for the default`,
@@ -68,7 +68,7 @@ export class SettingFiles {
   }
 }
 
-/** Editors end a file with a line break, which belongs to no secret. */
+/** Editors end a file with a line break, which is not part of the value. */
 function contentOf(path: string): string {
   return withoutByteOrderMark(readFileSync(path, 'utf8')).trimEnd();
 }
@@ -77,14 +77,14 @@ function isSetting(name: string): name is SettingName {
   return Object.hasOwn(SETTINGS, name);
 }
 
-/** Without the variables of Kubernetes services whose names begin with `svc`, where the service's own host and port are there. */
+/** Removes variables that Kubernetes sets for services whose names begin with `svc`, if they contain the host and port of the service. */
 function withoutServiceLinks(environment: Environment): Environment {
   const services = Object.keys(environment)
     .filter((name) => name.startsWith('SVC') && name.endsWith(LINK_HOST))
     .map((name) => name.slice(0, -LINK_HOST.length));
   const isLink = ([name, value]: [string, string | undefined]) =>
     services.some((service) => name.startsWith(service) && LINK.test(name.slice(service.length))) &&
-    // SVC_PORT and SVC_SMTP_PORT are settings too; what Kubernetes gives there is an address.
+    // SVC_PORT and SVC_SMTP_PORT are also settings. Kubernetes would set them to an address.
     (!isSetting(name) || LINK_ADDRESS.test(value ?? ''));
   return Object.fromEntries(Object.entries(environment).filter((entry) => !isLink(entry)));
 }

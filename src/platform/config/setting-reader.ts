@@ -6,16 +6,13 @@ import { type Environment, SettingFiles } from './setting-files.js';
 import { readPairs } from './tracing-settings.js';
 import { isMountPath, SETTINGS, type SettingName } from './settings.js';
 
-/** A name, an IPv4 address, or an IPv6 address in brackets. */
+/** Matches a host name, an IPv4 address, or an IPv6 address in brackets. */
 const HOST_NAME = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]{2,45}\])$/;
 
-/** `local@domain` or `Name <local@domain>` (RFC 5322 section 3.4). */
+/** Matches `local@domain` or `Name <local@domain>` (RFC 5322 section 3.4). */
 const MAILBOX = /^(?:[^<>@]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/;
 
-/**
- * Reads settings by their types. What cannot be used is noted in `faults` and replaced, so that the next ones can be read and all faults are
- * reported together.
- */
+/** SettingReader reads settings by type. An invalid value is recorded in `faults` and replaced by a usable one, so that all faults are reported together. */
 export abstract class SettingReader {
   protected readonly faults: string[];
   protected readonly files: SettingFiles;
@@ -79,12 +76,12 @@ export abstract class SettingReader {
     const values = this.list(name);
     const known = (value: string) =>
       value === 'own' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol));
-    // An address may hold a password, so none is quoted.
+    // The message does not quote the value, because a URL may contain a password.
     if (values.length === 0 || !values.every(known)) this.faults.push(`${name} must be own, or http(s) addresses`);
     return values;
   }
 
-  /** Addresses that mails are sent to, each with or without a name. */
+  /** Returns email recipients, with or without display names. */
   protected mailboxes(name: SettingName): string[] {
     const values = this.list(name);
     const wrong = values.find((value) => !MAILBOX.test(value));
@@ -100,7 +97,7 @@ export abstract class SettingReader {
     return values;
   }
 
-  /** Hosts with or without a port; `addressesOnly` for those that names are asked of. */
+  /** Returns hosts with optional ports. `addressesOnly` requires IP addresses, as for DNS servers. */
   protected places(name: SettingName, addressesOnly = false): string[] {
     const values = this.list(name);
     const isPlace = (value: string) => {
@@ -116,7 +113,7 @@ export abstract class SettingReader {
     return values;
   }
 
-  /** The path of a PEM file with certificates; empty when there is none. A file without any would be taken for one that certifies nobody. */
+  /** Returns the path of a PEM file with certificates; empty if not set. A file without certificates is rejected, because it would trust no authority. */
   protected certificateFile(name: SettingName): string {
     const path = this.text(name);
     if (path === '') return path;

@@ -11,8 +11,8 @@ import { SECRET_SETTINGS, SETTINGS, type SettingName } from './settings.js';
 const SECRET = 'correct-horse-battery-staple-0123456789';
 const copyOf = (given: Record<string, string>) => settingsCopy(new SettingFiles(given));
 
-describe('the copy of the settings in a backup', () => {
-  it('has what was given and differs from the default', () => {
+describe('the settings copy in a backup', () => {
+  it('contains settings that were given and differ from the default', () => {
     const text = copyOf({
       SVC_PUBLIC_URL: 'https://sign.example.com',
       SVC_PROFILE: 'dev',
@@ -21,18 +21,18 @@ describe('the copy of the settings in a backup', () => {
     expect(parseEnv(text)).toEqual({ SVC_PUBLIC_URL: 'https://sign.example.com', SVC_MAIL_FROM: 'A B <a@b.example>' });
   });
 
-  it('is made of the settings of the process', () => {
+  it('is taken from the process settings', () => {
     const config = new Config({ SVC_PORT: '9191', SVC_JWT_SECRET: SECRET });
     expect(parseEnv(config.settingsWithoutSecrets)).toEqual({ SVC_PORT: '9191' });
   });
 
-  it.each([...SECRET_SETTINGS])('has no value of %s, the earlier ones of a rotation included', (name) => {
+  it.each([...SECRET_SETTINGS])('does not contain a value of %s, including previous values of a rotation', (name) => {
     const text = copyOf({ [name]: SECRET });
     expect(text).not.toContain(SECRET);
     expect(text).toContain(`# ${name} was set in the environment`);
   });
 
-  it('names the file of a secret, and not what is in it', () => {
+  it('contains the file path of a secret, but not its content', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'sealwright-copy-')), 'secret');
     writeFileSync(file, SECRET);
     const text = copyOf({ SVC_JWT_SECRET_FILE: file });
@@ -51,14 +51,14 @@ describe('the copy of the settings in a backup', () => {
     ['SVC_DATABASE_READ_URL', 'postgresql://u:p4s,s@db2,db3/name', 'postgresql://u@db2,db3/name'],
     ['SVC_REDIS_URL', 'rediss://:p4ss@cache:6379', 'rediss://@cache:6379'],
     ['SVC_TSA_AUTHORITIES', 'own,https://u:p4ss@tsa.example/x', 'own,https://u@tsa.example/x'],
-  ] as const)('takes the password out of %s', (name, given, kept) => {
+  ] as const)('removes the password from %s', (name, given, kept) => {
     const text = copyOf({ [name]: given });
     expect(text).not.toContain('p4s');
     expect(parseEnv(text)[name]).toBe(kept);
   });
 
-  it('knows every setting that sounds like a secret', () => {
-    // Names of keys in the token, its label, and the path of a file.
+  it('knows every setting whose name suggests a secret', () => {
+    // These are names of keys in the token.
     const harmless = new Set<string>(['SVC_DEFAULT_KEY', 'SVC_TSA_KEY']);
     const sounding = (Object.keys(SETTINGS) as SettingName[]).filter(
       (name) => /SECRET|PASSWORD|PASSPHRASE|CREDENTIAL|_(?:PIN|KEY|TOKEN)$/.test(name) && !harmless.has(name),

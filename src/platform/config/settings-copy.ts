@@ -3,12 +3,12 @@ import { SECRET_SETTINGS, SETTINGS, type SettingName } from './settings.js';
 
 const PLAIN_VALUE = /^[\w./:@,+=*-]*$/;
 const SECRET_PARAMETER = /^(?:ssl)?password=/i;
-/** Addresses that may themselves have commas: hosts that are tried in turn. */
+/** Addresses that may contain commas, because they list several hosts. */
 const ONE_ADDRESS: ReadonlySet<SettingName> = new Set(['SVC_DATABASE_URL', 'SVC_DATABASE_READ_URL', 'SVC_REDIS_URL']);
 
 /**
- * The settings that were given, as lines of an environment file. Secrets are left out, each with a comment that says where it was;
- * passwords are taken out of addresses.
+ * settingsCopy returns the configured settings as lines of an environment file. It replaces secrets by comments with their origin, and removes passwords from
+ * URLs.
  */
 export function settingsCopy(files: SettingFiles): string {
   const lines = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => lineOf(name, files));
@@ -29,7 +29,7 @@ function lineOf(name: SettingName, files: SettingFiles): string[] {
   return [`${name}=${quoted(parts.map(withoutPassword).join(','))}`];
 }
 
-/** An address without its password, whatever that is made of; any other text unchanged. */
+/** Removes the password from a URL, whatever characters it contains. Returns any other text unchanged. */
 function withoutPassword(text: string): string {
   const start = text.indexOf('://') + 3;
   const end = text.lastIndexOf('@');

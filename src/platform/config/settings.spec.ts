@@ -9,15 +9,15 @@ import { envExample, SETTINGS } from './settings.js';
 const text = readFileSync(join(import.meta.dirname, '../../../.env.example'), 'utf8');
 
 describe('.env.example', () => {
-  it('is what `npm run env-example` writes', () => {
+  it('matches the output of `npm run env-example`', () => {
     expect(text).toBe(envExample());
   });
 
-  it('names every setting', () => {
+  it('contains every setting', () => {
     expect(Object.keys(SETTINGS).filter((name) => !text.includes(`${name}=`))).toEqual([]);
   });
 
-  it('shows the defaults: taken as they are, they change nothing', () => {
+  it('contains the defaults: used unchanged, it has no effect', () => {
     const everySetting = parseEnv(text.replaceAll(/^#(?=(?:SVC|OTEL)_)/gm, ''));
     expect(Object.keys(everySetting).sort()).toEqual(Object.keys(SETTINGS).sort());
     expect(valuesOf(new Config(everySetting))).toEqual(valuesOf(new Config({})));
@@ -30,10 +30,10 @@ function valuesOf(config: Config): object {
   return values;
 }
 
-describe('the public address', () => {
+describe('the public URL', () => {
   const addressOf = (url: string) => new Config({ SVC_PUBLIC_URL: url }).publicUrl;
 
-  it('is one that paths can be put behind', () => {
+  it('is normalized so that paths can be appended', () => {
     for (const url of ['https://sign.example.org', 'https://sign.example.org/', 'https://sign.example.org//'])
       expect(addressOf(url)).toBe('https://sign.example.org');
     expect(addressOf(' HTTPS://Sign.example.org:443/')).toBe('https://sign.example.org');
@@ -42,16 +42,16 @@ describe('the public address', () => {
   });
 
   it.each(['sign.example.org', 'ftp://x', 'https://x/?a', 'https://x/#/', 'https://a:b@x', 'https://'])(
-    'is not %s',
+    'rejects %s',
     (url) => expect(() => addressOf(url)).toThrow('SVC_PUBLIC_URL must be an http(s) address'),
   );
 });
 
-describe('standbys to read from', () => {
+describe('read standbys', () => {
   const configOf = (url: string, more: Record<string, string> = {}) =>
     new Config({ SVC_DATABASE_READ_URL: url, ...more });
 
-  it('are none unless they are set, and may be several, none of which takes writes', () => {
+  it('are empty by default, and may be several read-only hosts', () => {
     expect(new Config({}).readDatabase).toBeUndefined();
     expect(configOf('postgres://u@db2,db3:5433/d').readDatabase).toMatchObject({
       hosts: [
@@ -62,14 +62,14 @@ describe('standbys to read from', () => {
     });
   });
 
-  it('are refused as the primary is: a wrong address, and another machine without TLS in prod', () => {
+  it('are validated like the primary: a malformed URL and a remote host without TLS in prod are rejected', () => {
     expect(() => configOf('db2/d')).toThrow('SVC_DATABASE_READ_URL must be a URL that starts with postgres://');
     const prod = { SVC_PROFILE: 'prod', SVC_JWT_SECRET: 'x'.repeat(40) };
     expect(() => configOf('postgres://u@db2/d', prod)).toThrow('SVC_DATABASE_READ_URL leads to another machine');
   });
 });
 
-describe('a setting of the wrong form is refused by its name, before anything stumbles over it', () => {
+describe('a malformed setting is rejected by name at startup', () => {
   it.each([
     ['SVC_TRUST_PROXY', 'true'],
     ['SVC_TRUST_PROXY', '10.0.0.0/8,proxy.internal'],
@@ -82,7 +82,7 @@ describe('a setting of the wrong form is refused by its name, before anything st
     expect(() => new Config({ [name]: value })).toThrow(`${name} `);
   });
 
-  it('and others are not', () => {
+  it('but valid settings are accepted', () => {
     const given = {
       SVC_TRUST_PROXY: '10.0.0.0/8, 2001:db8::/32, 192.0.2.7',
       SVC_DNS_SERVERS: '192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353',
@@ -91,7 +91,7 @@ describe('a setting of the wrong form is refused by its name, before anything st
     expect(() => new Config(given)).not.toThrow();
   });
 
-  it('SVC_ALERT_EMAIL_TO that mails cannot be sent to, while alerts are mailed', () => {
+  it('including SVC_ALERT_EMAIL_TO if alerts are mailed and no mail can be sent to it', () => {
     const configOf = (to: string, enabled = 'true') =>
       new Config({ SVC_ALERT_EMAIL_ENABLED: enabled, SVC_ALERT_EMAIL_TO: to });
     const good = 'security@example.com, Key Team <keys@example.com>';
@@ -101,11 +101,11 @@ describe('a setting of the wrong form is refused by its name, before anything st
     expect(configOf('security', 'false').alertEmailTo).toEqual([]);
   });
 
-  it('SVC_PKCS11_PIN says where the PIN belongs', () => {
+  it('including SVC_PKCS11_PIN, with the setting to use instead', () => {
     expect(() => new Config({ SVC_PKCS11_PIN: '123456' })).toThrow('SVC_PKCS11_PIN_FILE is: the path of a file');
   });
 
-  it('certificates of Redis without TLS to it: nothing would be encrypted', () => {
+  it('including Redis certificates without TLS, because nothing would be encrypted', () => {
     const directory = mkdtempSync(join(tmpdir(), 'sealwright-ca-'));
     const SVC_REDIS_CA_FILE = join(directory, 'ca.pem');
     writeFileSync(SVC_REDIS_CA_FILE, '-----BEGIN CERTIFICATE-----\n');

@@ -1,12 +1,12 @@
 interface Setting {
-  /** Value when the variable is absent or empty. */
+  /** Value if the variable is missing or empty. */
   readonly default: string;
   readonly meaning: string;
 }
 
 const setting = (fallback: string, meaning: string): Setting => ({ default: fallback, meaning });
 
-/** Name, default and meaning of every setting. `.env.example` is written from this table (`npm run env-example`). */
+/** SETTINGS defines the name, default and meaning of every setting. `.env.example` is generated from this table (`npm run env-example`). */
 export const SETTINGS = {
   SVC_PROFILE: setting(
     'dev',
@@ -216,7 +216,7 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** Settings whose value is a secret. An address may hold one as well: its password. */
+/** SECRET_SETTINGS lists settings whose value is a secret. The password in a URL is handled separately. */
 export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
   'SVC_JWT_SECRET',
   'SVC_JWT_SECRET_PREVIOUS',
@@ -225,7 +225,7 @@ export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
   'SVC_DATABASE_PASSWORD',
 ]);
 
-/** The text of `.env.example`. */
+/** envExample returns the content of `.env.example`. */
 export function envExample(): string {
   const lines = Object.entries(SETTINGS).flatMap(([name, { default: value, meaning }]) => [
     '',
@@ -240,7 +240,7 @@ export function envExample(): string {
   ].join('\n');
 }
 
-/** First segments under /v1/ that are taken. */
+/** First path segments below /v1/ that the service itself uses. */
 const OWN_PATHS = new Set([
   'auth',
   'host-authorities',
@@ -254,7 +254,10 @@ const OWN_PATHS = new Set([
   'sys',
 ]);
 
-/** Whether Vault's transit may be mounted at this path under /v1/: `transit`, `team/transit`; names of our own cannot be taken. */
+/**
+ * isMountPath returns true if Vault's transit may be mounted at this path below /v1/, such as `transit` or `team/transit`. Paths that the service uses are
+ * rejected.
+ */
 export function isMountPath(path: string): boolean {
   return /^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(path) && !OWN_PATHS.has(path.split('/', 1)[0] ?? '');
 }

@@ -5,8 +5,8 @@ import { readStreamDestinations } from './stream-destinations.js';
 const read = (line: string) => readStreamDestinations([line]).destinations[0];
 const faultOf = (line: string) => readStreamDestinations([line]).faults[0];
 
-describe('a receiver of the audit log', () => {
-  it('is a name and an address, and has defaults for the rest', () => {
+describe('an audit log receiver', () => {
+  it('is a name and a URL, with defaults for the other options', () => {
     expect(read('siem syslog+tls://SIEM.example.com')).toMatchObject({
       name: 'siem',
       kind: 'syslog',
@@ -21,7 +21,7 @@ describe('a receiver of the audit log', () => {
     expect(read('lake https://lake.example.com/in?x=1')).toMatchObject({ kind: 'https', format: 'ocsf' });
   });
 
-  it('takes options', () => {
+  it('accepts options', () => {
     const line =
       'siem syslog+tls://[2001:db8::1]:601 format=cef from=start max-bytes=2048 ca=/etc/ca.pem cert=/c key=/k';
     expect(read(line)).toMatchObject({
@@ -49,12 +49,12 @@ describe('a receiver of the audit log', () => {
     ['siem syslog+tls://h verify=no', 'has "verify", which is not one of'],
     ['siem syslog+tls://h from=now from=start', 'has from twice'],
     ['siem syslog+tls://h enterprise=0', 'must have an enterprise'],
-  ])('"%s" is refused: %s', (line, fault) => {
+  ])('"%s" is rejected: %s', (line, fault) => {
     expect(faultOf(line)).toContain(fault);
     expect(faultOf(line)).not.toContain('secret');
   });
 
-  it('has a name of its own, and all faults are reported at start', () => {
+  it('must have a unique name, and all faults are reported at startup', () => {
     const settings = { SVC_AUDIT_STREAMS: 'a https://a.example\na https://b.example\nb ftp://c' };
     expect(() => new Config(settings)).toThrow(/line 2 names "a" again[^]*line 3 must have a URL/);
   });

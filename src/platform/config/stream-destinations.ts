@@ -1,23 +1,23 @@
 export const STREAM_FORMATS = ['json', 'ocsf', 'cef'] as const;
 export type StreamFormat = (typeof STREAM_FORMATS)[number];
 
-/** Where the audit log is sent to. Files hold what is secret or long; they are read again for each connection. */
+/** StreamDestination is a receiver of the audit log. Secret or long values are stored in files, which are read for each connection. */
 export interface StreamDestination {
-  /** Names its cursor in the database: a destination under another name begins anew. */
+  /** Name of the destination's cursor in the database. A destination with a new name starts with a new cursor. */
   readonly name: string;
-  /** `syslog`: RFC 5424 over TLS (RFC 5425). `https`: lines of JSON by POST. */
+  /** `syslog`: RFC 5424 over TLS (RFC 5425). `https`: JSON lines sent by POST. */
   readonly kind: 'syslog' | 'https';
   readonly url: URL;
   readonly format: StreamFormat;
-  /** Whether entries from before it was set up are sent too. */
+  /** Whether to send entries from before the destination was configured. */
   readonly from: 'now' | 'start';
-  /** Octets of a message, at most. */
+  /** Maximum message size in bytes. */
   readonly maxBytes: number;
-  /** syslog: seconds for which what was sent may be sent again, after a receiver that ends without having stored it. */
+  /** syslog: maximum age in seconds of sent messages that may be sent again, in case a receiver stopped before storing them. */
   readonly resendSeconds: number;
-  /** syslog: private enterprise number in the name of the structured data (RFC 5424 section 7.2.2). */
+  /** syslog: private enterprise number in the SD-ID of the structured data (RFC 5424 section 7.2.2). */
   readonly enterprise: string;
-  /** Paths of PEM files: authorities that certify the receiver, and the certificate and key that are shown to it. */
+  /** Paths of PEM files: authorities that certify the receiver, and the client certificate with its key. */
   readonly files: {
     readonly ca?: string;
     readonly cert?: string;
@@ -28,14 +28,14 @@ export interface StreamDestination {
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
 const SYSLOG_PORT = '6514';
-/** RFC 5425 section 4.3.1: receivers must take 2048 octets and should take 8192. */
+/** RFC 5425 section 4.3.1: receivers must accept 2048 octets and should accept 8192. */
 const MIN_BYTES = 2048;
 const DEFAULT_BYTES = 8192;
 const MAX_BYTES = 1024 * 1024;
 const DEFAULT_RESEND_SECONDS = 30;
-/** Less than what the alert rule of a stream waits. */
+/** Shorter than the delay of the alert rule for streams. */
 const MAX_RESEND_SECONDS = 240;
-/** Set aside for documentation (RFC 5612); organisations have their own. */
+/** Enterprise number reserved for documentation (RFC 5612). Organizations use their own. */
 const DOCUMENTATION_ENTERPRISE = '32473';
 
 const OPTIONS = [
@@ -52,12 +52,12 @@ const OPTIONS = [
 type Option = (typeof OPTIONS)[number];
 type Options = Partial<Record<Option, string>>;
 
-/** A fault of a destination, as the end of a sentence that begins with its line. */
+/** Fault of a destination. The message completes a sentence that begins with the line. */
 class Fault extends Error {}
 
 /**
- * Reads destinations, one a line: `NAME URL [OPTION=VALUE …]`. The URL is `syslog+tls://HOST[:PORT]` or `https://…`; a path of a file has no
- * white space. Answers what can be used, and the faults of the others.
+ * readStreamDestinations parses destinations, one per line: `NAME URL [OPTION=VALUE …]`. The URL is `syslog+tls://HOST[:PORT]` or `https://…`. File paths
+ * contain no white space. Returns the valid destinations and the faults of the others.
  */
 export function readStreamDestinations(lines: readonly string[]): {
   destinations: StreamDestination[];
@@ -104,7 +104,7 @@ function readLine(line: string): StreamDestination {
   };
 }
 
-/** An address may hold a password, so none is quoted. */
+/** The message does not quote the URL, which may contain a password. */
 function readUrl(text: string): URL {
   if (!URL.canParse(text)) throw new Fault('must have a URL after its name');
   const url = new URL(text);
@@ -115,7 +115,7 @@ function readUrl(text: string): URL {
   if (url.protocol !== 'syslog+tls:') return url;
   if (url.hostname === '' || url.pathname.length > 1 || url.search !== '')
     throw new Fault('must have a URL like syslog+tls://siem.example.com:6514');
-  // URLs of other schemes keep their spelling, and know no port of their own.
+  // The URL parser does not normalize hosts of non-special schemes and knows no default port for them.
   return new URL(`syslog+tls://${url.hostname.toLowerCase()}:${url.port === '' ? SYSLOG_PORT : url.port}`);
 }
 
@@ -134,7 +134,7 @@ function isOption(name: string): name is Option {
   return OPTIONS.some((option) => option === name);
 }
 
-/** The first of the values is the default. */
+/** Returns the value of an option; the first value is the default. */
 function oneOf<Value extends string>(options: Options, name: Option, values: readonly [Value, ...Value[]]): Value {
   const given = options[name];
   if (given === undefined) return values[0];

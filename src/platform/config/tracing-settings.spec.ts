@@ -4,12 +4,12 @@ import { readPairs, tracesUrl } from './tracing-settings.js';
 
 const OTLP = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
 
-describe('the settings of tracing', () => {
-  it('are off without a collector', () => {
+describe('tracing settings', () => {
+  it('are disabled without a collector', () => {
     expect(new Config({ OTEL_TRACES_SAMPLER: 'always_on' }).tracing).toBeUndefined();
   });
 
-  it('have a collector, and a tenth of the calls by default', () => {
+  it('have a collector, and sample a tenth of the calls by default', () => {
     expect(new Config(OTLP).tracing).toEqual({
       url: 'http://localhost:4318/v1/traces',
       headers: {},
@@ -26,16 +26,16 @@ describe('the settings of tracing', () => {
     ['https://c/otlp/', 'https://c/otlp/v1/traces'],
     ['c:4318', undefined],
     ['grpc://c:4317', undefined],
-  ])('%s takes traces at %s', (endpoint, url) => {
+  ])('send traces for %s to %s', (endpoint, url) => {
     expect(tracesUrl(endpoint)).toBe(url);
   });
 
-  it('read pairs as OpenTelemetry writes them', () => {
+  it('parse pairs in OpenTelemetry syntax', () => {
     expect(readPairs('api-key=a%3Db, env = prod ,')).toEqual({ 'api-key': 'a=b', env: 'prod' });
     for (const text of ['novalue', '=x', 'a=%zz']) expect(readPairs(text)).toBeUndefined();
   });
 
-  it('are refused without quoting what may be a credential', () => {
+  it('are rejected without quoting possible credentials', () => {
     const wrong = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'tcp://secret@c',
       OTEL_EXPORTER_OTLP_HEADERS: 'secret',

@@ -1,4 +1,4 @@
-/** The values of OTEL_TRACES_SAMPLER (OpenTelemetry, environment variable specification). */
+/** Values of OTEL_TRACES_SAMPLER (OpenTelemetry environment variable specification). */
 export const TRACE_SAMPLERS = [
   'parentbased_traceidratio',
   'parentbased_always_on',
@@ -9,28 +9,30 @@ export const TRACE_SAMPLERS = [
 ] as const;
 export type TraceSampler = (typeof TRACE_SAMPLERS)[number];
 
-/** Where traces go, and which of them. */
+/** TracingSettings configures the trace exporter and the sampler. */
 export interface TracingSettings {
-  /** Address that spans are posted to. */
+  /** URL to which spans are posted. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
-  /** Further attributes of the resource. */
+  /** Additional resource attributes. */
   readonly resource: Readonly<Record<string, string>>;
   readonly sampler: TraceSampler;
-  /** Share of traces, 0 to 1. */
+  /** Sampled fraction of traces, from 0 to 1. */
   readonly ratio: number;
 }
 
 const TRACES_PATH = 'v1/traces';
 
-/** The address of traces below that of a collector (OTLP exporter specification, endpoint URLs for OTLP/HTTP); undefined when it is none. */
+/**
+ * tracesUrl returns the traces URL of a collector endpoint (OTLP exporter specification, endpoint URLs for OTLP/HTTP); undefined if the endpoint is invalid.
+ */
 export function tracesUrl(endpoint: string): string | undefined {
   if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol)) return undefined;
   return new URL(TRACES_PATH, endpoint.endsWith('/') ? endpoint : `${endpoint}/`).href;
 }
 
-/** `name=value,name=value`, with percent-encoded values (W3C Baggage). Undefined when a part is not of that form. */
+/** readPairs parses `name=value,name=value` with percent-encoded values (W3C Baggage). Returns undefined if a part is malformed. */
 export function readPairs(text: string): Record<string, string> | undefined {
   const pairs: [string, string][] = [];
   for (const part of text.split(',').filter((one) => one.trim() !== '')) {

@@ -1,4 +1,4 @@
-/** witnessAddressFault returns why a witness cannot be used; undefined for an HTTPS address or the path of a file. */
+/** witnessAddressFault returns why a witness address is invalid; undefined for an HTTPS URL or a file path. */
 export function witnessAddressFault(witness: string): string | undefined {
   if (!/^[a-z][a-z\d+.-]*:\/\//i.test(witness)) return undefined;
   const url = URL.canParse(witness) ? new URL(witness) : undefined;

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
-/** A certificate (base64 DER) or public key (base64 SubjectPublicKeyInfo, or a line as in authorized_keys) that this service has itself. */
+/** ServiceCryptoAsset is a certificate (base64 DER) or public key (base64 SubjectPublicKeyInfo or an authorized_keys line) that the service itself uses. */
 export interface ServiceCryptoAsset {
   readonly certificate?: string;
   readonly publicKey?: string;
   readonly occurrence: { readonly location: string; readonly symbol?: string };
 }
 
-/** The cryptographic assets of this service itself. Each module adds its own when it is made. */
+/** ServiceCryptoAssets collects the cryptographic assets that the service itself uses. Each module registers its own at startup. */
 @Injectable()
 export class ServiceCryptoAssets {
   private readonly lists = new Map<string, () => Promise<ServiceCryptoAsset[]>>();
@@ -16,7 +16,7 @@ export class ServiceCryptoAssets {
     this.lists.set(owner, list);
   }
 
-  /** In the same order each time. */
+  /** Returns all assets in a stable order. */
   async all(): Promise<ServiceCryptoAsset[]> {
     const owners = [...this.lists].sort(([a], [b]) => (a < b ? -1 : 1));
     return (await Promise.all(owners.map(([, list]) => list()))).flat();

@@ -6,13 +6,13 @@ import { MIGRATIONS } from './migrations/migrations.js';
 export type PostgresOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
 /**
- * Both ends give up on a silent connection: PostgreSQL's own defaults for these time-outs are "never",
- * and an orphan transaction would hold its row locks for minutes.
+ * dataSourceOptions returns TypeORM options with timeouts on both ends of a connection. PostgreSQL disables these timeouts by default, so an orphaned
+ * transaction would hold its row locks for minutes.
  */
 export function dataSourceOptions(config: Config): PostgresOptions {
   return {
     type: 'postgres',
-    // Where connections go, DatabaseClient reads for each of them.
+    // DatabaseClient determines host and credentials for each connection.
     database: config.database.database,
     applicationName: `sealwright-${config.role}`,
     namingStrategy: new SnakeNaming(),
@@ -22,7 +22,7 @@ export function dataSourceOptions(config: Config): PostgresOptions {
     migrationsTransactionMode: 'each',
     installExtensions: false,
     poolSize: config.databasePool,
-    poolErrorHandler: () => undefined, // an idle connection that was cut is replaced by the next query
+    poolErrorHandler: () => undefined, // a broken idle connection is replaced by the next query
     extra: {
       Client: databaseClient(config),
       connectionTimeoutMillis: 2000,
@@ -36,7 +36,7 @@ export function dataSourceOptions(config: Config): PostgresOptions {
   };
 }
 
-/** Columns are snake_case, as SQL people expect; tables are named by their entity. */
+/** Converts column names to snake_case, as is usual in SQL. Tables are named by their entity. */
 class SnakeNaming extends DefaultNamingStrategy {
   override columnName(propertyName: string, customName: string | undefined, embeddedPrefixes: string[]): string {
     return snake([...embeddedPrefixes, customName ?? propertyName].join('_'));

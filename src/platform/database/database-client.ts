@@ -7,27 +7,27 @@ import type { DatabaseAddress } from '../config/database-address.js';
 import { sqlState } from './database-error.js';
 import { SilenceWatch } from './silence-watch.js';
 
-/** Limits of a session, in milliseconds; both ends give up on what takes longer. */
+/** Session timeouts, in milliseconds. Client and server both enforce them. */
 const SESSION_LIMITS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'] as const;
 const READ_ONLY = '25006';
-/** A server that has not answered within this time to somebody who connects anew is gone. */
+/** A server that does not accept a new connection within this time is considered down. */
 const PRESENT_MS = 3000;
 /**
- * Where the server warns that a commit is on its own disk alone: the wait for the standby was cancelled. It answers COMMIT all the same, and
- * a fail-over loses it; so the answer counts for nothing. The text of the warning is translated, the place in the source is not.
+ * Source routine of the warning that a commit is only on the server's own disk because the wait for the standby was cancelled. The server acknowledges the
+ * COMMIT anyway, but a failover would lose it, so the acknowledgement is discarded. The text of the warning is localized; the name of the routine is not.
  */
 const UNCONFIRMED = 'SyncRepWaitForLSN';
 
 type Connected = ((error: Error) => void) | ((error: null, client: Client) => void);
 
-/** A connection to the database, as a pool makes it. */
+/** Class of database connections, instantiated by a pool. */
 type DatabaseClient = new (given?: ClientConfig) => Client;
 
 /**
- * The connections of a process. Each reads address, password and certificates anew, so that they can change while the process runs. Of
- * several hosts the one that answered last is taken; when it does not answer, or takes no writes, the next connection goes to the next one.
+ * databaseClient returns the connection class of this process. Each connection reads address, password and certificates again, so that they can change at
+ * runtime. Of several hosts, the last one that responded is used. If it does not respond or is read-only, the next connection uses the next host.
  *
- * What a session needs is set by SET after it was opened: connection poolers refuse such parameters at the start of a session, or drop them.
+ * Session settings are applied with SET after the connection is opened, because connection poolers reject or drop startup parameters.
  */
 export function databaseClient(config: Config): DatabaseClient {
   const known = clients.get(config) ?? newDatabaseClient(config, () => config.database);
@@ -35,12 +35,12 @@ export function databaseClient(config: Config): DatabaseClient {
   return known;
 }
 
-/** Connections to a standby that is read from (SVC_DATABASE_READ_URL). */
+/** readDatabaseClient returns the class of connections to a read-only standby (SVC_DATABASE_READ_URL). */
 export function readDatabaseClient(config: Config): DatabaseClient {
   return newDatabaseClient(config, () => config.readDatabase ?? config.database);
 }
 
-/** One class for all users of a configuration: what one of them learns about the hosts, the others know. */
+/** One class per configuration, so that all its connections share the state of the hosts. */
 const clients = new WeakMap<Config, DatabaseClient>();
 
 function newDatabaseClient(config: Config, address: () => DatabaseAddress): DatabaseClient {
@@ -81,7 +81,7 @@ function newDatabaseClient(config: Config, address: () => DatabaseAddress): Data
         return this;
       } catch (error) {
         this.passOver();
-        // The pool takes a connection that could not be opened for closed: a standby that was passed over would keep it for ever.
+        // The pool assumes that a failed connection is closed. Without this, a connection to a skipped standby would stay open.
         this.cut();
         throw error;
       }
@@ -94,7 +94,7 @@ function newDatabaseClient(config: Config, address: () => DatabaseAddress): Data
       if (rows[0]?.closed === true) throw new Error('connection error: the server accepts no writes');
     }
 
-    /** After a fail-over the server of an open connection may have become a standby: the pool is to open another one. */
+    /** After a failover, the server of an open connection may have become a standby. Ends the connection, so that the pool opens another one. */
     private leave(): void {
       this.passOver();
       setImmediate(() => void this.end().catch(() => undefined));
@@ -106,7 +106,7 @@ function newDatabaseClient(config: Config, address: () => DatabaseAddress): Data
   };
 }
 
-/** Tries `work`, which connects, once for each host of the database, until it succeeds. Rejects with the last failure. */
+/** onAnyHost calls `work`, which connects, once per database host until it succeeds. Rejects with the last error. */
 export async function onAnyHost<Result>({ database }: Config, work: () => Promise<Result>): Promise<Result> {
   for (let left = database.hosts.length - 1; ; left -= 1) {
     try {
@@ -118,9 +118,9 @@ export async function onAnyHost<Result>({ database }: Config, work: () => Promis
 }
 
 /**
- * A connection that may be lost at any time. Pool and TypeORM each listen for its errors for a part of its life, and for a moment after
- * it opened neither does: a connection that the database ends in that moment (it is being stopped, or out of memory) would end the
- * process. The next query on it fails, and the pool removes it.
+ * SafeClient is a connection that may fail at any time. The pool and TypeORM each listen for errors during a part of its life, but neither does just after it
+ * is opened. If the database shut down or ran out of memory at that moment, the process would exit. Instead, the next query fails and the pool removes the
+ * connection.
  */
 class SafeClient extends Client {
   constructor(config?: ClientConfig) {
@@ -128,7 +128,7 @@ class SafeClient extends Client {
     this.on('error', () => undefined);
     this.on('notice', ({ routine }) => {
       if (routine !== UNCONFIRMED) return;
-      // The acknowledgement may be in the same packet: the statement has to fail before it is read.
+      // The acknowledgement may be in the same packet, so the statement must fail before it is read.
       this.wire.emit('errorMessage', new Error('connection terminated: a commit was not confirmed by a standby'));
       this.cut();
     });
@@ -142,12 +142,12 @@ class SafeClient extends Client {
     return !(this as unknown as { readyForQuery: boolean }).readyForQuery;
   }
 
-  /** Ends it at once, without a word to the server. The query that is under way fails, and the pool opens another connection. */
+  /** Closes the socket immediately, without notifying the server. The current query fails, and the pool opens another connection. */
   cut(): void {
     this.wire.stream.destroy();
   }
 
-  /** What the driver has and does not declare. */
+  /** Driver property that its types do not declare. */
   protected get wire(): Wire {
     return (this as unknown as { connection: Wire }).connection;
   }
@@ -157,7 +157,7 @@ interface Wire extends EventEmitter {
   readonly stream: Socket;
 }
 
-/** Whether the server answers somebody who connects anew; one that refuses does. */
+/** Returns whether the server responds to a new connection, even if it rejects it. */
 async function isThere(server: ClientConfig): Promise<boolean> {
   const limits = { connectionTimeoutMillis: PRESENT_MS, query_timeout: PRESENT_MS };
   const client = new SafeClient({ ...limits, ...server });
@@ -172,7 +172,7 @@ async function isThere(server: ClientConfig): Promise<boolean> {
   }
 }
 
-/** Where one connection goes to, and as whom. */
+/** Returns the server and credentials of one connection. */
 function serverOf(config: Config, address: DatabaseAddress, turn: number): ClientConfig {
   const { hosts, user, password, database, isEncrypted, files, parameters } = address;
   const { host, port } = hosts[turn] ?? hosts[0];
@@ -187,7 +187,7 @@ function serverOf(config: Config, address: DatabaseAddress, turn: number): Clien
     password: config.databasePassword === '' ? password : config.databasePassword,
     ssl: isVerified && {
       rejectUnauthorized: true,
-      // Node.js compares the certificate with it; the driver sends it to the server when it is a name (RFC 6066 allows no address).
+      // Node.js verifies the certificate against the host. The driver sends the host as SNI if it is a name (RFC 6066 does not allow addresses).
       host,
       ...(ca === '' ? {} : { ca: readFileSync(ca, 'utf8') }),
       ...(cert === undefined ? {} : { cert: readFileSync(cert, 'utf8') }),
@@ -197,8 +197,8 @@ function serverOf(config: Config, address: DatabaseAddress, turn: number): Clien
 }
 
 /**
- * What a role or a database may have set otherwise (`ALTER ROLE … SET`), and what would change what statements mean or how the driver reads their answers:
- * dates that it cannot read are null, floats lose digits, days begin elsewhere, transactions fail that succeed as a rule.
+ * Settings that a role or a database may override (`ALTER ROLE … SET`) and that change the meaning of statements or how the driver parses results: unparsable
+ * dates become null, floats lose digits, days start at a different time, transactions fail that normally succeed.
  */
 const OWN_SETTINGS = [
   "datestyle = 'ISO, MDY'",
@@ -208,11 +208,11 @@ const OWN_SETTINGS = [
   'extra_float_digits = 1',
   'standard_conforming_strings = on',
   "default_transaction_isolation = 'read committed'",
-  // Operators and functions of PostgreSQL come first, whatever the role's own path says.
+  // PostgreSQL's own operators and functions have precedence, regardless of the role's search path.
   'search_path = "$user", public',
 ].map((setting) => `SET ${setting}`);
 
-/** A commit counts once it is on disk; a peer that is gone is noticed within ten seconds. */
+/** Ensures that a commit is acknowledged only when it is on disk, and that a lost peer is detected within ten seconds. */
 function sessionSettings(limits: ClientConfig): string {
   const given = SESSION_LIMITS.flatMap((name) => {
     const value = limits[name];

@@ -7,8 +7,8 @@ function serverSays(code: string): DatabaseError {
   return Object.assign(new DatabaseError('as the server puts it', 0, 'error'), { code });
 }
 
-describe('an error of the database', () => {
-  it('is recognised whether it comes from a query or from the opening of a connection', () => {
+describe('a database error', () => {
+  it('is recognized from a query and from opening a connection', () => {
     expect(sqlState(new QueryFailedError('SELECT 1', [], serverSays('57P01')))).toBe('57P01');
     expect(sqlState(serverSays('57P03'))).toBe('57P03');
     expect(sqlState(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))).toBeUndefined();
@@ -19,14 +19,14 @@ describe('an error of the database', () => {
     new QueryFailedError('SELECT 1', [], serverSays('57P01')),
     Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
     Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }),
-    // What a machine hears that was cut off from its network.
+    // Errors on a machine that was cut off from its network.
     Object.assign(new Error('connect EINVAL 10.0.0.1:5000'), { code: 'EINVAL', syscall: 'connect' }),
     Object.assign(new Error('connect EADDRNOTAVAIL'), { code: 'EADDRNOTAVAIL', syscall: 'connect' }),
     Object.assign(new Error('getaddrinfo EAI_AGAIN db'), { code: 'EAI_AGAIN', syscall: 'getaddrinfo' }),
     Object.assign(new Error('read ENETUNREACH'), { code: 'ENETUNREACH', syscall: 'read' }),
     new QueryRunnerAlreadyReleasedError(),
     new QueryRunnerProviderAlreadyReleasedError(),
-  ])('is trouble: $message', (error) => {
+  ])('is an availability problem: $message', (error) => {
     expect(isDatabaseTrouble(error)).toBe(true);
   });
 
@@ -35,11 +35,11 @@ describe('an error of the database', () => {
     serverSays('42601'),
     new TypeError('x is not a function'),
     Object.assign(new Error('open ENOENT'), { code: 'ENOENT', syscall: 'open' }),
-  ])('is none: $message', (error) => {
+  ])('is not an availability problem: $message', (error) => {
     expect(isDatabaseTrouble(error)).toBe(false);
   });
 
-  it('is worth another try after a deadlock', () => {
+  it('is retryable after a deadlock', () => {
     expect(isWorthAnotherTry(new QueryFailedError('UPDATE', [], serverSays('40P01')))).toBe(true);
     expect(isWorthAnotherTry(serverSays('57P01'))).toBe(false);
   });
@@ -49,7 +49,7 @@ describe('an error of the database', () => {
     ['53100', 'its disk is full'],
     ['28P01', 'it refuses the user or the password'],
     ['42P01', 'was the schema migrated?'],
-  ])('%s is told to the operator as what it means, and in the words of the server', (state, meaning) => {
+  ])('%s is explained to the operator, with the message of the server', (state, meaning) => {
     expect(operatorsWords(serverSays(state))).toContain(meaning);
     expect(operatorsWords(serverSays(state))).toContain('as the server puts it');
   });
@@ -59,14 +59,14 @@ describe('an error of the database', () => {
     'SELF_SIGNED_CERT_IN_CHAIN',
     'ERR_TLS_CERT_ALTNAME_INVALID',
     'CERT_HAS_EXPIRED',
-  ])('%s names the setting of the authorities', (code) => {
+  ])('%s refers to the setting for the CA file', (code) => {
     const error = Object.assign(new Error('as Node.js puts it'), { code });
     expect(operatorsWords(error)).toMatch(
       /^its TLS certificate was not accepted\. Set SVC_DATABASE_CA_FILE to the authority .*as Node.js puts it$/,
     );
   });
 
-  it('is logged with its words where documents are read, and of any other error only the name is', () => {
+  it('is logged with its message where documents are read, and other errors only with their name', () => {
     expect(causeOf(serverSays('53100'))).toContain('its disk is full');
     expect(causeOf(new SyntaxError('a secret of the document'))).toBe('SyntaxError');
     expect(causeOf('a secret')).toBe('unknown');

@@ -3,8 +3,8 @@ import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
 import { Problem } from '../errors/problem.js';
 
 /**
- * SQLSTATE of an error of PostgreSQL, or undefined when it is none (PostgreSQL manual, appendix A). What the server says while a
- * connection is opened ("the database system is starting up") comes as the driver's own error, all else wrapped by TypeORM.
+ * sqlState returns the SQLSTATE of a PostgreSQL error; undefined for other errors (PostgreSQL manual, appendix A). Errors during connection startup ("the
+ * database system is starting up") are the driver's own; TypeORM wraps all others.
  */
 export function sqlState(error: unknown): string | undefined {
   const driverError: unknown = error instanceof QueryFailedError ? error.driverError : error;
@@ -16,14 +16,14 @@ export function sqlState(error: unknown): string | undefined {
 /** UNDEFINED_TABLE is the SQLSTATE of a statement about a table that does not exist. */
 export const UNDEFINED_TABLE = '42P01';
 
-/** True when the statement itself was at fault (class 22 data, class 23 constraint): another row may still succeed. */
+/** isAboutTheRow returns true if the data was invalid (class 22 data exception, class 23 constraint violation). Other rows may still succeed. */
 export function isAboutTheRow(error: unknown): boolean {
   if (error instanceof Problem) return true;
   const state = sqlState(error);
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
 }
 
-/** True for a deadlock or a serialization failure, which a new attempt may not meet. */
+/** isWorthAnotherTry returns true for a deadlock or a serialization failure, after which a retry may succeed. */
 export function isWorthAnotherTry(error: unknown): boolean {
   return ['40P01', '40001'].includes(sqlState(error) ?? '');
 }
@@ -44,13 +44,13 @@ const NETWORK = [
   'ENETDOWN',
   'ENOTFOUND',
 ];
-/** What fails before there is a connection is about the network, whatever its code: a machine that is cut off hears EINVAL or EADDRNOTAVAIL. */
+/** A failure of these system calls is a network error, regardless of its code: without a network, they return EINVAL or EADDRNOTAVAIL. */
 const CONNECTING = ['connect', 'getaddrinfo'];
-// "already released": the driver takes a cut connection away from its transaction, whose next statement then finds none.
+// "already released": the driver removes a broken connection from its transaction, whose next statement then has no connection.
 const WORDS =
   /already released|connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered|not queryable|driver not connected|connection error/i;
 
-/** True when the database could not be reached or gave up; whether a commit in flight counted is then unknown. */
+/** isDatabaseTrouble returns true if the database was unreachable or aborted the connection. The outcome of a commit in flight is then unknown. */
 export function isDatabaseTrouble(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return TROUBLE.test(state);
@@ -59,7 +59,7 @@ export function isDatabaseTrouble(error: unknown): boolean {
   return NETWORK.includes(code) || CONNECTING.includes(syscall) || WORDS.test(error.message);
 }
 
-/** Commits `work`. Throws the Problem that `taken` makes when a unique index refuses it: a name is taken. */
+/** writeUnique runs `work` in a transaction. If a unique index is violated, it throws the Problem from `taken`. */
 export async function writeUnique<Result>(
   db: DataSource,
   work: (tx: EntityManager) => Promise<Result>,
@@ -72,7 +72,7 @@ export async function writeUnique<Result>(
   }
 }
 
-/** SQLSTATEs whose message says what happened and not what it means here. */
+/** SQLSTATEs whose message describes the event but not its meaning for the service. */
 const MEANING: Readonly<Record<string, string>> = {
   '25006': 'it is read-only: a standby, or a database whose operator has stopped writes (is its disk full?)',
   '53100': 'its disk is full',
@@ -84,15 +84,15 @@ const MEANING: Readonly<Record<string, string>> = {
   [UNDEFINED_TABLE]: 'a table is missing: was the schema migrated? Run: sealwright-admin migrate',
 };
 
-/** Codes of OpenSSL and Node.js for a certificate that does not verify, is over, or is of another name. */
+/** Matches error codes of OpenSSL and Node.js for a certificate that cannot be verified, has expired, or has a different name. */
 const CERTIFICATE = /CERT|^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/;
 
-/** True for a server whose TLS certificate was not accepted. */
+/** isCertificateFault returns true if the TLS certificate of a server was rejected. */
 export function isCertificateFault(error: unknown): boolean {
   return error instanceof Error && CERTIFICATE.test((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** One line for the operator about an error of the database: what it means here, and the server's own words. */
+/** operatorsWords describes a database error for the operator in one line: its meaning for the service, and the server's message. */
 export function operatorsWords(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
   const state = sqlState(error) ?? '';
@@ -102,13 +102,16 @@ export function operatorsWords(error: unknown): string {
   return meaning === undefined ? said : `${meaning}; it says: ${said}`;
 }
 
-/** What is logged of an error where documents of others are read: of the database its words, of anything else only the name, since its message may quote a document. */
+/**
+ * causeOf returns what may be logged about an error while processing other people's documents: the message of a database error, otherwise only the error's
+ * name, because the message may quote a document.
+ */
 export function causeOf(error: unknown): string {
   if (isDatabaseError(error)) return operatorsWords(error);
   return error instanceof Error ? error.name : 'unknown';
 }
 
-/** isDatabaseError reports whether an error came from PostgreSQL or from the connection to PostgreSQL. */
+/** isDatabaseError returns true if an error came from PostgreSQL or from the connection to PostgreSQL. */
 export function isDatabaseError(error: unknown): boolean {
   return sqlState(error) !== undefined || isDatabaseTrouble(error);
 }

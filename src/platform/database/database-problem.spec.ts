@@ -6,8 +6,8 @@ import { databaseProblem } from './database-problem.js';
 const says = (code: string) =>
   new QueryFailedError('SELECT 1', [], Object.assign(new DatabaseError('in its words', 0, 'error'), { code }));
 
-describe('what a caller hears of an error of the database', () => {
-  it('is to ask for less when a statement took too long, and not to come back with the same', () => {
+describe('the problem returned for a database error', () => {
+  it('asks for a smaller request after a statement timeout, without Retry-After', () => {
     const problem = databaseProblem(says('57014'));
     expect(problem).toMatchObject({ code: 'query.too-slow', kind: 'unavailable' });
     expect(problem?.retryAfter).toBeUndefined();
@@ -22,13 +22,13 @@ describe('what a caller hears of an error of the database', () => {
     ['28P01', 'database.unavailable', 30],
     ['3D000', 'database.unavailable', 30],
     ['42501', 'database.unavailable', 30],
-  ])('%s is %s', (state, code, retryAfter) => {
+  ])('for %s is %s', (state, code, retryAfter) => {
     const problem = databaseProblem(says(state));
     expect(problem).toMatchObject({ code, retryAfter, kind: 'unavailable' });
     expect(problem?.message).toContain('nothing was changed');
   });
 
-  it('is that nobody knows whether it was done when the answer did not come', () => {
+  it('states that the outcome is unknown if the connection was lost', () => {
     const lost = databaseProblem(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
     expect(lost).toMatchObject({ code: 'database.unavailable', retryAfter: 2 });
     expect(lost?.message).toContain('is unknown whether');
@@ -36,7 +36,7 @@ describe('what a caller hears of an error of the database', () => {
   });
 
   it.each([says('23505'), says('42601'), says('42703'), new TypeError('x is not a function')])(
-    'is nothing of it when the fault is ours: $message',
+    'is undefined for an internal fault: $message',
     (error) => {
       expect(databaseProblem(error)).toBeUndefined();
     },

@@ -1,14 +1,14 @@
 import { Problem } from '../errors/problem.js';
 import { isDatabaseTrouble, sqlState } from './database-error.js';
 
-/** Seconds after which a call may succeed again. */
+/** Seconds after which a request may succeed again. */
 const SOON = 2;
-/** For what an operator has to do something about. */
+/** Seconds for problems that an operator must resolve. */
 const LATER = 30;
 
 /**
- * What a caller hears of an error of the database; undefined when it is a fault of ours. PostgreSQL ends a transaction whose statement fails, so
- * whenever it answers with an error before COMMIT nothing was changed; only where it did not answer nobody knows.
+ * databaseProblem returns the Problem that a caller receives for a database error; undefined if the error is a bug in the service. PostgreSQL aborts a
+ * transaction whose statement fails, so an error before COMMIT means that nothing was changed. Only without a response is the outcome unknown.
  */
 export function databaseProblem(error: unknown): Problem | undefined {
   const state = sqlState(error);
@@ -17,7 +17,7 @@ export function databaseProblem(error: unknown): Problem | undefined {
 
 function ofState(state: string): Problem | undefined {
   if (state === '57014') {
-    // No Retry-After: the same call would take as long again.
+    // No Retry-After, because the same request would take as long again.
     return new Problem(
       'unavailable',
       'query.too-slow',

@@ -7,14 +7,14 @@ const STATEMENT_TIMEOUT_MS = 9876;
 const ROUNDS = 3;
 
 /**
- * Refuses a connection pooler that gives out a server for a transaction only (pgbouncer: pool_mode=transaction): what a session sets, locks
- * or creates there belongs to whoever comes next. Two connections that are open side by side have two servers, and keep their settings.
+ * DatabaseSessions rejects connection poolers that assign a server per transaction (pgbouncer: pool_mode=transaction), because session settings, locks and
+ * temporary objects would leak to other clients. It detects them with two open connections, which must have different servers and keep their settings.
  */
 @Injectable()
 export class DatabaseSessions implements OnModuleInit {
   constructor(private readonly config: Config) {}
 
-  /** Throws ConfigError; a database that does not answer is not judged. */
+  /** Throws ConfigError. If the database does not respond, nothing is checked. */
   async onModuleInit(): Promise<void> {
     const DatabaseClient = databaseClient(this.config);
     const limits = { connectionTimeoutMillis: 2000, query_timeout: 2000 };

@@ -9,19 +9,19 @@ interface Waiting<Item, Result> {
 }
 
 interface Shape {
-  /** Milliseconds that the first item of a group waits for others. A lone caller does not wait. */
+  /** Milliseconds that the first item of a group waits for others. An isolated caller does not wait. */
   readonly lingerMs: number;
-  /** Largest group. */
+  /** Maximum number of items in a group. */
   readonly max: number;
-  /** Groups that may be under way at once. */
+  /** Maximum number of groups written concurrently. */
   readonly lanes: number;
 }
 
 /**
- * Joins writes that come at the same time into one transaction: one multi-row statement and one flush to disk
- * instead of one each. An item's promise settles after its group's COMMIT, never before.
+ * GroupCommit combines concurrent writes into one transaction, which needs one multi-row statement and one flush to disk. An item's promise settles only after
+ * its group's COMMIT.
  *
- * When one row spoils a group, the items are written one by one, so that only the culprit fails.
+ * If one row makes a group fail, its halves are written separately, and so on, so that only this item fails and costs the others few transactions.
  */
 export class GroupCommit<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
@@ -30,7 +30,7 @@ export class GroupCommit<Item, Result> {
   private timer: NodeJS.Timeout | undefined;
   private idle: (() => void)[] = [];
 
-  /** `write` gets the group and answers one result per item, in the same order. */
+  /** @param write writes the group and returns one result per item, in the same order */
   constructor(
     private readonly db: DataSource,
     private readonly write: (tx: EntityManager, items: Item[]) => Promise<Result[]>,
@@ -45,7 +45,7 @@ export class GroupCommit<Item, Result> {
     return promise;
   }
 
-  /** Settles when nothing waits and nothing is under way. */
+  /** Resolves when no items are waiting or being written. */
   async drained(): Promise<void> {
     while (this.waiting.length > 0 || this.underWay > 0) {
       await new Promise<void>((resolve) => {
@@ -57,7 +57,7 @@ export class GroupCommit<Item, Result> {
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    // While all connections are busy items gather; the one that ends next commits them.
+    // While all lanes are busy, items accumulate. The next lane to become free commits them.
     while (this.underWay < this.shape.lanes && this.waiting.length > 0) {
       const group = this.waiting.splice(0, this.shape.max);
       this.lastSize = group.length;
@@ -82,7 +82,9 @@ export class GroupCommit<Item, Result> {
         for (const { reject } of group) reject(error);
         return;
       }
-      for (const one of group) await this.settle([one]);
+      const half = Math.ceil(group.length / 2);
+      await this.settle(group.slice(0, half));
+      await this.settle(group.slice(half));
     }
   }
 

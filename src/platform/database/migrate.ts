@@ -6,23 +6,22 @@ import { dataSourceOptions } from './data-source-options.js';
 import { sqlState } from './database-error.js';
 import { makeSearchIndexes } from './search-indexes.js';
 
-/** Any number; the same in every version, so that two instances that start together do not migrate together. */
+/** Arbitrary key. It is the same in every version, so that two instances that start together do not migrate concurrently. */
 const MIGRATION_LOCK = 7_310_119;
 /**
- * A statement that needs a table for itself waits no longer than this: everybody who comes after it waits as well, also those who only read.
- * It is tried again later, until the table is free for a moment.
+ * Maximum wait for an exclusive table lock. All later statements on the table queue behind it, including reads, so the migration gives up and retries later.
  */
 const LOCK_TIMEOUT_MS = 2000;
 const MAX_TRIES = 60;
 const PAUSE_MS = 1000;
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Jobs that compare what is derived with what it is derived from are due at once: an earlier version may not have known how to keep it. */
+/** Makes the jobs that reconcile derived data due immediately, because an earlier version may not have maintained the data. */
 const RECONCILE = `UPDATE job_lease SET last_success_at = NULL WHERE name LIKE 'reconcile-%'`;
 
 /**
- * Applies the migrations that are missing and answers their names.
+ * migrateDatabase applies pending migrations and returns their names.
  *
- * @param says what takes long, one line each.
+ * @param says called with one line per slow step
  */
 export function migrateDatabase(config: Config, says: (line: string) => void): Promise<string[]> {
   return changeSchema(config, says, async (db) => {
@@ -33,22 +32,24 @@ export function migrateDatabase(config: Config, says: (line: string) => void): P
   });
 }
 
-/** Makes the search indexes that the inventory has grown to need, beside the load. @param says as for migrations. */
+/**
+ * growSearchIndexes creates search indexes that the inventory has grown to need, without blocking writes.
+ * @param says as in migrateDatabase
+ */
 export function growSearchIndexes(config: Config, says: (line: string) => void): Promise<void> {
   return changeSchema(config, says, (db) => makeSearchIndexes(db, says));
 }
 
 /**
- * Does what changes the schema; a second process waits. The lock is that of a transaction, so that a pool of connections in between changes
- * nothing, and it is tried instead of waited for: a statement that waits holds a snapshot, and an index that is made concurrently waits for that
- * in turn.
+ * Runs `work` while holding the migration lock, for which other processes wait. The lock is bound to a transaction, so that it also works through a connection
+ * pooler. It is polled, because a waiting statement would hold a snapshot, for which a concurrent index build would wait in turn.
  */
 async function changeSchema<Result>(
   config: Config,
   says: (line: string) => void,
   work: (db: DataSource) => Promise<Result>,
 ): Promise<Result> {
-  // It may take longer than any query of the service may.
+  // No statement timeout, because migrations may take longer than any query of the service.
   const extra = { Client: databaseClient(config), lock_timeout: LOCK_TIMEOUT_MS };
   const db = await onAnyHost(config, () => new DataSource({ ...dataSourceOptions(config), extra }).initialize());
   const keeper = db.createQueryRunner();
@@ -65,9 +66,9 @@ async function changeSchema<Result>(
 async function lock(keeper: QueryRunner, says: (line: string) => void): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     await keeper.startTransaction();
-    // The transaction is open, and idle, until the migrations are done.
+    // The transaction stays open and idle until the migrations are done.
     await keeper.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-    // Without a parameter: the portal of a statement that has some stays open with its snapshot, for which a concurrent index would wait.
+    // No parameters: a parameterized statement leaves its portal and snapshot open, for which a concurrent index build would wait.
     const [row] = (await keeper.query(`SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS mine`)) as {
       mine: boolean;
     }[];
@@ -78,7 +79,7 @@ async function lock(keeper: QueryRunner, says: (line: string) => void): Promise<
   }
 }
 
-/** Each migration is a transaction of its own, so those that were applied before one that failed stay. */
+/** Each migration has its own transaction, so those applied before a failure remain. */
 async function applyAll(db: DataSource, says: (line: string) => void): Promise<string[]> {
   const before = await appliedIn(db);
   for (let tries = 1; ; tries += 1) {

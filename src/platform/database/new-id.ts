@@ -1,25 +1,25 @@
 import { v7 } from 'uuid';
 export { isId, timeOfId } from '../../formats/encoding/uuid.js';
 
-/** A UUIDv7 (RFC 9562 section 5.7): ordered by creation time, so that indexes stay dense. */
+/** newId returns a UUIDv7 (RFC 9562 section 5.7). UUIDv7s are ordered by creation time, which keeps indexes dense. */
 export function newId(): string {
   return v7();
 }
 
-/** Before all other ids (RFC 9562 section 5.9), for reading rows by their id from the first. */
+/** NIL_ID sorts before all other IDs (RFC 9562 section 5.9). It is the start value for reading rows by ID. */
 export const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
-/** The least id of a millisecond since 1970: every id that was made before is less. */
+/** firstIdAt returns the smallest ID of a millisecond since 1970. All IDs created earlier are smaller. */
 export function firstIdAt(ms: number): string {
   const hex = Math.trunc(ms).toString(16).padStart(12, '0');
   return hex.replace(/^(.{8})(.{4})$/, '$1-$2-7000-8000-000000000000');
 }
 
 /**
- * SQL: the UUID that a text is; NULL for another text, such as `system`. Ids of people are kept as text where others may stand in their place.
- * The text is converted and never the column of type uuid that it is compared with: an index on that column is of no use otherwise.
+ * uuidOf returns SQL that converts text to a UUID, or to NULL for other text, such as `system`. IDs of people are stored as text in columns that may also hold
+ * other values. Convert the text rather than the uuid column it is compared with, so that an index on the column can be used.
  *
- * @param text SQL expression of the type text
+ * @param text SQL expression of type text
  */
 export function uuidOf(text: string): string {
   return `(CASE WHEN ${text} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN ${text}::uuid END)`;

@@ -1,10 +1,10 @@
 import type { QueryRunner } from 'typeorm';
 
 /**
- * Makes an index on a table that the service writes to meanwhile (PostgreSQL manual, CREATE INDEX, "Building Indexes Concurrently"). The
- * migration has `transaction = false`. What an attempt that was broken off has left is removed first: such an index is of no use.
+ * createIndexConcurrently creates an index without blocking writes (PostgreSQL manual, CREATE INDEX, "Building Indexes Concurrently"). The migration needs
+ * `transaction = false`. First drops the invalid index that an interrupted attempt may have left.
  *
- * @param columns with everything after the table: `(status, id) WHERE status <> 'SIGNED'`
+ * @param columns everything after the table name, such as `(status, id) WHERE status <> 'SIGNED'`
  */
 export async function createIndexConcurrently(
   on: QueryRunner,
@@ -13,7 +13,7 @@ export async function createIndexConcurrently(
   columns: string,
   kind: 'INDEX' | 'UNIQUE INDEX' = 'INDEX',
 ): Promise<void> {
-  // It waits for transactions that are open, and nobody waits for it.
+  // The index build waits for open transactions without blocking any statement.
   await on.query('SET lock_timeout = 0');
   try {
     await on.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);

@@ -3,10 +3,10 @@ import { NIL_ID } from './new-id.js';
 const DEFAULT_PAGE_ROWS = 1000;
 
 /**
- * Reads rows in pages in the order of their ids, for whoever needs all of them: no statement reads more than its page, however large the table is,
- * and no snapshot is held between two pages. Rows that come in meanwhile may be missing, and none comes twice.
+ * pagesById reads all rows in pages ordered by ID. No statement reads more than one page, and no snapshot is held between pages. Rows added concurrently may be
+ * missing; no row is returned twice.
  *
- * @param read answers the first `limit` rows whose id is greater than `after`, by id
+ * @param read returns the first `limit` rows whose ID is greater than `after`, ordered by ID
  */
 export async function* pagesById<Row extends { readonly id: string }>(
   read: (after: string, limit: number) => Promise<Row[]>,

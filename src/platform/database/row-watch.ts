@@ -1,4 +1,4 @@
-/** A row as a watch sees it: what changes is in the mark. */
+/** Marked identifies a row and its current state. The mark changes with the row. */
 export interface Marked {
   readonly id: string;
   readonly mark: string;
@@ -12,18 +12,18 @@ interface Watcher {
 const LOOK_EVERY_MS = 200;
 
 /**
- * Lets callers wait until rows change. Changes by this process come by `hint`; for the rest one query per look covers everybody
- * who waits, however many they are.
+ * RowWatch lets callers wait until rows change. Changes by this process are signaled with `hint`. To detect other changes, one query per interval reads all
+ * watched rows.
  */
 export class RowWatch {
   private readonly watchers = new Map<string, Set<Watcher>>();
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
-  /** `read` answers the marks of these rows as they are now. */
+  /** @param read returns the current marks of the rows */
   constructor(private readonly read: (ids: string[]) => Promise<Marked[]>) {}
 
-  /** Reads the row again each time it changes, until it is `final` or `seconds` are over. */
+  /** Returns the row once it is `final` or `seconds` have passed. Reads it again after every change. */
   async until<Row>(
     id: string,
     seconds: number,
@@ -38,7 +38,7 @@ export class RowWatch {
     }
   }
 
-  /** Resolves when the row's mark is another, when it was hinted at, after `ms`, or at a stop; the caller looks what it is. */
+  /** Resolves when the mark changes, after a hint, after `ms`, or on shutdown. The caller reads the row to find out what happened. */
   async wait({ id, mark }: Marked, ms: number): Promise<void> {
     if (this.stopped) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -61,7 +61,7 @@ export class RowWatch {
     for (const { wake } of this.watchers.get(id) ?? []) wake();
   }
 
-  /** At a stop nobody is kept waiting: they get the state as it is, before the server waits for the last answers. */
+  /** Wakes all waiting callers on shutdown, so that they return the current state before the server waits for its last responses. */
   stop(): void {
     this.stopped = true;
     clearTimeout(this.timer);
@@ -74,7 +74,7 @@ export class RowWatch {
         for (const watcher of this.watchers.get(id) ?? []) if (watcher.mark !== mark) watcher.wake();
       }
     } catch {
-      // A look that failed is made up for by the next one; callers have their own deadline.
+      // The next poll makes up for a failed one. Callers have their own deadlines.
     } finally {
       this.timer =
         this.watchers.size > 0 && !this.stopped ? setTimeout(() => void this.look(), LOOK_EVERY_MS) : undefined;

@@ -5,18 +5,21 @@ import { createIndexConcurrently } from './online-index.js';
 export interface SearchIndex {
   readonly name: string;
   readonly table: string;
-  /** What follows the table in CREATE INDEX. @param schema that of the operator classes for trigrams */
+  /**
+   * Everything after the table name in CREATE INDEX.
+   * @param schema schema of the trigram operator classes
+   */
   readonly columns: (schema: string) => string;
   readonly needsTrigrams: boolean;
 }
 
 /**
- * Rows of a table from which on its search index is made. Up to here a search that reads every text takes about as long as people wait for any page
- * (docs/performance.md), while each new text costs the index some forty entries: taking a document in would take up to twice as long.
+ * Number of rows from which a table gets its search index. With fewer rows, a search that scans all texts is about as fast as any page (docs/performance.md),
+ * whereas the index needs about forty entries per text and would make an import up to twice as slow.
  */
 const MIN_INDEXED_ROWS = 300_000;
 
-/** Any part of a text is searched for (`name=*example*`) by its trigrams (PostgreSQL manual, pg_trgm), the beginning of a place by a B-tree. */
+/** Searches for any part of a text (`name=*example*`) use trigrams (PostgreSQL manual, pg_trgm); searches for the beginning of a location use a B-tree. */
 const SEARCH_INDEXES: readonly SearchIndex[] = [
   {
     name: 'asset_occurrence_location_start',
@@ -50,10 +53,10 @@ const MISSING = [
 ].join(' ');
 
 /**
- * Makes the search indexes that are missing or were broken off, of the tables that are large enough to need them. They are no migration: a table
- * grows into its index, and the extension that they need may come later, or never; the service does without them.
+ * makeSearchIndexes creates missing and invalid search indexes on tables that are large enough to need them. These indexes are not migrations, because a table
+ * may grow later, and the extension they need may be installed later or never. The service works without them.
  *
- * @param says what takes long, or is not possible, one line each.
+ * @param says called with one line per step that is slow or not possible
  */
 export async function makeSearchIndexes(db: DataSource, says: (line: string) => void): Promise<void> {
   const absent = await absentSearchIndexes(db);
@@ -63,7 +66,7 @@ export async function makeSearchIndexes(db: DataSource, says: (line: string) => 
   const runner = db.createQueryRunner();
   try {
     await makeNeeded(runner, plain, '', says);
-    // Also before they are needed: an operator who may not have the extension learns that at set-up, not when the inventory has grown.
+    // Installs the extension before any index needs it, so that an operator without the required right learns this at setup.
     if (byTrigrams.length > 0) await makeNeeded(runner, byTrigrams, await trigramSchema(runner), says);
   } catch (error) {
     if (!(error instanceof NoTrigrams)) throw error;
@@ -81,7 +84,7 @@ async function makeNeeded(
 ): Promise<void> {
   const needed = absent.filter(isNeeded);
   if (needed.length === 0) return;
-  // As a rule this is faster by a third than with what a server has set.
+  // Usually a third faster than with the server's default.
   await runner.query(`SET maintenance_work_mem = '256MB'`);
   for (const { name, table, columns } of needed) {
     says(`creating the index ${name}; the service can run at the same time`);
@@ -90,10 +93,10 @@ async function makeNeeded(
   await runner.query('RESET maintenance_work_mem');
 }
 
-/** PostgreSQL has no pg_trgm here, or does not let this user have it. */
+/** PostgreSQL does not provide pg_trgm or does not allow this user to create it. */
 class NoTrigrams extends Error {}
 
-/** The schema that the extension is in, which is made if it is missing: the owner of a database may (it is a trusted extension). */
+/** Returns the schema of the extension, which is created if it is missing. The owner of a database may create it, because it is a trusted extension. */
 async function trigramSchema(runner: QueryRunner): Promise<string> {
   try {
     await runner.query('CREATE EXTENSION IF NOT EXISTS pg_trgm');
@@ -108,13 +111,13 @@ async function trigramSchema(runner: QueryRunner): Promise<string> {
   return row.schema;
 }
 
-/** Those that are needed and not there, or not complete. */
+/** missingSearchIndexes returns indexes that are needed but missing or invalid. */
 export async function missingSearchIndexes(db: DataSource): Promise<SearchIndex[]> {
   return (await absentSearchIndexes(db)).filter(isNeeded);
 }
 
 interface AbsentIndex extends SearchIndex {
-  /** Of its table, as PostgreSQL counted them when it last vacuumed or analyzed; -1 when it never did. */
+  /** Estimated number of rows of the table, from the last VACUUM or ANALYZE; -1 if there was none. */
   readonly rows: number;
 }
 

@@ -7,7 +7,7 @@ import { SilenceWatch, type Watched } from './silence-watch.js';
 const SILENCE_MS = 50;
 const LATER_MS = 300;
 
-/** A server that takes connections and never says anything. */
+/** A server that accepts connections but never responds. */
 let server: Server;
 let asked: number[];
 let isThere: boolean;
@@ -38,15 +38,15 @@ async function connection(isBusy: boolean, number = 0): Promise<Watched & { isBu
   return watched;
 }
 
-describe('a server that says nothing to a statement', () => {
-  it('is asked, and its connections are cut when it is gone: the one that waits and the idle ones', async () => {
+describe('a server that does not answer a statement', () => {
+  it('is probed, and its waiting and idle connections are closed if the probe fails', async () => {
     const [waiting, idle, elsewhere] = [await connection(true), await connection(false), await connection(false, 1)];
     await sleep(LATER_MS);
     expect(asked).toEqual([0]);
     expect([waiting, idle, elsewhere].map(({ stream }) => stream.destroyed)).toEqual([true, true, false]);
   });
 
-  it('is left alone while it answers others: it works on a long statement; and is asked again', async () => {
+  it('keeps its connections while it answers probes, because it may be running a long statement', async () => {
     isThere = true;
     const { stream } = await connection(true);
     await sleep(LATER_MS);
@@ -57,7 +57,7 @@ describe('a server that says nothing to a statement', () => {
     expect(stream.destroyed).toBe(true);
   });
 
-  it('is not asked while no statement is under way, and is when one begins', async () => {
+  it('is not probed while no statement is running, and is once one starts', async () => {
     const idle = await connection(false);
     await sleep(LATER_MS);
     expect(asked).toEqual([]);

@@ -1,34 +1,34 @@
 import type { Socket } from 'node:net';
 
-/** So long a server may say nothing to a statement before it is asked whether it is still there. */
+/** Time without a response to a statement after which the server is checked. */
 const SILENCE_MS = 5000;
 
-/** A connection that is watched. */
+/** Watched is a monitored connection. */
 export interface Watched {
   readonly stream: Socket;
-  /** Whether a statement is under way. */
+  /** Whether a statement is being executed. */
   readonly isBusy: boolean;
   cut(): void;
 }
 
 /**
- * Finds servers that are gone without a word: a machine that lost its power or its network closes no connection, and the system would wait for
- * an answer for a quarter of an hour. While a statement is under way and nothing is heard, the server is asked over a connection of its own;
- * when that is not answered either, the connection is cut, and with it all that are idle: the next statement on each would wait as long.
+ * SilenceWatch detects servers that fail silently. A machine that loses power or network closes no connections, and the operating system would wait 15 minutes
+ * for a response. If a statement receives no data, the server is checked over a separate connection. If this check fails too, the connection is cut, together
+ * with all idle ones, whose next statement would otherwise wait as long.
  */
 export class SilenceWatch {
   private readonly open = new Map<Watched, number>();
 
   /**
-   * @param isThere asks the server of this number; answers false when it does not answer.
-   * @param silenceMs shorter in tests.
+   * @param isThere checks the server with this number and returns false if it does not respond
+   * @param silenceMs shorter in tests
    */
   constructor(
     private readonly isThere: (server: number) => Promise<boolean>,
     private readonly silenceMs = SILENCE_MS,
   ) {}
 
-  /** Watches a connection to the server of this number until it is closed. */
+  /** Watches a connection to the server with this number until the connection is closed. */
   watch(connection: Watched, server: number): void {
     const { stream } = connection;
     this.open.set(connection, server);

@@ -2,21 +2,21 @@ import type { PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
 
 /**
- * Makes the commit of this transaction, or of this statement, wait until a standby has everything that was read, where commits wait for one (decision 164). A
- * commit waits only when it wrote to the log: this writes 60 bytes there and nothing elsewhere. For answers that confirm what an earlier call has done.
+ * confirmRead makes the commit of this transaction or statement wait until a standby has everything that was read, if commits are synchronous (decision 164).
+ * Only commits that wrote to the WAL wait, so it writes 60 bytes there. Use it for responses that confirm the result of an earlier request.
  */
 export async function confirmRead(tx: Pick<EntityManager, 'query'>): Promise<void> {
   await tx.query(`SELECT pg_logical_emit_message(true, 'sealwright', '')`);
 }
 
-/** SQL types that `columns` can pass as arrays. jsonb travels as text and is cast in the statement. */
+/** SQL types that `columns` can pass as arrays. jsonb is passed as text and cast in the statement. */
 type ColumnType = 'uuid' | 'text' | 'int' | 'bytea' | 'jsonb' | 'boolean' | 'timestamptz';
 
 /**
- * Turns rows into one array parameter per column, for `SELECT … FROM unnest($1::uuid[], $2::text[], …)`:
- * one statement of constant text whatever the number of rows.
+ * columns converts rows to one array parameter per column, for `SELECT … FROM unnest($1::uuid[], $2::text[], …)`. The text of the statement does not depend on
+ * the number of rows.
  *
- * @returns `from`: the unnest(…) expression with aliases, starting at parameter `first`; `values`: its parameters.
+ * @returns `from`: the unnest(…) expression with aliases, starting at parameter `first`; `values`: its parameters
  */
 export function columns<Row extends object>(
   rows: readonly Row[],
@@ -39,10 +39,10 @@ function parameter(value: unknown, type: ColumnType): unknown {
 }
 
 /**
- * Runs a statement that PostgreSQL parses and plans once per connection instead of each time: for the few that run with every
- * signature. A name stands for one text, always. Errors are the driver's own (see database-error.ts).
+ * prepared runs a statement that PostgreSQL parses and plans once per connection. Use it for the few statements that run with every signature. A name must
+ * always be used with the same text. Throws the driver's errors (see database-error.ts).
  *
- * @returns the rows that the statement answers.
+ * @returns result rows
  */
 export async function prepared<Row>(tx: EntityManager, name: string, text: string, values: unknown[]): Promise<Row[]> {
   if (tx.queryRunner === undefined) throw new Error('a prepared statement runs in a transaction');
@@ -51,7 +51,15 @@ export async function prepared<Row>(tx: EntityManager, name: string, text: strin
   return rows;
 }
 
-/** Locks a name until the end of the transaction. Waits while another transaction has it. */
+/** advisoryLock locks a name until the end of the transaction. It waits while another transaction holds the lock. */
 export async function advisoryLock(tx: EntityManager, name: string): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
+}
+
+/**
+ * sharedAdvisoryLock locks a name against `advisoryLock` until the end of the transaction. Unlike shared row locks, which can delay an update forever,
+ * advisory locks are granted in the order of the requests.
+ */
+export async function sharedAdvisoryLock(tx: EntityManager, name: string): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [name]);
 }

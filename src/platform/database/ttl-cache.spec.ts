@@ -4,7 +4,7 @@ import { TtlCache } from './ttl-cache.js';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-it('what is read is remembered for a few seconds', async () => {
+it('a value is cached for a few seconds', async () => {
   const read = vi.fn(() => Promise.resolve('valid'));
   const cache = new TtlCache(read);
   await cache.find('k');
@@ -15,7 +15,7 @@ it('what is read is remembered for a few seconds', async () => {
   expect(read).toHaveBeenCalledTimes(2);
 });
 
-it('what has expired is read once more, and the read is remembered', async () => {
+it('an expired value is read again, and cached', async () => {
   const read = vi.fn(() => Promise.resolve('valid'));
   const cache = new TtlCache(read);
   await cache.find('k');
@@ -25,7 +25,7 @@ it('what has expired is read once more, and the read is remembered', async () =>
   expect(read).toHaveBeenCalledTimes(2);
 });
 
-it('what has expired between the change and its commit is not remembered either', async () => {
+it('an expired value is not cached between a change and its commit', async () => {
   let committed = 'valid';
   const cache = new TtlCache(() => Promise.resolve(committed));
   cache.forget('k');
@@ -35,7 +35,7 @@ it('what has expired between the change and its commit is not remembered either'
   expect(await cache.find('k')).toBe('ended');
 });
 
-it('what is read between the change and its commit is not remembered', async () => {
+it('a value read between a change and its commit is not cached', async () => {
   let committed = 'valid';
   const cache = new TtlCache(() => Promise.resolve(committed));
   await cache.find('k');

@@ -1,6 +1,6 @@
-/** Age of a cached value at most: half of the time in which a revocation is promised to be seen. */
+/** Maximum age of a cached value: half of the guaranteed time within which a revocation takes effect. */
 const BELIEVED_MS = 2500;
-/** Time for which reads of a key are not cached after `forget`: the transaction that changes the row may not have committed yet. */
+/** Time after `forget` for which reads of a key are not cached, because the transaction that changes the row may not have committed yet. */
 const UNSETTLED_MS = 10_000;
 const MAX_ENTRIES = 10_000;
 
@@ -10,12 +10,12 @@ interface Memory<Row> {
 }
 
 /**
- * Short memory for rows that every call needs (API keys, users), so that a busy caller costs one look-up per few seconds
- * and not one per call. Parallel look-ups of the same key share one query.
+ * TtlCache caches rows that every request needs (API keys, users), so that a busy caller causes one lookup every few seconds. Concurrent lookups of a key share
+ * one query.
  */
 export class TtlCache<Row> {
   private readonly memories = new Map<string, Memory<Row>>();
-  /** Keys whose reads are not cached, each with the time at which caching resumes. */
+  /** Keys whose reads are not cached, with the time at which caching resumes. */
   private readonly unsettled = new Map<string, number>();
 
   constructor(private readonly read: (key: string) => Promise<Row | null>) {}
@@ -28,7 +28,7 @@ export class TtlCache<Row> {
     if (this.memories.size >= MAX_ENTRIES) this.memories.clear();
     const row = this.read(key);
     this.memories.set(key, { until: now + BELIEVED_MS, row });
-    // What could not be read is not remembered.
+    // Missing rows and errors are not cached.
     row.then(
       (found) => (found === null ? this.memories.delete(key) : undefined),
       () => this.memories.delete(key),
@@ -37,14 +37,14 @@ export class TtlCache<Row> {
   }
 
   /**
-   * Makes the next look-up of a key read its row, for a caller that must not act on a cached one. Unlike `forget`, it does not mean that the row is
-   * being changed, so the cache keeps what the look-up reads.
+   * Makes the next lookup of a key read its row, for a caller that cannot rely on a cached row. Unlike `forget`, it does not mean that the row is being
+   * changed, so the result of the lookup is cached.
    */
   expire(key: string): void {
     this.memories.delete(key);
   }
 
-  /** Invalidates a key, in or after the transaction that changes its row. A read that began before the commit is not cached either. */
+  /** Invalidates a key, in or after the transaction that changes its row. Reads that begin before the commit are not cached either. */
   forget(key: string): void {
     const now = performance.now();
     this.memories.delete(key);

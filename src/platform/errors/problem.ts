@@ -1,41 +1,41 @@
-/** Kinds of errors, independent of HTTP; problem.filter.ts maps them to a status. */
+/** ProblemKind is a kind of error, independent of HTTP. problem.filter.ts maps it to a status code. */
 export type ProblemKind =
-  | 'malformed' // 400 cannot be read as what it should be
+  | 'malformed' // 400 cannot be parsed
   | 'unauthenticated' // 401
   | 'forbidden' // 403
-  | 'missing' // 404, also for what the caller may not see
-  | 'misdirected' // 421 this is not the server that was meant
-  | 'conflict' // 409 the state does not allow it
-  | 'stale' // 412 it was changed since the caller saw it
-  | 'unconditional' // 428 the caller did not say which version it changes
-  | 'refused' // 422 understood, but not done
+  | 'missing' // 404 does not exist, or the caller may not see it
+  | 'misdirected' // 421 the request was meant for another server
+  | 'conflict' // 409 not allowed in the current state
+  | 'stale' // 412 changed since the caller read it
+  | 'unconditional' // 428 no precondition with the expected version
+  | 'refused' // 422 valid, but rejected
   | 'overloaded' // 429
   | 'unavailable'; // 503 try again later
 
-/** One fault of the input: where (RFC 6901 pointer into the body, or the parameter's name) and what. */
+/** Fault is an error in the input, with its location: an RFC 6901 pointer into the body, or the name of a parameter. */
 export interface Fault {
   readonly pointer: string;
   readonly detail: string;
-  /** Where in a text, from 1. */
+  /** One-based column in a text. */
   readonly column?: number;
 }
 
 interface ProblemExtras {
   readonly errors?: Fault[];
-  /** Seconds after which a retry makes sense (Retry-After). */
+  /** Seconds after which a retry may succeed (Retry-After). */
   readonly retryAfter?: number;
-  /** URL path of the resource that the problem is about (RFC 9457 `instance`). */
+  /** URL path of the resource that the problem concerns (RFC 9457 `instance`). */
   readonly instance?: string;
   /** Scope that the caller lacks. */
   readonly scope?: string;
-  /** What WWW-Authenticate asks for (RFC 9110 section 11.6.1), where that is no bearer token. */
+  /** Value of WWW-Authenticate (RFC 9110 section 11.6.1), unless a bearer token is required. */
   readonly challenge?: string;
-  /** What the audit log records instead of a plain `request.refused`. It is never part of the answer. */
+  /** Audit record that replaces the generic `request.refused`. Never part of the response. */
   readonly audit?: RefusalRecord;
   readonly cause?: unknown;
 }
 
-/** RefusalRecord is what the audit log records about a refusal that has more to say than its operation, such as a failed sign-in. */
+/** RefusalRecord is the audit record of a refusal for which the operation alone is insufficient, such as a failed sign-in. */
 export interface RefusalRecord {
   readonly action: string;
   readonly target: { readonly kind: string; readonly id: string };
@@ -43,8 +43,8 @@ export interface RefusalRecord {
 }
 
 /**
- * The one error that services throw. `code` is stable and explained in docs/errors.md;
- * `message` is for the caller: it quotes what was sent and says what to do, and never holds a secret, SQL or a path.
+ * Problem is the only error that services throw intentionally. `code` is stable and documented in docs/errors.md. `message` is for the caller: it quotes the
+ * input and states the remedy, and never contains a secret, SQL or a path.
  */
 export class Problem extends Error {
   readonly errors?: Fault[];
@@ -69,6 +69,11 @@ export class Problem extends Error {
     this.challenge = extras.challenge;
     this.audit = extras.audit;
   }
+
+  /** Whether the same action may succeed later without a change by the caller. */
+  get isTransient(): boolean {
+    return this.kind === 'unavailable' || this.kind === 'overloaded';
+  }
 }
 
 /** NAMES holds the display names of resources whose name cannot be derived from their code, such as `api-key`. */
@@ -86,7 +91,7 @@ const NAMES: Readonly<Record<string, string>> = {
   webhook: 'Webhook endpoint',
 };
 
-/** missing returns the 404 Problem for a resource that does not exist or that the caller may not see. The code is `<resource>.missing`. */
+/** missing returns the 404 Problem for a resource that does not exist or is not visible to the caller. The code is `<resource>.missing`. */
 export function missing(resource: string): Problem {
   const name = NAMES[resource] ?? `${resource[0]?.toUpperCase()}${resource.slice(1).replaceAll('-', ' ')}`;
   return new Problem('missing', `${resource}.missing`, `${name} not found.`);

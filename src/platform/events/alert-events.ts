@@ -4,7 +4,7 @@ import { columns } from '../database/statements.js';
 import { newId } from '../database/new-id.js';
 import { truncate } from '../text/truncate.js';
 
-/** Something that people may want to hear of, written in the transaction that causes it; deleted when alerts have been made of it. */
+/** AlertEventRow is an event that may cause alerts. It is inserted in the transaction that causes it and deleted after it has been processed. */
 @Entity('happening')
 export class AlertEventRow {
   @PrimaryColumn('uuid')
@@ -31,7 +31,7 @@ export class AlertEventRow {
   @Column('jsonb', { default: {} })
   facts: AlertFacts;
 
-  /** True when the condition has ended. */
+  /** Whether the condition has ended. */
   @Column('boolean', { default: false })
   over: boolean;
 }
@@ -40,10 +40,10 @@ export type AlertFact = string | number | readonly string[];
 export type AlertFacts = Readonly<Record<string, AlertFact>>;
 
 export type AlertEventType =
-  | 'asset.found' // facts: level0 … level4, the number of new assets of each risk level; examples, names of some
-  | 'asset.risk-changed' // facts: level0 … level4, the number of assets that have this level now; examples, names of some
-  | 'certificate.ending' // of a signing key; facts: daysLeft
-  | 'policy.violated' // facts: violations, the number of assets that violate the requirement
+  | 'asset.found' // facts: level0 … level4 (number of new assets per risk level), examples (names of some)
+  | 'asset.risk-changed' // facts: level0 … level4 (number of assets that changed to the level), examples (names of some)
+  | 'certificate.ending' // certificate of a signing key; facts: daysLeft
+  | 'policy.violated' // facts: violations (number of assets that violate the requirement)
   | 'sensor.silent'
   | 'scan.failed'
   | 'rotation.critical'
@@ -51,26 +51,26 @@ export type AlertEventType =
   | 'ssh-key.drift'
   | 'approval.waiting'
   | 'hsm.down'
-  | 'row.refused' // a row that grants something was changed in the database
-  | 'catalogue.changed'; // the database has objects that the migrations did not make
+  | 'row.refused' // a row that grants rights was changed directly in the database
+  | 'catalogue.changed'; // the database contains objects that no migration created
 
 export interface AlertEvent {
   readonly type: AlertEventType;
-  /** Subject of the event. Events of one subject and type make one alert, however often they come. */
+  /** Subject of the event. Events of the same subject and type are combined into one alert. */
   readonly subject: { readonly kind: string; readonly id: string; readonly name: string };
-  /** Now, unless it was at another time. */
+  /** Time of the event. Defaults to now. */
   readonly at?: Date;
-  /** Number of occurrences; 1 by default. */
+  /** Number of occurrences. Defaults to 1. */
   readonly count?: number;
-  /** Facts for people, `where` and `why` before all others. Never a secret. */
+  /** Facts shown to people, starting with `where` and `why`. Never contains secrets. */
   readonly facts?: AlertFacts;
-  /** The condition that was recorded for this subject before has ended: the HSM answers again, the approval was given. */
+  /** Whether the condition recorded earlier for this subject has ended, such as an HSM that responds again or an approval that was granted. */
   readonly over?: boolean;
 }
 
 const MAX_TEXT = 1000;
 
-/** Records what people may want to be alerted to. An event commits with the change that causes it, so none is lost in a crash. */
+/** AlertEvents records events that may cause alerts. An event commits together with the change that causes it, so none is lost in a crash. */
 @Injectable()
 export class AlertEvents {
   async record(tx: EntityManager, events: readonly AlertEvent[]): Promise<void> {

@@ -2,20 +2,19 @@ import { Injectable, Logger } from '@nestjs/common';
 import { EventEmitter } from 'node:events';
 
 /**
- * Events by name, by which modules react to each other without importing each other.
- * Events live in one process and can be lost in a crash, so a listener's first act is a row or a hint,
- * and whatever must happen is found again by something that reads rows.
+ * Events by name, with which modules react to each other without importing each other. Events stay within one process and can be lost in a crash. A listener
+ * therefore only writes a row or a hint, and everything required is also found by a job that reads rows.
  */
 export interface Events {
   /** A signing request reached SIGNED or FAILED in this process. */
   'signing.settled': { requestId: string };
   /** The approvers of a signing request decided in this process. */
   'signing.moved': { requestId: string };
-  /** An approval got a vote or was decided in this process. */
+  /** An approval received a vote or was decided in this process. */
   'approval.changed': { approvalId: string };
-  /** A row that grants something does not match its seal, and was refused. `key`: its primary key. */
+  /** A row that grants rights was rejected because it does not match its seal. `key` is its primary key. */
   'row.not-sealed': { table: string; key: string };
-  /** The database has objects that the migrations did not make, as `kind name`. */
+  /** The database contains objects that no migration created, given as `kind name`. */
   'catalogue.changed': { objects: readonly string[] };
 }
 
@@ -32,7 +31,7 @@ export class EventBus {
     this.emitter.emit(name, event);
   }
 
-  /** Returns the function that stops listening. A listener that throws is logged and harms nobody else. */
+  /** Adds a listener and returns a function that removes it. Exceptions of a listener are logged and do not affect other listeners. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
     const guarded = (event: Events[Name]) => {
       try {

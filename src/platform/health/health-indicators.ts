@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** UNKNOWN: not set up, or not known now. */
+/** Indication is the state of a component. UNKNOWN: not configured, or currently not known. */
 export interface Indication {
   readonly status: 'UP' | 'DOWN' | 'UNKNOWN';
-  /** One line for the operator; no secret. */
+  /** One line for the operator, without secrets. */
   readonly detail: string;
-  /** Additional facts for the details of the component in `GET /actuator/health`. */
+  /** Additional facts, returned as details of the component in `GET /actuator/health`. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
 const PATIENCE_MS = 1000;
 
-/** Indicators of health beside the stores; each module adds its own. Signing goes on without any of them. */
+/** HealthIndicators collects health indicators other than those of the stores. Modules register their own. Signing works without any of these components. */
 @Injectable()
 export class HealthIndicators {
   private readonly readers = new Map<string, () => Promise<Indication>>();
@@ -21,7 +21,7 @@ export class HealthIndicators {
     this.readers.set(name, read);
   }
 
-  /** Each by its name; one that does not answer within a second is UNKNOWN. */
+  /** Returns all indications by name. An indicator that does not respond within a second is UNKNOWN. */
   async read(): Promise<Record<string, Indication>> {
     const late = { status: 'UNKNOWN', detail: 'no answer within a second' } as const;
     const asked = [...this.readers].map(async ([name, read]): Promise<[string, Indication]> => {
@@ -35,12 +35,12 @@ export class HealthIndicators {
 const STARTING = 'The service is starting.';
 let current = STARTING;
 
-/** Why this process does not work yet, in one line for the operator: its management port and the address of its API say it. */
+/** startReason returns why this process is not ready yet, in one line for the operator. The management port and the API address return it. */
 export function startReason(): string {
   return current;
 }
 
-/** Without a reason the process is only starting. */
+/** setStartReason sets the reason; without an argument, the process is just starting. */
 export function setStartReason(reason = STARTING): void {
   current = reason;
 }

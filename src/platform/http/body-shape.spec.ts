@@ -43,13 +43,13 @@ class Whole {
 
 const must = { size: 1 };
 
-describe('a body', () => {
+describe('a request body', () => {
   it.each([
     ['all that there is', { must, may: must, many: [must, { size: 2, weight: 3 }], until: 5 }],
     ['what must be there', { must }],
     ['nothing in a list', { must, many: [] }],
     ['null where it takes away', { must, until: null }],
-  ])('with %s is good', async (_, body) => {
+  ])('with %s is valid', async (_, body) => {
     expect(await faultsOfBody(Whole, body, '')).toEqual([]);
   });
 
@@ -61,12 +61,12 @@ describe('a body', () => {
     ['with null for a list', { must, many: null }, '/many', 'must not be null; omit it'],
     ['with a list of lists', { must, many: [[]] }, '/many/0', 'must be an object'],
     ['with null deeper down', { must, many: [{ size: 1, weight: null }] }, '/many/0/weight', 'must not be null'],
-  ])('%s is refused', async (_, body, pointer, detail) => {
+  ])('%s is rejected', async (_, body, pointer, detail) => {
     expect(await faultsOfBody(Whole, body, '')).toEqual([{ pointer, detail: expect.stringContaining(detail) }]);
   });
 });
 
-describe('a fault says what is wrong first of all', () => {
+describe('only the most basic fault is reported for', () => {
   it.each([
     ['nothing', {}, 'must be given'],
     ['another type', { name: 7 }, 'name must be a string'],

@@ -1,11 +1,11 @@
 import { getMetadataStorage, IS_OPTIONAL, ValidationError, ValidationTypes } from 'class-validator';
 
 const NULLABLE = Symbol('nullable');
-/** The rule that shape errors name. */
+/** Name of the rule in shape errors. */
 export const SHAPE = 'shape';
 export const MISSING = 'must be given';
 
-/** null is a value of this member, by which a caller takes away what was set. No other member may be null. */
+/** Nullable allows null for a property, with which a caller removes its value. Other properties reject null. */
 export function Nullable(): PropertyDecorator {
   return (target, name) => Reflect.defineMetadata(NULLABLE, true, target, name);
 }
@@ -14,15 +14,15 @@ interface Member {
   readonly name: string;
   readonly isOptional: boolean;
   readonly isNullable: boolean;
-  /** Whether there are rules for when it is looked at at all. */
+  /** Whether a rule decides if the member is validated at all. */
   readonly isConditional: boolean;
-  /** What it holds has a class of its own: one object, or a list of them. */
+  /** Set if the value has its own class: one object, or a list of objects. */
   readonly nested: 'one' | 'many' | undefined;
 }
 
 /**
- * Finds what the rules of class-validator let pass and no service expects: null where something may be left out, nothing where an object must
- * be, a list in place of an object, and a list of lists.
+ * shapeErrors finds values that class-validator accepts but services do not expect: null for an optional member, a missing object, a list instead of an object,
+ * and nested lists.
  */
 export function shapeErrors(body: object): ValidationError[] {
   return membersOf(body).flatMap((member) => errorsOf(member, (body as Record<string, unknown>)[member.name]));
@@ -59,7 +59,7 @@ function errorAt(property: string, fault: string | undefined, children: Validati
 
 const known = new Map<unknown, Member[]>();
 
-/** By class; rules do not change once it is defined. */
+/** Cached by class, because the rules of a class do not change. */
 function membersOf(body: object): Member[] {
   const type = body.constructor;
   const members = known.get(type) ?? readMembers(type);

@@ -10,7 +10,7 @@ import { type DerivedKeys, derivedKeys, isMadeByOneOf } from '../sealing/derived
 
 export interface Page<Item> {
   readonly items: Item[];
-  /** null on the last page. */
+  /** Null on the last page. */
   readonly nextCursor: string | null;
 }
 
@@ -18,8 +18,8 @@ export const DEFAULT_LIMIT = 50;
 const SEAL_BYTES = 16;
 
 /**
- * Cursors are signed, so that a page can only be asked for as it was offered: keyset position and list name are inside.
- * A cursor is base64url(JSON) "." base64url(HMAC-SHA-256, first 16 bytes).
+ * Cursors creates and verifies signed cursors. A cursor contains the list name and the keyset position, so callers can only request pages that were offered.
+ * Its format is base64url(JSON) "." base64url(HMAC-SHA-256, first 16 bytes).
  */
 @Injectable()
 export class Cursors {
@@ -29,13 +29,13 @@ export class Cursors {
     this.keys = derivedKeys(config, 'sealwright cursor');
   }
 
-  /** `list` names the list and its filters: a cursor of another list is refused. */
+  /** @param list name of the list including its filters; cursors of other lists are rejected */
   write(list: string, position: readonly string[]): string {
     const body = Buffer.from(JSON.stringify([list, ...position])).toString('base64url');
     return `${body}.${this.seal(body)}`;
   }
 
-  /** The position that the page starts after, or undefined for the first page. */
+  /** Returns the position after which the page starts; undefined for the first page. */
   read(list: string, cursor: string | undefined): string[] | undefined {
     if (cursor === undefined) return undefined;
     const [body = '', seal = ''] = cursor.split('.');
@@ -51,14 +51,14 @@ export class Cursors {
     return position;
   }
 
-  /** Cuts `limit` items out of `limit + 1` fetched rows and answers whether more follow. */
+  /** Returns a page of `limit` items from `limit + 1` fetched rows, with a cursor if more rows follow. */
   page<Row>(list: string, rows: Row[], limit: number, positionOf: (row: Row) => string[]): Page<Row> {
     const items = rows.slice(0, limit);
     const last = items.at(-1);
     return { items, nextCursor: rows.length > limit && last !== undefined ? this.write(list, positionOf(last)) : null };
   }
 
-  /** The page of a query whose rows have ids that rise with time, newest first. */
+  /** Returns a page of a query, newest first. IDs of the rows must increase over time. */
   async newest<Row extends { readonly id: string }>(
     list: string,
     query: SelectQueryBuilder<Row>,
@@ -84,7 +84,7 @@ export class Cursors {
   }
 }
 
-/** Names the next page of a list in the Link header too (RFC 8288), for clients that follow links. */
+/** NextLinkInterceptor adds a Link header to the next page of a list (RFC 8288), for clients that follow links. */
 @Injectable()
 export class NextLinkInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

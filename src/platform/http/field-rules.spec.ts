@@ -13,12 +13,12 @@ class Moments {
 
 const read = (body: object) => checkedBody(Moments, { at: '2027-01-31', day: '2027-01-31', ...body }, '');
 
-describe('a moment', () => {
+describe('a timestamp field', () => {
   it.each([
     ['2027-01-31T10:00:00Z', '2027-01-31T10:00:00.000Z'],
     ['2027-01-31t10:00:00.25+02:00', '2027-01-31T08:00:00.250Z'],
     ['2028-02-29', '2028-02-29T00:00:00.000Z'],
-  ])('%s is read', async (at, iso) => {
+  ])('accepts %s', async (at, iso) => {
     expect((await read({ at })).at.toISOString()).toBe(iso);
   });
 
@@ -37,21 +37,21 @@ describe('a moment', () => {
     '0000-01-01T00:00:00Z',
     '-000001-01-01T00:00:00Z',
     '+275760-09-13T00:00:00Z',
-  ])('%j is none', async (at) => {
+  ])('rejects %j', async (at) => {
     await expect(read({ at })).rejects.toMatchObject({ code: 'request.invalid', errors: [{ pointer: '/at' }] });
   });
 });
 
-it('a moment that lost its + in an address says how to write it', async () => {
+it('a timestamp that lost its + in a URL is rejected with the correct encoding', async () => {
   const detail = expect.stringContaining('write %2B for the +');
   await expect(read({ at: '2027-01-31T10:00:00 02:00' })).rejects.toMatchObject({
     errors: [{ pointer: '/at', detail }],
   });
 });
 
-describe('a day', () => {
+describe('a date field', () => {
   it.each(['2027-02-30', '2027-2-3', '0000-01-01', '2027-01-31T00:00:00Z', '', 20270131, null])(
-    '%j is none',
+    'rejects %j',
     async (day) => {
       await expect(read({ day })).rejects.toMatchObject({ code: 'request.invalid', errors: [{ pointer: '/day' }] });
     },

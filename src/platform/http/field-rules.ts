@@ -6,10 +6,10 @@ import { oneKeyLine } from '../../formats/ssh/key-line.js';
 import { nameFault } from '../text/plain-name.js';
 import { publicKeyFault } from '../../formats/ssh/public-key.js';
 
-/** RFC 3339, section 5.6; a day alone is its first moment (UTC). There was no year 0, and PostgreSQL knows none. */
+/** Matches RFC 3339 section 5.6. A date without time means its start (UTC). PostgreSQL does not accept the year 0. */
 const DATE_TIME = /^((?!0000)\d{4}-\d\d-\d\d)(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))?$/i;
 
-/** Reads a moment. Only texts are: a number is one of seconds to some and of milliseconds to others. */
+/** IsDateTime validates a date and time. Numbers are rejected, because they could mean seconds or milliseconds. */
 export function IsDateTime(): PropertyDecorator {
   return applyDecorators(
     Transform(({ value }: { value: unknown }) => momentIn(value) ?? value),
@@ -17,7 +17,7 @@ export function IsDateTime(): PropertyDecorator {
   );
 }
 
-/** What a `+` becomes in the query of an address, unless it is encoded. */
+/** Matches a time zone whose `+` was decoded as a space, because it was not encoded in the query string. */
 const WITHOUT_PLUS = /^[^ ]{1,40} \d\d:\d\d$/;
 
 function momentWanted(value: unknown): string {
@@ -26,7 +26,7 @@ function momentWanted(value: unknown): string {
   return hasLostPlus ? `${wanted}; in an address, write %2B for the + of its zone` : wanted;
 }
 
-/** A day, YYYY-MM-DD, that is in the calendar. */
+/** IsDay validates a calendar day, YYYY-MM-DD. */
 export function IsDay(): PropertyDecorator {
   const isDay = (value: unknown) => typeof value === 'string' && value.length === 10 && momentIn(value) !== undefined;
   return ValidateBy({
@@ -49,14 +49,14 @@ export function IsPlainName(options?: ValidationOptions): PropertyDecorator {
   );
 }
 
-/** Undefined also for the 30th of February, which JavaScript takes for the 2nd of March. */
+/** Rejects days such as 30 February, which JavaScript would convert to 2 March. */
 function momentIn(value: unknown): Date | undefined {
   const day = typeof value === 'string' ? DATE_TIME.exec(value)?.[1] : undefined;
   if (day === undefined || Number.isNaN(Date.parse(day))) return undefined;
   return new Date(day).toISOString().startsWith(day) ? new Date(value as string) : undefined;
 }
 
-/** Bounds a free-form value by the length of its JSON text. */
+/** JsonAtMost limits a free-form value by the length of its JSON text. */
 export function JsonAtMost(characters: number, options?: ValidationOptions): PropertyDecorator {
   return (target, propertyName) =>
     registerDecorator({
@@ -68,7 +68,7 @@ export function JsonAtMost(characters: number, options?: ValidationOptions): Pro
     });
 }
 
-/** The text is base64 (RFC 4648 section 4), padded, with nothing in it that a decoder would have to skip. */
+/** IsBase64Text validates padded base64 (RFC 4648 section 4) without characters that a decoder would skip. */
 export function IsBase64Text(): PropertyDecorator {
   return (target, propertyName) =>
     registerDecorator({
@@ -80,14 +80,14 @@ export function IsBase64Text(): PropertyDecorator {
     });
 }
 
-/** Reads a text, such as a query parameter, as a whole number: plain digits only, so that `1e1`, ` 7` or nothing are refused by what checks the number. */
+/** WholeNumber converts text, such as a query parameter, to a whole number. It accepts only digits, so that a later rule rejects `1e1`, ` 7` or empty text. */
 export function WholeNumber(): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value,
   );
 }
 
-/** A public key as in a .pub file: one line. A line end behind it is no second one. */
+/** OneKeyLine validates a public key in one line, as in a .pub file. A trailing line break is allowed. */
 export function OneKeyLine(): PropertyDecorator {
   return (target, propertyName) =>
     registerDecorator({

@@ -1,6 +1,6 @@
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 
-/** Describes a header in the API document of each handler that has a parameter from it. */
+/** describesHeader documents a header in OpenAPI for each handler that has a parameter from the header. */
 export function describesHeader(header: ApiHeaderOptions): ParameterDecorator {
   return (target, handler) => {
     if (handler === undefined) throw new Error('only handlers take parameters from headers');

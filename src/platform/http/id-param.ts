@@ -3,7 +3,7 @@ import { Allow } from 'class-validator';
 import { isId } from '../database/new-id.js';
 import { Problem } from '../errors/problem.js';
 
-/** `:id` of a path. What cannot be an id is simply not there: 404, as for any other unknown id. */
+/** IdParam is the `:id` of a path. An invalid ID returns 404, like any other unknown ID. */
 export class IdParam {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Allow()

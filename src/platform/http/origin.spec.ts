@@ -13,11 +13,11 @@ it.each([
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['64:ff9b::192.0.2.7', '64:ff9b:0:0::/64'],
   ['', ''],
-])('%s counts as %s', (address, network) => {
+])('the address %s maps to the network %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });
 
-it('all addresses of a /64 are one, and those of another are another', () => {
+it('all addresses of a /64 map to one network, and other networks to different ones', () => {
   const of = (network: string) =>
     new Set(Array.from({ length: 500 }, (_, i) => networkOf(`${network}::${i.toString(16)}:${i}`)));
   expect(of('2001:db8:7:1').size).toBe(1);

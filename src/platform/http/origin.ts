@@ -3,13 +3,13 @@ import { isIPv6 } from 'node:net';
 import { unmapped } from '../../formats/addresses/address.js';
 import { truncate } from '../text/truncate.js';
 
-/** Origin of a call, for audit entries and log lines. */
+/** Origin is the source of a request, for audit entries and log lines. */
 export interface Origin {
-  /** X-Request-Id of the call: the caller's, when it is well formed, else one of ours. */
+  /** X-Request-Id from the caller if it is well-formed, otherwise a generated one. */
   readonly requestId: string;
-  /** Address of the client as reported by trusted proxies. */
+  /** Client address as reported by trusted proxies. */
   readonly address: string;
-  /** User-Agent of the client, cut to 200 characters; shown in the list of sessions. */
+  /** User-Agent of the client, truncated to 200 characters. Shown in the list of sessions. */
   readonly agent?: string;
 }
 
@@ -23,12 +23,12 @@ function agentOf({ headers }: FastifyRequest): string | undefined {
 }
 
 const GROUPS = 8;
-/** Four groups of 16 bits: one customer has a /64 at least (RFC 6177), and chooses freely among its addresses (RFC 8981). */
+/** Number of 16-bit groups: every customer has at least a /64 (RFC 6177) and freely chooses addresses in it (RFC 8981). */
 const GROUPS_OF_NETWORK = 4;
 
 /**
- * Answers the network that limits count for an address: an IPv4 address itself, be it mapped into IPv6, and the /64 of an IPv6 address.
- * Other texts are answered as they are.
+ * networkOf returns the network to which rate limits apply: an IPv4 address itself, also if mapped into IPv6, or the /64 of an IPv6 address. Other text is
+ * returned unchanged.
  */
 export function networkOf(address: string): string {
   const plain = unmapped(address).split('%')[0] ?? '';
@@ -41,7 +41,7 @@ export function networkOf(address: string): string {
   return `${network.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
-/** Groups as numbers; an IPv4 address at the end stands for two. */
+/** Returns the groups as numbers. An IPv4 address at the end stands for two groups. */
 function groupsOf(text: string): number[] {
   if (text === '') return [];
   return text.split(':').flatMap((group) => (group.includes('.') ? [0, 0] : [Number.parseInt(group, 16)]));

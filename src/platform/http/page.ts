@@ -1,7 +1,7 @@
 import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 import { WholeNumber } from './field-rules.js';
 
-/** Query of every list. */
+/** PageQuery holds the query parameters of every list. */
 export class PageQuery {
   /** Items per page. */
   @IsOptional()

@@ -10,18 +10,17 @@ const SHARE_EVERY_MS = 1000;
 const MAX_COUNTERS = 100_000;
 
 interface Count {
-  /** Calls that this process has counted. */
+  /** Calls counted by this process. */
   own: number;
-  /** The part of these calls that Redis knows of. */
+  /** Part of these calls that Redis has received. */
   shared: number;
-  /** Calls of other processes, as of the last time that they were asked. */
+  /** Calls counted by other processes, as of the last exchange with Redis. */
   others: number;
 }
 
 /**
- * A quota of calls, or of another amount, per caller and minute, for all processes together. A call costs two look-ups in memory: a process tells the
- * others through Redis within a second of a call and learns their counts then, so the quota can be overrun by what happens meanwhile. Without Redis each process
- * counts for itself, so callers stay limited.
+ * RateLimits limits calls, or another amount, per caller and minute across all processes. A call costs two lookups in memory. Within a second, the process adds
+ * its counts to Redis and reads those of others, so a quota can be exceeded by the calls in between. Without Redis, each process enforces the quota separately.
  */
 @Injectable()
 export class RateLimits implements OnApplicationShutdown {
@@ -42,11 +41,11 @@ export class RateLimits implements OnApplicationShutdown {
       maxRetriesPerRequest: 0,
       retryStrategy: () => 500,
     });
-    this.redis.on('error', () => undefined); // `share` finds out by itself
+    this.redis.on('error', () => undefined); // `share` detects failures
     this.redis.connect().catch(() => undefined);
   }
 
-  /** Counts a call and answers what is left in the headers of draft-ietf-httpapi-ratelimit-headers; beyond the quota it is refused. */
+  /** Counts a call and sets the headers of draft-ietf-httpapi-ratelimit-headers. Throws a Problem if the quota is exceeded. */
   take(caller: string, reply: FastifyReply, quota = this.config.rateLimitPerMinute): void {
     const now = Date.now();
     const left = this.roll(now);
@@ -61,14 +60,14 @@ export class RateLimits implements OnApplicationShutdown {
     throw new Problem('overloaded', 'rate-limit.exceeded', detail, { retryAfter: left });
   }
 
-  /** Returns how much of an amount per minute a caller has left. It is counted by `spend`. */
+  /** Returns the remaining amount of a caller in this minute. `spend` counts it. */
   left(amount: string, caller: string, quota: number): number {
     this.roll(Date.now());
     const { own, others } = this.counts.get(`${amount}:${caller}`) ?? { own: 0, others: 0 };
     return Math.max(0, quota - own - others);
   }
 
-  /** Seconds until the next minute begins, in which every quota is whole again. */
+  /** Seconds until the next minute, when all quotas are reset. */
   get secondsLeft(): number {
     return this.roll(Date.now());
   }
@@ -84,7 +83,10 @@ export class RateLimits implements OnApplicationShutdown {
     this.redis.disconnect();
   }
 
-  /** Starts a new window when the old one is over. @returns seconds until the present one is */
+  /**
+   * Starts a new window if the current one has ended.
+   * @returns seconds until the current window ends
+   */
   private roll(now: number): number {
     const window = Math.floor(now / (WINDOW_SECONDS * 1000));
     if (window !== this.window) {
@@ -103,7 +105,7 @@ export class RateLimits implements OnApplicationShutdown {
     return count;
   }
 
-  /** Adds to the counts in Redis what this process has counted since, and learns what the others have. */
+  /** Adds this process's new counts to Redis and reads the counts of other processes. */
   private async share(): Promise<void> {
     const changed = [...this.counts].filter(([, { own, shared }]) => own > shared);
     if (this.sharing || changed.length === 0) return;

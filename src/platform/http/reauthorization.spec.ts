@@ -9,7 +9,7 @@ async function readInto(read: string[], parts: AsyncIterable<string>): Promise<v
   for await (const part of parts) read.push(part);
 }
 
-it('a long answer ends with an error once its caller would not be authorized any more', async () => {
+it('a long response ends with an error once its caller is no longer authorized', async () => {
   let calls = 0;
   const reauthorize = () => {
     calls += 1;
@@ -20,7 +20,7 @@ it('a long answer ends with an error once its caller would not be authorized any
   expect(read).toEqual(['a', 'b']);
 });
 
-it('a short answer is not authorized again', async () => {
+it('a short response is not authorized again', async () => {
   const reauthorize = () => Promise.reject(new Error('disabled'));
   const read: string[] = [];
   await readInto(read, whileAuthorized({ reauthorize }, lines()));

@@ -2,19 +2,22 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import type { FastifyRequest } from 'fastify';
 import { from, map, mergeMap, type Observable, of } from 'rxjs';
 
-/** A result that comes so long after the caller was authorized is answered only if they would be authorized again. */
+/** Time since authorization after which the caller is authorized again before the result is returned. */
 const WAITED_MS = 2000;
 /** Interval between two authorization checks of a client that may have stopped reading. */
 const WATCH_MS = 5000;
 
 export interface AuthorizedRequest extends FastifyRequest {
-  /** Set by the access guard: whose quotas the call counts against. */
+  /** Set by the access guard: the principal whose quotas apply to the request. */
   principal?: string;
-  /** Set by the access guard: rejects when the caller would not be authorized any more. */
+  /** Set by the access guard: rejects if the caller is no longer authorized. */
   reauthorize?: () => Promise<void>;
 }
 
-/** Authorizes slow reads again before their answer: the caller may have lost the right meanwhile. Changes are answered in any case. */
+/**
+ * ReauthorizationInterceptor authorizes slow reads again before returning the result, because the caller may have lost the right. Changes always return their
+ * result.
+ */
 @Injectable()
 export class ReauthorizationInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -27,7 +30,7 @@ export class ReauthorizationInterceptor implements NestInterceptor {
   }
 }
 
-/** For streams: whether the caller would still be let in. */
+/** isStillAuthorized returns whether the caller of a stream is still authorized. */
 export function isStillAuthorized({ reauthorize: readmit }: AuthorizedRequest): Promise<boolean> {
   return readmit === undefined
     ? Promise.resolve(true)
@@ -38,10 +41,10 @@ export function isStillAuthorized({ reauthorize: readmit }: AuthorizedRequest): 
 }
 
 /**
- * watchRight calls `lost` when the caller of a long response is no longer authorized. A client that stops reading never reaches the next part, where
- * whileAuthorized would notice, and would hold the resources of the response.
+ * watchRight calls `lost` when the caller of a long response is no longer authorized. Without it, a client that stops reading would hold the resources of the
+ * response, because it never requests the next part, where whileAuthorized would notice.
  *
- * @returns a function that stops the watch
+ * @returns function that stops the watch
  */
 export function watchRight(request: AuthorizedRequest, lost: () => void, every = WATCH_MS): () => void {
   const timer = setInterval(() => void isStillAuthorized(request).then((is) => (is ? undefined : lost())), every);
@@ -50,8 +53,8 @@ export function watchRight(request: AuthorizedRequest, lost: () => void, every =
 }
 
 /**
- * whileAuthorized yields the parts of a long answer as long as the caller would be authorized again. It rejects between two parts otherwise, which
- * cuts the connection, so that the reader cannot take a part for the whole.
+ * whileAuthorized yields the parts of a long response while the caller is authorized. Otherwise it rejects between two parts, which cuts the connection, so
+ * that the client cannot mistake a partial response for a complete one.
  *
  * @param every milliseconds between two checks
  */

@@ -9,7 +9,7 @@ const RULES = { whitelist: true, forbidNonWhitelisted: true };
 
 rememberRulesOfClasses();
 
-/** Has class-validator keep the rules of a class: it looks through those of all classes for every object, and they never change. */
+/** Makes class-validator cache the rules of a class, which never change. Otherwise it searches the rules of all classes for every object. */
 function rememberRulesOfClasses(): void {
   const storage = getMetadataStorage();
   const search = storage.getTargetValidationMetadatas.bind(storage);
@@ -22,7 +22,7 @@ function rememberRulesOfClasses(): void {
   };
 }
 
-/** Answers the errors by the rules of a body's class and, when there are none, by its shape. */
+/** Returns the errors according to the rules of a body's class; if there are none, the errors in its shape. */
 async function errorsOf(body: object, rules: ValidatorOptions): Promise<ValidationError[]> {
   const errors = await validate(body, rules);
   return errors.length > 0 ? errors : shapeErrors(body);
@@ -34,7 +34,7 @@ class BodyPipe extends ValidationPipe {
   }
 }
 
-/** Bodies, queries and parameters are what their class says, or the call is refused with a pointer to each fault. */
+/** validationPipe validates bodies, queries and parameters against their class. The error has a pointer to each fault. */
 export function validationPipe(): ValidationPipe {
   return new BodyPipe({
     transform: true,
@@ -46,7 +46,10 @@ export function validationPipe(): ValidationPipe {
   });
 }
 
-/** The same for a part of a body whose class is known only when it is read. `at` is where it stands. */
+/**
+ * checkedBody validates a part of a body whose class is known only at runtime.
+ * @param at pointer to the part
+ */
 export async function checkedBody<Body extends object>(
   type: new () => Body,
   given: unknown,
@@ -58,7 +61,7 @@ export async function checkedBody<Body extends object>(
   return body;
 }
 
-/** Answers the faults of a part of a body, where nothing is thrown because other parts may be right. */
+/** faultsOfBody returns the faults of a part of a body. It does not throw, because other parts may be valid. */
 export async function faultsOfBody(type: new () => object, given: unknown, at: string): Promise<Fault[]> {
   return (await errorsOf(plainToInstance(type, given), RULES)).flatMap((error) => faultsOf(error, at));
 }
@@ -77,7 +80,7 @@ function faultsOf(error: ValidationError, parent: string): Fault[] {
   return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, pointer))];
 }
 
-/** Answers what a value must be before how long it may be: the rules of a field are read from the last to the first. */
+/** Reports a wrong type before a wrong length: class-validator lists the rules of a field from last to first. */
 function detailOf({ value, constraints = {} }: ValidationError): string | undefined {
   const [rule, text] = Object.entries(constraints).at(-1) ?? [];
   if (rule === 'whitelistValidation') return 'unknown field';

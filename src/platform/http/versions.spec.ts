@@ -10,7 +10,7 @@ describe('If-None-Match', () => {
     ['another', '"b2"', false],
     ['a tag without its quotation marks', 'a1', false],
     ['nothing', undefined, false],
-  ])('that names %s is answered so', (_, header, known) => {
+  ])('with %s is evaluated', (_, header, known) => {
     expect(isKnown(header, '"a1"')).toBe(known);
   });
 });

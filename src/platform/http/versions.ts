@@ -15,8 +15,8 @@ const TAG = /^(?:W\/)?"(\d{1,9})"$/;
 const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the resource as you last read it' };
 
 /**
- * The version that a change is meant for, from If-Match (RFC 9110 section 13.1.1). The `ETag` of a resource is its version number in quotation
- * marks.
+ * ExpectedVersion is the version that a change is meant for, from If-Match (RFC 9110 section 13.1.1). The `ETag` of a resource is its version number in
+ * quotation marks.
  */
 export const ExpectedVersion = createParamDecorator(
   (_: unknown, context: ExecutionContext): number =>
@@ -24,7 +24,7 @@ export const ExpectedVersion = createParamDecorator(
   [describesHeader(IF_MATCH)],
 );
 
-/** Like `ExpectedVersion`, for operations that also work without a condition: undefined if If-Match is absent. */
+/** ExpectedVersionIfSent is like `ExpectedVersion`, for operations that also work without a condition: undefined if If-Match is absent. */
 export const ExpectedVersionIfSent = createParamDecorator(
   (_: unknown, context: ExecutionContext): number | undefined => {
     const header = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
@@ -50,24 +50,27 @@ function expectedVersion(header: string | undefined): number {
 }
 
 /**
- * Whether If-None-Match names the representation that would be answered (RFC 9110 section 13.1.2). Tags are compared weakly: a proxy that
- * compresses an answer makes its tag a weak one, and clients send it back so.
+ * isKnown returns true if If-None-Match matches the current representation (RFC 9110 section 13.1.2). Tags are compared weakly, because a proxy that compresses
+ * a response makes its tag weak, and clients send the weak tag.
  *
- * @param tag with its quotation marks.
+ * @param tag tag including its quotation marks
  */
 export function isKnown(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   return header.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag);
 }
 
-/** Answer to a change that was meant for another version; `instance` is the path of the resource. */
+/**
+ * staleProblem returns the Problem for a change that was meant for another version.
+ * @param instance path of the resource
+ */
 export function staleProblem(instance: string): Problem {
   return new Problem('stale', 'request.stale', 'The resource was changed since you read it. Read it again.', {
     instance,
   });
 }
 
-/** Answers the member `revision`, or `version` where there is none, as ETag too. For controllers whose resources people edit. */
+/** VersionInterceptor sets the ETag from the member `revision`, otherwise `version`. For controllers whose resources people edit. */
 @Injectable()
 export class VersionInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

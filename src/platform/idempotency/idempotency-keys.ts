@@ -6,10 +6,10 @@ import { OldRows } from '../work/old-rows.js';
 import { Problem } from '../errors/problem.js';
 import { markReplay, rememberCall } from './replays.js';
 
-/** Which resource an Idempotency-Key made; committed together with that resource. */
+/** IdempotencyKey maps an Idempotency-Key to the resource it created. It is committed together with the resource. */
 @Entity('idempotency_key')
 export class IdempotencyKey {
-  /** Caller that sent it: keys of different callers are independent. */
+  /** Caller that sent the key. Keys of different callers are independent. */
   @PrimaryColumn('text')
   principal: string;
 
@@ -19,7 +19,7 @@ export class IdempotencyKey {
   @PrimaryColumn('text')
   key: string;
 
-  /** SHA-256 of the body. */
+  /** SHA-256 of the canonical body. */
   @Column('bytea')
   fingerprint: Buffer;
 
@@ -31,39 +31,39 @@ export class IdempotencyKey {
   createdAt: Date;
 }
 
-/** After that the same key makes another resource. */
+/** Hours after which the same key creates another resource. */
 const KEPT_HOURS = 24;
 
-/** Description of the header in the API document. */
+/** IDEMPOTENCY_KEY describes the header in the OpenAPI document. */
 export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   required: false,
   description: `Makes the call safe to repeat for ${KEPT_HOURS} hours`,
 };
 
-/** One use of an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
+/** IdempotentUse is one use of an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
 export interface IdempotentUse {
   readonly principal: string;
   readonly operation: string;
   readonly key: string;
   /** SHA-256 of the canonical body. */
   readonly fingerprint: Buffer;
-  /** Id of the resource that this call would make. */
+  /** ID of the resource that this request would create. */
   readonly resource: string;
 }
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** A call whose effect its Idempotency-Key stands for. */
+/** IdempotentCall is a request that carries an Idempotency-Key. */
 export interface IdempotentCall extends Pick<IdempotentUse, 'principal' | 'operation' | 'resource'> {
-  /** Must be the same when the call is repeated. */
+  /** Body that must be identical when the request is repeated. */
   readonly body: unknown;
 }
 
 /**
- * The use of the Idempotency-Key of a call; undefined without one.
+ * idempotentUse returns the use of a request's Idempotency-Key; undefined without the header.
  *
- * @throws Problem 400 `idempotency.key` when it is none.
+ * @throws Problem 400 `idempotency.key` if the header is malformed
  */
 export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall): IdempotentUse | undefined {
   if (header === undefined) return undefined;
@@ -74,17 +74,17 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
 }
 
 /**
- * Makes a POST safe to repeat: the key and the resource commit together, so a repeated call finds the resource.
- * Keys live for KEPT_HOURS.
+ * IdempotencyKeys makes a POST safe to repeat. The key and the resource commit together, so a repeated request finds the resource. Keys are kept for
+ * KEPT_HOURS.
  */
 @Injectable()
 export class IdempotencyKeys {
   constructor(private readonly db: DataSource) {}
 
   /**
-   * Claims the keys in the caller's transaction. Answers, for each use, the id of the resource that the key stands for:
-   * its own when the key was free, else the earlier one. Waits for a transaction that is claiming the same key. With keys of earlier calls the
-   * commit waits until a standby has what these made, where commits wait for one.
+   * Claims keys in the caller's transaction. Returns for each use the ID of the key's resource: its own if the key was new, otherwise the earlier one. Waits
+   * for a concurrent transaction that claims the same key. If keys were used before and commits are synchronous, the commit waits until a standby has the
+   * earlier resources.
    */
   async claim(tx: EntityManager, uses: readonly IdempotentUse[]): Promise<string[]> {
     if (uses.length === 0) return [];
@@ -95,7 +95,7 @@ export class IdempotencyKeys {
       fingerprint: 'bytea',
       resource: 'uuid',
     } as const;
-    // One order for all, so that two groups that claim the same keys cannot deadlock.
+    // A consistent order prevents deadlocks between groups that claim the same keys.
     const ordered = [...uses].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
     const { from, values } = columns(ordered, shape);
     await tx.query(
@@ -116,8 +116,8 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Claims the key of one call. Answers the id of the resource that an earlier call with this key made; undefined for the first call, and
-   * for one without a key. Refuses a key that was used with another body.
+   * Claims the key of one request. Returns the ID of the resource that an earlier request with this key created; undefined for the first request or without a
+   * key. Throws if the key was used with another body.
    */
   async earlier(tx: EntityManager, use: IdempotentUse | undefined): Promise<string | undefined> {
     if (use === undefined) return undefined;
@@ -126,7 +126,10 @@ export class IdempotencyKeys {
     return resource === use.resource ? undefined : resource;
   }
 
-  /** Answers what `earlier` will answer if an earlier call has ended; claims nothing. For calls with much to do before anything is written. */
+  /**
+   * Returns what `earlier` will return if the earlier request has completed, without claiming the key. For requests that need much work before anything is
+   * written.
+   */
   async known(use: IdempotentUse | undefined): Promise<string | undefined> {
     if (use === undefined) return undefined;
     const [row]: { resource: string }[] = await this.db.query(
@@ -141,10 +144,10 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Claims the key of a call whose answer has a secret in it: that is shown once, to the first call.
+   * Claims the key of a request whose response contains a secret, which is returned only once.
    *
-   * @param place of what the first call made, by its id
-   * @throws Problem 409 `idempotency.secret-shown` with that as `instance`, when this is not the first.
+   * @param place returns the path of the resource with this ID
+   * @throws Problem 409 `idempotency.secret-shown` with this path as `instance`, unless this is the first request
    */
   async assertFirst(tx: EntityManager, use: IdempotentUse | undefined, place: (id: string) => string): Promise<void> {
     const earlier = await this.earlier(tx, use);
@@ -154,7 +157,7 @@ export class IdempotencyKeys {
     throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: place(earlier) });
   }
 
-  /** Refuses a key that was used with another body. */
+  /** Throws if the key was used with another body. */
   async assertSameBody(use: IdempotentUse, tx: EntityManager = this.db.manager): Promise<void> {
     const rows: { fingerprint: Buffer }[] = await tx.query(
       `SELECT fingerprint FROM idempotency_key WHERE principal = $1 AND operation = $2 AND key = $3`,
@@ -170,7 +173,7 @@ export class IdempotencyKeys {
   }
 }
 
-/** Has keys that are older than KEPT_HOURS deleted. */
+/** OldIdempotencyKeys registers keys older than KEPT_HOURS for deletion. */
 @Injectable()
 export class OldIdempotencyKeys {
   constructor(old: OldRows) {
@@ -183,7 +186,7 @@ function placeOf({ principal, operation, key }: IdempotentUse): string {
   return `${principal} ${operation} ${key}`;
 }
 
-/** SHA-256 over JSON with sorted members, so that the order in which a client writes them does not matter. */
+/** Returns the SHA-256 of JSON with sorted members, so that the order of members does not matter. */
 function fingerprintOf(body: unknown): Buffer {
   const canonical = JSON.stringify(body, (_name, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

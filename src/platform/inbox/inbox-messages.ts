@@ -1,72 +1,72 @@
 /**
- * Cryptographic assets that a module found, for the inventory. `assets` are items as sensors send them:
- * `{component | certificate | publicKey, occurrence?, dependsOn?, provides?}`, up to some thousand at once.
+ * AssetsFound reports cryptographic assets found by a module to the inventory. `assets` are items in the format of sensors: `{component | certificate |
+ * publicKey, occurrence?, dependsOn?, provides?}`, up to several thousand per message.
  */
 export interface AssetsFound {
-  /** The module that reports, which is also the owner: `discovery`, `signing`. */
+  /** Reporting module, which also owns the assets: `discovery`, `signing`. */
   readonly reporter: string;
-  /** Source that is reported on: a host, a scan scope. What it showed before and does not show now is known by this. */
+  /** Source of the assets, such as a host or a scan scope. Assets that are no longer found are determined per source. */
   readonly source: string;
-  /** true: this is all there is at the source, anything else is gone. false: a part. */
+  /** Whether `assets` is complete for the source, so that all other assets of the source no longer exist there. */
   readonly complete: boolean;
   readonly assets: readonly Record<string, unknown>[];
 }
 
-/** Messages between modules by topic; JSON. */
+/** InboxMessages defines the JSON messages between modules, by topic. */
 export interface InboxMessages {
   'inventory.assets-found': AssetsFound;
   'ssh-keys.found': SshKeysFound;
 }
 export type InboxTopic = keyof InboxMessages;
 
-/** One place where a key was found on a host. */
+/** FoundSshKey is one occurrence of a key on a host. */
 export interface FoundSshKey {
-  /** `authorized-key`: a line that lets the key in; `private-key`: a file that holds the private half, whose bytes nobody read. */
+  /** `authorized-key`: a line that authorizes the key; `private-key`: a file that contains the private key, whose content was not read. */
   readonly kind: 'authorized-key' | 'private-key';
-  /** Login name that the line lets in, or that owns the file. */
+  /** Login that the line authorizes, or that owns the file. */
   readonly account: string;
   readonly uid: number | null;
   /** Absolute path on the host. */
   readonly path: string;
-  /** 1-based line of an authorized_keys file. */
+  /** One-based line number in an authorized_keys file. */
   readonly line: number | null;
-  /** OpenSSH form `SHA256:` and base64 without padding; null for a protected private key of which nothing can be read. */
+  /** OpenSSH fingerprint, `SHA256:` and unpadded base64; null for an encrypted private key whose public key is not readable. */
   readonly fingerprint: string | null;
-  /** `ssh-ed25519 AAAA…`, when the public half could be read. */
+  /** `ssh-ed25519 AAAA…`; null if the public key is not readable. */
   readonly publicKey: string | null;
-  /** Key type in the words of RFC 4253 section 6.6, for example `ssh-ed25519`. */
+  /** Key type as in RFC 4253 section 6.6, such as `ssh-ed25519`. */
   readonly type: string;
   readonly bits: number | null;
   readonly comment: string | null;
-  /** Options of the line, as they are written; null when it has none. */
+  /** Options of the line, verbatim; null if there are none. */
   readonly options: string | null;
-  /** Whether a passphrase protects the private key; null when not known. */
+  /** Whether a passphrase protects the private key; null if unknown. */
   readonly passphrase: boolean | null;
-  /** When the file was last written (ISO 8601, UTC): the latest that the key can have been put there. */
+  /** Time of the last modification of the file (ISO 8601, UTC). The key was placed there no later. */
   readonly modifiedAt: string | null;
 }
 
-/** A login with a key, as in the host's own log. */
+/** SshKeyUse is a login with a key, from the host's own log. */
 export interface SshKeyUse {
   readonly fingerprint: string;
   readonly account: string;
-  /** ISO 8601, UTC. */
+  /** Time of the login, ISO 8601 in UTC. */
   readonly at: string;
-  /** Address from which the login came. */
+  /** Source address of the login. */
   readonly source: string;
-  /** The line of the log. */
+  /** Line of the log. */
   readonly evidence: string;
 }
 
-/** SSH keys that a deep scan of one host saw, or the part of them that this message carries. */
+/** SshKeysFound lists SSH keys found by a deep scan of one host, or a part of them. */
 export interface SshKeysFound {
   readonly hostId: string;
   readonly scanId: string;
-  /** ISO 8601, UTC. */
+  /** Time of the scan, ISO 8601 in UTC. */
   readonly seenAt: string;
-  /** Files that were read to their end, in this message: what was known there and is not in `keys` is gone. */
+  /** Files covered completely by this message. Keys recorded there that are not in `keys` no longer exist. */
   readonly readPaths: readonly string[];
-  /** Directories that were searched for private keys to their end: what was known below them and is not in `keys` is gone. */
+  /** Directories searched completely for private keys. Keys recorded below them that are not in `keys` no longer exist. */
   readonly searched?: readonly string[];
   readonly keys: readonly FoundSshKey[];
   readonly uses: readonly SshKeyUse[];

@@ -6,7 +6,7 @@ import { BackgroundJobs } from '../work/background-jobs.js';
 import { type ClaimedRow, dueRowsOf, WorkQueue } from '../work/work-queue.js';
 import type { InboxMessages, InboxTopic } from './inbox-messages.js';
 
-/** A message from one module to another that has not been taken yet. */
+/** InboxMessage is a pending message from one module to another. */
 @Entity('handover')
 @Index('handover_due', ['topic', 'dueAt', 'id'])
 export class InboxMessage {
@@ -19,11 +19,11 @@ export class InboxMessage {
   @Column('jsonb')
   body: unknown;
 
-  /** W3C Trace Context of who handed it over; null outside of a trace. */
+  /** W3C Trace Context of the sender; null outside of a trace. */
   @Column('text', { nullable: true })
   traceParent: string | null;
 
-  /** It is not taken before this time: a lease while it is processed, a pause after a failure. */
+  /** Time from which the message may be claimed: the end of the lease during processing, or of the pause after a failure. */
   @Column('timestamptz', { default: () => 'now()' })
   dueAt: Date;
 
@@ -52,10 +52,9 @@ const QUEUE = {
 };
 
 /**
- * Hands facts from one module to another so that none is lost: the row commits with the change that made the fact, and stays until
- * the other module has done its part. Messages of a topic are taken one at a time: at once after a commit of this process, else at the
- * next look; what a process had when it died comes again when its lease has ended. A message may be taken twice, so taking it must be
- * safe to repeat.
+ * Inbox passes messages from one module to another without loss. A message commits together with the change that caused it, and stays until the recipient has
+ * processed it. Messages of a topic are processed one at a time: immediately after a commit of this process, otherwise at the next poll. If a process dies, its
+ * message becomes due again when the lease expires. A message may be processed twice, so processing must be idempotent.
  */
 @Injectable()
 export class Inbox {
@@ -69,7 +68,7 @@ export class Inbox {
     this.queue = new WorkQueue(db, QUEUE);
   }
 
-  /** In the transaction of what made the fact. */
+  /** Adds a message in the transaction that causes it. */
   async add<Topic extends InboxTopic>(tx: EntityManager, topic: Topic, body: InboxMessages[Topic]): Promise<void> {
     await tx.query('INSERT INTO handover (id, topic, body, trace_parent) VALUES ($1, $2, $3, $4)', [
       newId(),
@@ -79,12 +78,12 @@ export class Inbox {
     ]);
   }
 
-  /** To be called after COMMIT: who takes in this process need not wait for its next look. */
+  /** Wakes the recipient in this process. Call it after COMMIT. */
   committed(topic: InboxTopic): void {
     this.jobs.wake(jobOf(topic));
   }
 
-  /** Takes the messages of a topic from now on. When `take` rejects, the same message comes again after a pause. */
+  /** Starts processing the messages of a topic. If `take` rejects, the message is retried after a pause. */
   serve<Topic extends InboxTopic>(topic: Topic, take: (body: InboxMessages[Topic]) => Promise<void>): void {
     const due = dueRowsOf({ ...QUEUE, open: `topic = '${topic}'` });
     this.jobs.add({ name: jobOf(topic), scope: 'process', due }, () => this.next(topic, take));

@@ -14,20 +14,20 @@ import { type DatabaseLook, InstanceRepository, type InstanceRow } from './insta
 import { PRODUCT_BUILD, epochFault, NEWEST_MIGRATION, unappliedFault } from './product-version.js';
 
 const BEAT_EVERY_MS = 2000;
-/** A database that could not be written to is tried more often, so that its return is noticed at once. */
+/** While the database does not accept writes, it is checked more often, so that its recovery is detected quickly. */
 const RETRY_EVERY_MS = 500;
-/** Interval at which the state of the jobs is written. The state is larger than the rest of the row and less urgent. */
+/** Interval at which the state of jobs is written. It is larger than the rest of the row and less urgent. */
 const JOBS_EVERY_MS = 10_000;
-/** A commit that is older than this proves nothing. */
+/** Maximum age of a commit that proves the database is writable. */
 const MAX_AGE_MS = 5000;
-/** How long a caller waits for the beat that is under way. */
+/** Maximum time a caller waits for a heartbeat in progress. */
 const PATIENCE_MS = 1000;
-/** A question that took longer says little about the time at which the database answered it. */
+/** Maximum round trip for which the time of the database is considered exact. */
 const MAX_ROUND_TRIP_MS = 500;
 
 /**
- * Writes the row of this process in `service_instance` every two seconds. That commit is what the health of the database means: a database that
- * answers and takes no writes (a standby, a full disk, a wrong schema) is of no use here.
+ * InstanceHeartbeat writes the row of this process to `service_instance` every two seconds. The health of the database is defined by this commit, because a
+ * database that responds but does not accept writes (a standby, a full disk, a wrong schema) is not usable.
  */
 @Injectable()
 export class InstanceHeartbeat implements BeforeApplicationShutdown {
@@ -44,7 +44,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   private lookedAt = -Infinity;
   private databaseTime = 0;
   private jobsWrittenAt = -Infinity;
-  /** Names of the jobs that were failing at the last beat. */
+  /** Names of the jobs that were failing at the last heartbeat. */
   private failing = '';
   private outOfService: (reason: string) => void = () => undefined;
 
@@ -68,14 +68,17 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     old.forget({ table: 'service_instance', where: 'true', since: 'seen_at', days: 1 });
   }
 
-  /** Begins to beat; a command of the command line does not. `outOfService` is called once, when the schema has gone past this version. */
+  /**
+   * Starts the heartbeat. Commands of the command line do not call it.
+   * @param outOfService called once, when the schema is no longer compatible with this version
+   */
   async begin(outOfService: (reason: string) => void): Promise<void> {
     this.outOfService = outOfService;
     await this.beat();
     this.plan();
   }
 
-  /** While the database is still open. What is finished after this is finished by a process that nobody counts on any more. */
+  /** Removes the row while the database is still open. Work that ends afterwards is no longer attributed to a live process. */
   async beforeApplicationShutdown(): Promise<void> {
     if (this.timer === undefined) return;
     clearTimeout(this.timer);
@@ -84,9 +87,9 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     await Promise.race([removed, sleep(PATIENCE_MS, undefined, { ref: false })]);
   }
 
-  /** Answers why nothing can be written now; undefined when a row was committed within the last seconds. */
+  /** Returns why the database does not accept writes; undefined if a row was committed within the last seconds. */
   async databaseFault(): Promise<string | undefined> {
-    // A process that was busy looks once more before it says so of itself.
+    // The process may have been too busy for its heartbeat, so check again before reporting a fault.
     if (this.age() > BEAT_EVERY_MS + PATIENCE_MS && this.timer !== undefined)
       await Promise.race([this.beat(), sleep(PATIENCE_MS, undefined, { ref: false })]);
     if (this.fault !== undefined) return this.fault;
@@ -94,35 +97,35 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return this.age() > MAX_AGE_MS ? `the last commit of this process is ${seconds} s ago` : undefined;
   }
 
-  /** Why the schema is not for this version; undefined when it is. */
+  /** Why the schema is incompatible with this version; undefined if it is compatible. */
   get schemaTrouble(): string | undefined {
     return this.schemaFault;
   }
 
-  /** Reports migrations of this version that are not recorded as applied; undefined if all are. */
+  /** Fault if migrations of this version are not recorded as applied; undefined if all are. */
   get migrationTrouble(): string | undefined {
     return this.unapplied;
   }
 
-  /** How far the clock of this process is ahead of the database's, in milliseconds. */
+  /** Offset of this process's clock from the database clock, in milliseconds; positive if ahead. */
   get clockOffsetMs(): number {
     return this.row.clockOffsetMs;
   }
 
-  /** The clock of the database, in milliseconds since 1970; NaN before the first look. */
+  /** Returns the time of the database clock in milliseconds since 1970; NaN before the first heartbeat. */
   databaseNow(): number {
     return this.lookedAt === -Infinity ? NaN : this.databaseTime + (performance.now() - this.lookedAt);
   }
 
   /**
-   * The clock of the database before the last write of this process that it has confirmed; undefined before the first. What was committed before that is
-   * as safe as the database makes it: where commits wait for a standby, this one waited for all that was logged before it.
+   * Time of the database clock before the last confirmed write of this process; undefined before the first. Everything committed before this time is as durable
+   * as the database guarantees: with synchronous replication, this write waited for all earlier WAL records.
    */
   get confirmedUntil(): Date | undefined {
     return this.confirmed;
   }
 
-  /** The processes that the last look found, each with how long ago it was seen, in milliseconds. */
+  /** Returns the processes found by the last heartbeat, with the milliseconds since each was seen. */
   seen(): readonly (InstanceRow & { readonly agoMs: number })[] {
     const now = this.databaseNow();
     return this.known.map((instance) => ({ ...instance, agoMs: Math.max(0, now - instance.seenAt.getTime()) }));
@@ -142,7 +145,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return this.beats.run(() => this.tryTwice());
   }
 
-  /** The first query after the database was away meets a connection that was cut: only the second failure is one. */
+  /** After an outage, the first query may fail on a broken connection, so only a second failure counts. */
   private async tryTwice(): Promise<void> {
     const first = await this.once();
     const fault = first === undefined ? undefined : await this.once();
@@ -162,7 +165,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     }
   }
 
-  /** Uses one transaction, since an idle installation commits little else. */
+  /** Performs one heartbeat in a single transaction, since an idle installation commits little else. */
   private async beatOn(on: EntityManager): Promise<string | undefined> {
     let began = 0;
     const jobs = this.jobsToWrite();
@@ -185,7 +188,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  /** Returns the state of the background jobs if it is due to be written: every ten seconds, and when a job starts or stops failing. */
+  /** Returns the state of the background jobs if it must be written: every ten seconds, and when a job starts or stops failing. */
   private jobsToWrite(): readonly BackgroundState[] | undefined {
     const states = this.jobs.states();
     const failing = states
@@ -197,7 +200,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return isDue ? states : undefined;
   }
 
-  /** The database read its clock about half way between question and answer. */
+  /** Assumes that the database read its clock halfway through the round trip. */
   private compareClocks({ now }: DatabaseLook, roundTripMs: number): void {
     this.databaseTime = now.getTime();
     this.lookedAt = performance.now();

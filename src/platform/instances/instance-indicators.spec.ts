@@ -15,34 +15,34 @@ const instance = (role: 'all' | 'api' | 'worker', agoMs: number, clockOffsetMs =
 });
 
 describe('workers', () => {
-  it.each(['worker', 'all'] as const)('are there when one of the role %s was seen', (role) => {
+  it.each(['worker', 'all'] as const)('are up if a process with the role %s was seen', (role) => {
     expect(workersAmong([instance('api', 0), instance(role, 14_000)])).toEqual({ status: 'UP', detail: '1 works' });
   });
 
-  it('are missed when only an api is there, and the one that was seen last is named', () => {
+  it('are down if only an API process is up, and the most recently seen worker is named', () => {
     const { status, detail } = workersAmong([instance('api', 0), instance('worker', 16_000)]);
     expect(status).toBe('DOWN');
     expect(detail).toContain('not seen: worker east:7 for 16 s');
   });
 
-  it('that stopped long ago are not named any more', () => {
+  it('are no longer named long after they stopped', () => {
     expect(workersAmong([instance('all', 0), instance('worker', 16 * 60_000)]).detail).toBe('1 works');
   });
 });
 
 describe('clocks', () => {
-  it('are right within two seconds', () => {
+  it('are accurate within two seconds', () => {
     expect(clocksOf([instance('api', 0, -1999), instance('worker', 0, 2000)]).status).toBe('UP');
   });
 
-  it('that are wrong are named by their process, whichever is asked', () => {
+  it('are reported with the process whose clock is wrong, whichever process answers', () => {
     expect(clocksOf([instance('all', 0), instance('api', 0, -600_000)])).toEqual({
       status: 'DOWN',
       detail: "api east:7 is 600.0 s behind the database's clock; synchronise it (NTP)",
     });
   });
 
-  it('of processes that are gone say nothing', () => {
+  it('of stopped processes are ignored', () => {
     expect(clocksOf([instance('api', 20_000, -600_000)]).status).toBe('UP');
   });
 });

@@ -5,17 +5,17 @@ import { BackgroundJobs } from '../work/background-jobs.js';
 import { InstanceHeartbeat } from './heartbeat.js';
 import { type InstanceJobs, InstanceRepository } from './instance.repository.js';
 
-/** A process that was not seen for so long has stopped without a word, or cannot write. */
+/** Time after which a process is considered to have died or to be unable to write. */
 export const MISSED_AFTER_MS = 15_000;
-/** So long it is named as missed; an operator who wanted it gone has seen to that by then. */
+/** Time for which a missing process is reported. By then, an operator has dealt with it or stopped it intentionally. */
 const NAMED_FOR_MS = 15 * 60_000;
-/** Larger offsets show in times that people compare; ids of one process then sort before those of another. */
+/** Larger offsets are visible in times that people compare, and make IDs of different processes sort incorrectly. */
 const MAX_CLOCK_OFFSET_MS = 2000;
 const MAX_NAMED = 5;
 
 type Seen = ReturnType<InstanceHeartbeat['seen']>[number];
 
-/** Indicators about all processes of the service, by what they wrote of themselves: who works in the background, and whose clock is wrong. */
+/** InstanceIndicators reports the health of all processes from their rows: background workers, failing jobs and clock offsets. */
 @Injectable()
 export class InstanceIndicators {
   constructor(
@@ -34,7 +34,7 @@ export class InstanceIndicators {
   }
 }
 
-/** DOWN when nobody works in the background: what is asynchronous or scheduled waits. */
+/** workersAmong returns DOWN if no process does background work, in which case asynchronous and scheduled work waits. */
 export function workersAmong(seen: readonly Seen[]): Indication {
   const working = seen.filter(({ role, agoMs }) => role !== 'api' && agoMs <= MISSED_AFTER_MS);
   const missed = seen.filter(({ agoMs }) => agoMs > MISSED_AFTER_MS && agoMs <= NAMED_FOR_MS);
@@ -48,7 +48,7 @@ export function workersAmong(seen: readonly Seen[]): Indication {
   };
 }
 
-/** backgroundAmong returns DOWN when background jobs of a process fail repeatedly. The detail names each job with its last error. */
+/** backgroundAmong returns DOWN if background jobs of a process fail repeatedly. The detail names each job with its last error. */
 export function backgroundAmong(instances: readonly InstanceJobs[]): Indication {
   const present = instances.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
   const failing = present.flatMap((one) =>
@@ -61,20 +61,20 @@ export function backgroundAmong(instances: readonly InstanceJobs[]): Indication 
   return { status: 'UP', detail: `no job fails (${count} in ${present.length} processes)` };
 }
 
-/** Joins the first texts, and says how many are left out. */
+/** Joins the first texts and adds the number of omitted ones. */
 function firstOf(texts: readonly string[], separator: string): string {
   const more = texts.length - MAX_NAMED;
   return texts.slice(0, MAX_NAMED).join(separator) + (more > 0 ? `${separator}and ${more} more` : '');
 }
 
-/** DOWN when the database lost migrations under the running process. The process goes on: the tables may still be there. */
+/** Returns DOWN if the database lost migrations while the process was running. The process continues, because the tables may still exist. */
 function schemaOf(trouble: string | undefined): Indication {
   return trouble === undefined
     ? { status: 'UP', detail: 'all migrations of this version are applied' }
     : { status: 'DOWN', detail: trouble };
 }
 
-/** DOWN when the clock of a process differs from the database's by more than two seconds; the detail names the process. */
+/** clocksOf returns DOWN if the clock of a process differs from the database clock by more than two seconds. The detail names the process. */
 export function clocksOf(seen: readonly Seen[]): Indication {
   const present = seen.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
   const wrong = present.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_CLOCK_OFFSET_MS);

@@ -3,10 +3,10 @@ import { DataSource, type EntityManager, Column, Entity, PrimaryColumn } from 't
 import type { BackgroundState } from '../work/background-job.js';
 import { type Epoch, MIGRATION_NAMES } from './product-version.js';
 
-/** A process of the service. It writes its own row every two seconds, so `seenAt` is the time of its last commit. */
+/** ServiceInstance is a process of the service. It updates its own row every two seconds, so `seenAt` is the time of its last commit. */
 @Entity('service_instance')
 export class ServiceInstance {
-  /** Made anew at every start; the same id names the process in the rows that it claims. */
+  /** ID generated at every start. It also identifies the process in rows that it claims. */
   @PrimaryColumn('uuid')
   id: string;
 
@@ -23,7 +23,7 @@ export class ServiceInstance {
   @Column('text')
   version: string;
 
-  /** Name of the newest migration that this version knows. */
+  /** Name of the newest migration of this version. */
   @Column('text')
   schema: string;
 
@@ -33,11 +33,11 @@ export class ServiceInstance {
   @Column('timestamptz')
   seenAt: Date;
 
-  /** How far the clock of the process is ahead of the database's, in milliseconds; negative when it is behind. */
+  /** Offset of the process's clock from the database clock, in milliseconds; negative if behind. */
   @Column('int')
   clockOffsetMs: number;
 
-  /** State of the background jobs, written less often than the rest of the row; null in rows of the previous version. */
+  /** State of the background jobs, written less often than the rest of the row. Null in rows of the previous version. */
   @Column('jsonb', { nullable: true })
   background: BackgroundState[] | null;
 }
@@ -52,17 +52,17 @@ export interface InstanceJobs extends Pick<ServiceInstance, 'role' | 'host' | 'p
 
 const COLUMNS = `id, role, host, pid, version, schema, started_at AS "startedAt", seen_at AS "seenAt", clock_offset_ms AS "clockOffsetMs"`;
 
-/** Rows that are read, at most: more processes than anybody runs. */
+/** Maximum number of rows read. No installation has more processes. */
 const MAX_INSTANCES = 500;
 
-/** The database as one process sees it at one moment. */
+/** DatabaseLook is the state of the database as seen by one process. */
 export interface DatabaseLook {
-  /** Of the database. */
+  /** Time of the database clock. */
   readonly now: Date;
-  /** True for a standby, which takes no writes. */
+  /** True for a standby, which accepts no writes. */
   readonly standby: boolean;
   readonly epoch: Epoch | undefined;
-  /** Number of the migrations of this version that are recorded as applied. */
+  /** Number of migrations of this version that are recorded as applied. */
   readonly applied: number;
 }
 
@@ -70,7 +70,7 @@ export interface DatabaseLook {
 export class InstanceRepository {
   constructor(private readonly db: DataSource) {}
 
-  /** Runs `work` on one connection: what it measures does not contain the wait for a free one. */
+  /** Runs `work` on one connection, so that its measurements exclude the wait for a free connection. */
   async onOneConnection<Result>(work: (on: EntityManager) => Promise<Result>): Promise<Result> {
     const runner = this.db.createQueryRunner();
     try {
@@ -99,15 +99,15 @@ export class InstanceRepository {
   }
 
   /**
-   * Rejects when the disk of the database has no room for a new file. A row that is written again needs none, and goes on being committed while
-   * everything that has to grow is refused. The snapshot is a file for as long as the statement; nothing is left of it.
+   * Rejects if the disk of the database has no space for a new file. Updating a row may need no new space and would succeed while everything that has to grow
+   * fails. The exported snapshot is a file that exists only during the statement.
    */
   async assertRoom(on: EntityManager): Promise<void> {
     await on.query('SELECT pg_export_snapshot()');
   }
 
   /**
-   * Records that the process is alive, and returns all processes, this process first.
+   * Records that the process is alive, and returns all processes, starting with this one.
    *
    * @param jobs state of the background jobs; undefined keeps the stored state
    */
@@ -140,7 +140,7 @@ export class InstanceRepository {
     )) as InstanceRow[];
   }
 
-  /** The processes that were seen within the last day, the newest sign of life first; a day after its last, a row is deleted. */
+  /** Returns the processes seen within the last day, most recent first. Older rows are deleted. */
   async list(): Promise<InstanceRow[]> {
     return (await this.db.query(
       `SELECT ${COLUMNS} FROM service_instance ORDER BY seen_at DESC LIMIT ${MAX_INSTANCES}`,
@@ -155,7 +155,7 @@ export class InstanceRepository {
     )) as InstanceJobs[];
   }
 
-  /** A process that ends in order takes its row with it; what is left belongs to one that died. */
+  /** Removes the row of a process that exits regularly. Remaining rows belong to processes that died. */
   async remove(id: string): Promise<void> {
     await this.db.query('DELETE FROM service_instance WHERE id = $1', [id]);
   }

@@ -3,31 +3,31 @@ import { epochFault, MIGRATION_NAMES as ALL, NEWEST_MIGRATION, SCHEMA_EPOCH, sch
 
 const EPOCH = { minReader: SCHEMA_EPOCH, minWriter: SCHEMA_EPOCH };
 
-describe('a schema', () => {
-  it('fits when every migration of this version was applied', () => {
+describe('the database schema', () => {
+  it('is accepted when every migration of this version was applied', () => {
     expect(schemaFault({ applied: ALL, epoch: EPOCH })).toBeUndefined();
   });
 
-  it('fits when a later version has added to it', () => {
+  it('is accepted when a later version has added to it', () => {
     expect(schemaFault({ applied: [...ALL, 'Later9999999999999'], epoch: EPOCH })).toBeUndefined();
   });
 
-  it.each([[undefined], [[]]])('that was never made is said so, with the command that makes it', (applied) => {
+  it.each([[undefined], [[]]])('is reported as missing, with the command that creates it', (applied) => {
     expect(schemaFault({ applied, epoch: undefined })).toMatch(/no schema yet.*migrate/);
   });
 
-  it('that lacks a migration is said so by its name', () => {
+  it('is reported with the name of a missing migration', () => {
     const fault = schemaFault({ applied: ALL.slice(0, -1), epoch: EPOCH });
     expect(fault).toContain(`1 migrations are missing, the first is ${NEWEST_MIGRATION}`);
     expect(fault).toContain('migrate');
   });
 
-  it('that has every migration which the baseline replaces is migrated', () => {
+  it('is migrated if every migration replaced by the baseline was applied', () => {
     const fault = schemaFault({ applied: ['FirstSchema1763600000000', 'EndsAtProviders1798000048200'], epoch: EPOCH });
     expect(fault).toContain(`migrations are missing, the first is ${ALL[0]}`);
   });
 
-  it('that is older names the version to migrate it with first', () => {
+  it('is reported as too old, with the version to migrate with first', () => {
     const fault = schemaFault({ applied: ['FirstSchema1763600000000'], epoch: EPOCH });
     expect(fault).toMatch(
       /older than the oldest one.*Run "sealwright-admin migrate" of version 0\.1\.0 \(commit [0-9a-f]{9}\) first\.$/,
@@ -37,7 +37,7 @@ describe('a schema', () => {
   it.each([
     { minReader: SCHEMA_EPOCH + 1, minWriter: SCHEMA_EPOCH },
     { minReader: SCHEMA_EPOCH, minWriter: SCHEMA_EPOCH + 1 },
-  ])('that is past this version takes it out of service: %j', (epoch) => {
+  ])('puts this version out of service if it is too new: %j', (epoch) => {
     expect(schemaFault({ applied: ALL, epoch })).toMatch(/too old.*Deploy/);
     expect(epochFault(epoch)).toMatch(/does not work on it/);
   });

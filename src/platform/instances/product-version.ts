@@ -14,7 +14,7 @@ export const PRODUCT_VERSION = (
  */
 export const PRODUCT_COMMIT = readCommit(join(import.meta.dirname, '../../build.json'));
 
-/** PRODUCT_BUILD tells two builds of the same version apart, as Semantic Versioning 2.0.0 section 10 writes it: `1.4.0+1f2e3d4c5b6a`. */
+/** PRODUCT_BUILD distinguishes builds of the same version, in the format of Semantic Versioning 2.0.0 section 10: `1.4.0+1f2e3d4c5b6a`. */
 export const PRODUCT_BUILD = `${PRODUCT_VERSION}+${PRODUCT_COMMIT}`;
 
 function readCommit(file: string): string {
@@ -23,22 +23,22 @@ function readCommit(file: string): string {
 }
 
 /**
- * What this version requires of a schema, as a number. It is raised by one together with a migration that removes something, in the release
- * after the one that stopped using it; that migration raises `schema_epoch` to the same number (docs/upgrade.md).
+ * SCHEMA_EPOCH is the schema requirement of this version. Increase by one when a migration removes something, in the release after the one that stopped using
+ * it. This migration sets `schema_epoch` to the same number (docs/upgrade.md).
  */
 export const SCHEMA_EPOCH = 1;
 
-/** Names of the migrations of this version, oldest first, as `migrations` has them. */
+/** MIGRATION_NAMES lists the migrations of this version, oldest first, with the names in the table `migrations`. */
 export const MIGRATION_NAMES = MIGRATIONS.map((Migration) => new Migration().name ?? Migration.name);
 
-/** Name of the newest migration that this version knows. */
+/** NEWEST_MIGRATION is the name of the newest migration of this version. */
 export const NEWEST_MIGRATION = MIGRATION_NAMES.at(-1) ?? '';
 
-/** What a database says about its schema. */
+/** SchemaState is the state of a database schema. */
 export interface SchemaState {
-  /** Names of the migrations that were applied; undefined when the database has no such table. */
+  /** Names of the applied migrations; undefined if the table does not exist. */
   readonly applied: readonly string[] | undefined;
-  /** The row of `schema_epoch`; undefined before the migration that makes it. */
+  /** Row of `schema_epoch`; undefined if the table does not exist yet. */
   readonly epoch: Epoch | undefined;
 }
 
@@ -52,7 +52,10 @@ const NO_SCHEMA = [
   'If this database replaces a lost one, restore the backup first: sealwright-admin restore run DIRECTORY (docs/restore.md)',
 ].join(' ');
 
-/** Answers why this version cannot work on a schema, and what to do; undefined when it can. A schema that knows more than this version is right. */
+/**
+ * schemaFault returns why this version cannot use a schema, and the remedy; undefined if it can. A newer schema is accepted, unless its epoch excludes this
+ * version.
+ */
 export function schemaFault({ applied, epoch }: SchemaState): string | undefined {
   if (applied === undefined || applied.length === 0) return NO_SCHEMA;
   const tooOld = tooOldFault(applied);
@@ -64,14 +67,17 @@ export function schemaFault({ applied, epoch }: SchemaState): string | undefined
   return epochFault(epoch);
 }
 
-/** unappliedFault reports a schema that lost migrations while the service runs: the database was replaced or restored under it. */
+/**
+ * unappliedFault returns a fault if the schema lost migrations while the service was running, because the database was replaced or restored; undefined
+ * otherwise.
+ */
 export function unappliedFault(applied: number): string | undefined {
   const missing = MIGRATION_NAMES.length - applied;
   if (missing <= 0) return undefined;
   return `${missing} migrations of this version are not recorded as applied: the database was replaced, restored or changed by hand. Run: sealwright-admin doctor`;
 }
 
-/** The same, about the epoch alone: what can change while the service runs. */
+/** epochFault is like schemaFault for the epoch alone, which can change while the service is running. */
 export function epochFault(epoch: Epoch | undefined): string | undefined {
   if (epoch === undefined) return undefined;
   const least = Math.max(epoch.minReader, epoch.minWriter);

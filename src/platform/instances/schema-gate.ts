@@ -8,8 +8,8 @@ import { type Epoch, schemaFault, type SchemaState } from './product-version.js'
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * One row: which versions of the service the schema can be used by. A migration that removes what an earlier version reads or writes
- * raises the minimum (docs/upgrade.md). Versions are compared by their SCHEMA_EPOCH, a number that grows with each such migration.
+ * SchemaEpoch is a single row with the versions of the service that can use the schema. A migration that removes something that an earlier version reads or
+ * writes increases the minimum (docs/upgrade.md). Versions are compared by SCHEMA_EPOCH, which increases with each such migration.
  */
 @Entity('schema_epoch')
 @Check('schema_epoch_one_row', 'id = 1')
@@ -18,11 +18,11 @@ export class SchemaEpoch {
   @PrimaryColumn('int')
   id: number;
 
-  /** The least SCHEMA_EPOCH of a version that may read. */
+  /** Minimum SCHEMA_EPOCH of a version that may read. */
   @Column('int')
   minReader: number;
 
-  /** The least SCHEMA_EPOCH of a version that may write. */
+  /** Minimum SCHEMA_EPOCH of a version that may write. */
   @Column('int')
   minWriter: number;
 }
@@ -30,10 +30,10 @@ export class SchemaEpoch {
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Waits until the database answers, its schema is the one that this version works on, and it replicates as SVC_DATABASE_REPLICATION demands.
- * Nothing of the service runs before: on another schema each part of it would fail in its own words.
+ * untilSchemaFits waits until the database responds, its schema matches this version, and its replication satisfies SVC_DATABASE_REPLICATION. Nothing else
+ * starts before, because every part of the service would fail differently on another schema.
  *
- * @param says gets the reason for the wait, once for each reason.
+ * @param says called with each new reason for waiting
  */
 export async function untilSchemaFits(config: Config, says: (reason: string) => void): Promise<void> {
   for (let last: string | undefined; ; await sleep(LOOK_EVERY_MS)) {
@@ -46,7 +46,7 @@ export async function untilSchemaFits(config: Config, says: (reason: string) => 
   }
 }
 
-/** Why this version cannot work on the schema; undefined when it can. Rejects when the database does not answer. */
+/** schemaFaultOf returns why this version cannot use the schema; undefined if it can. Rejects if the database does not respond. */
 export function schemaFaultOf(config: Config): Promise<string | undefined> {
   return onAnyHost(config, () => look(config, schemaFaultOn));
 }
@@ -88,7 +88,7 @@ async function readSchema(client: Client): Promise<SchemaState> {
   return { applied: applied?.map(({ name }) => name), epoch: epochs?.[0] };
 }
 
-/** Undefined when there is no such table. */
+/** Returns undefined if the table does not exist. */
 async function rowsOf<Row extends object>(client: Client, text: string): Promise<Row[] | undefined> {
   try {
     return (await client.query<Row>(text)).rows;

@@ -11,14 +11,14 @@ const MAILS: Claim = {
   returning: 't.id, t.attempts',
 };
 
-/** A connection that answers every query with this, and keeps what it was asked. */
+/** A connection that returns `answer` for every query and records the queries. */
 function answering(answer: unknown) {
   const asked: unknown[][] = [];
   return { asked, query: async (...query: unknown[]) => (asked.push(query), answer) };
 }
 
 describe('due rows', () => {
-  it('are selected by their condition, in their order, and locked unless another transaction has locked them', () => {
+  it('are selected by condition, in order, and locked with SKIP LOCKED', () => {
     expect(dueRows(MAILS)).toBe(
       'SELECT t.id FROM mail t WHERE sent_at IS NULL AND due_at <= now() ORDER BY due_at LIMIT 10 FOR UPDATE OF t SKIP LOCKED',
     );
@@ -38,18 +38,18 @@ describe('due rows', () => {
     expect(dueRows({ ...run, locks: 't, s' })).toBe(`${select} FOR UPDATE OF t, s SKIP LOCKED`);
   });
 
-  it('have a limit of whole rows', () => {
+  it('are limited to a whole number of rows', () => {
     expect(dueRows({ ...MAILS, limit: 2.9 })).toContain('LIMIT 2 ');
   });
 
-  it('that are only locked are answered as they are', async () => {
+  it('are returned unchanged if they are only locked', async () => {
     const tx = answering([{ id: 'a' }]);
     expect(await lockDue(tx as never, MAILS, ['x'])).toEqual([{ id: 'a' }]);
     expect(tx.asked).toEqual([[dueRows(MAILS), ['x']]]);
   });
 });
 
-describe('a look for due rows', () => {
+describe('a poll for due rows', () => {
   it.each([
     ['begins a transaction when there are any', [{}], 'done'],
     ['begins none when there are none', [], undefined],
@@ -63,27 +63,27 @@ describe('a look for due rows', () => {
 });
 
 describe('a claim', () => {
-  it('selects once, before it updates', () => {
+  it('selects once before it updates', () => {
     expect(claimStatement(MAILS).replaceAll(/\s+/g, ' ')).toBe(
       `WITH due AS MATERIALIZED (${dueRows(MAILS)}) UPDATE mail t SET attempts = attempts + 1 FROM due WHERE t.id = due.id RETURNING t.id, t.attempts`,
     );
   });
 
-  it('answers the rows that the update returns', async () => {
+  it('returns the rows of the update', async () => {
     const db = answering([[{ id: 'a', attempts: 1 }], 1]);
     expect(await claimDue(db as never, MAILS)).toEqual([{ id: 'a', attempts: 1 }]);
     expect(db.asked).toEqual([[claimStatement(MAILS), []]]);
   });
 });
 
-describe('the pause after failures', () => {
-  it('doubles from the first to the longest', () => {
+describe('the backoff after failures', () => {
+  it('doubles from the minimum to the maximum', () => {
     expect([1, 2, 3, 4, 5, 2000].map((attempts) => backOff(attempts, 5, 30))).toEqual([5, 10, 20, 30, 30, 30]);
   });
 });
 
 describe('work under a lease', () => {
-  it('renews it until it has ended, although a renewal fails', async () => {
+  it('renews its lease until it ends, even if a renewal fails', async () => {
     let renewals = 0;
     const renew = async () => {
       renewals += 1;
@@ -99,7 +99,7 @@ describe('work under a lease', () => {
     expect(renewals).toBe(atEnd);
   });
 
-  it('passes its failure on', async () => {
+  it('propagates its failure', async () => {
     const broken = underLease(
       1000,
       () => Promise.resolve(),

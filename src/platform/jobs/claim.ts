@@ -1,22 +1,22 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { randomUUID } from 'node:crypto';
 
-/** Rows that wait for work, in SQL. The table that is claimed is called `t`. */
+/** DueRows selects rows that wait to be processed, in SQL. The table has the alias `t`. */
 export interface DueRows {
   readonly table: string;
-  /** Joins that condition and columns need: `JOIN schedule s ON s.id = t.schedule_id`. */
+  /** Joins required by conditions and columns, such as `JOIN schedule s ON s.id = t.schedule_id`. */
   readonly join?: string;
-  /** Columns that are selected; `t.id` by default. */
+  /** Selected columns. Defaults to `t.id`. */
   readonly columns?: string;
   readonly where: string;
   readonly order: string;
-  /** Rows of one claim, at most. */
+  /** Maximum number of rows. */
   readonly limit: number;
-  /** Tables whose rows are locked; `t` by default. */
+  /** Tables whose rows are locked. Defaults to `t`. */
   readonly locks?: string;
 }
 
-/** Rows that wait for work, and what a claim writes into them. `due` holds the selected columns, `t.id` among them. */
+/** Claim selects due rows and updates them. `due` holds the selected columns, including `t.id`. */
 export interface Claim extends DueRows {
   readonly set: string;
   readonly returning: string;
@@ -25,8 +25,8 @@ export interface Claim extends DueRows {
 type Queries = Pick<EntityManager, 'query'>;
 
 /**
- * Selects due rows and locks them until the end of the transaction. Rows that another transaction has locked are passed over, so that
- * any number of processes share a table without waiting for each other, and no row is claimed twice at once.
+ * dueRows returns a statement that selects due rows and locks them until the end of the transaction. It skips rows locked by other transactions, so that any
+ * number of processes share a table without waiting, and no row is claimed twice concurrently.
  */
 export function dueRows({ table, join, columns = 't.id', where, order, limit, locks = 't' }: DueRows): string {
   return `SELECT ${columns} FROM ${fromOf({ table, join })} WHERE ${where} ORDER BY ${order} LIMIT ${Math.trunc(limit)} FOR UPDATE OF ${locks} SKIP LOCKED`;
@@ -38,10 +38,10 @@ export function fromOf({ table, join }: Pick<DueRows, 'table' | 'join'>): string
 }
 
 /**
- * Does `work` in a transaction when rows are due, else answers undefined: most looks of a process find nothing, and one statement costs a
- * third of a transaction. The order holds PostgreSQL to the index that the claim reads. `work` must expect to find no rows, since another process may have taken them meanwhile.
+ * whenDue runs `work` in a transaction if rows are due; otherwise it returns undefined. Most polls find nothing, and one statement costs a third of a
+ * transaction. The order makes PostgreSQL use the same index as the claim. `work` must handle the case that another process has claimed the rows.
  *
- * @param parameters of `where` alone
+ * @param parameters parameters of `where`
  */
 export async function whenDue<T>(
   db: DataSource,
@@ -56,14 +56,14 @@ export async function whenDue<T>(
   return rows.length === 0 ? undefined : db.transaction(work);
 }
 
-/** Locks due rows in the transaction that does their work, or that changes them by a statement of its own. */
+/** lockDue locks due rows in the transaction that processes or updates them. */
 export function lockDue<Row>(tx: EntityManager, due: DueRows, parameters: unknown[] = []): Promise<Row[]> {
   return tx.query(dueRows(due), parameters);
 }
 
 /**
- * Claims due rows by one statement: what it sets (a lease, the next attempt number) keeps others away when the lock is gone.
- * The rows are selected once, before the update, whatever plan PostgreSQL chooses: a limit is never exceeded.
+ * claimDue claims due rows in one statement. The values it sets (a lease, the next attempt number) keep other processes away after the lock is released. The
+ * rows are selected once before the update, regardless of the query plan, so the limit is never exceeded.
  */
 export async function claimDue<Row>(db: Queries, claim: Claim, parameters: unknown[] = []): Promise<Row[]> {
   const [rows]: [Row[], number] = await db.query(claimStatement(claim), parameters);
@@ -75,20 +75,20 @@ export function claimStatement(claim: Claim): string {
     UPDATE ${claim.table} t SET ${claim.set} FROM due WHERE t.id = due.id RETURNING ${claim.returning}`;
 }
 
-/** Names this process in the rows that it has claimed. New at every start: a process that died does not come back under its name. */
+/** WORKER_ID identifies this process in rows that it has claimed. It is generated at every start, so a process that died cannot return under its name. */
 export const WORKER_ID = randomUUID();
 
-/** Answers the pause after so many attempts (1 or more): `first`, doubled by each further attempt, at most `longest`; in their unit. */
+/** backOff returns the pause after the given number of attempts (at least 1): `first`, doubled for each further attempt, up to `longest`, in the same unit. */
 export function backOff(attempts: number, first: number, longest: number): number {
   return Math.min(longest, first * 2 ** (attempts - 1));
 }
 
-/** Between half of a pause and all of it, at random: so that processes that failed together do not come again together. */
+/** jittered returns a random time between half of the pause and the pause, so that processes that failed together do not retry together. */
 export function jittered(pause: number): number {
   return pause * (0.5 + Math.random() / 2);
 }
 
-/** Does `work` and renews its lease every `everyMs` until it has ended. A renewal that fails is made up for by the next one. */
+/** underLease runs `work` and renews its lease every `everyMs` until it ends. A failed renewal is ignored, because the next one follows. */
 export async function underLease<Result>(
   everyMs: number,
   renew: () => Promise<unknown>,

@@ -3,24 +3,24 @@ import { DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 import { truncate } from '../text/truncate.js';
 import { underLease, WORKER_ID } from './claim.js';
 
-/** A job that one process does at a time, and when it was last done. */
+/** JobLease is a job that runs in one process at a time, with its last success. */
 @Entity('job_lease')
 export class JobLease {
   @PrimaryColumn('text')
   name: string;
 
-  /** The process that does it now; null between two runs. */
+  /** Process that runs the job; null between runs. */
   @Column('uuid', { nullable: true })
   owner: string | null;
 
-  /** A process that has died renews it no more, and another takes the job. */
+  /** End of the lease. A process that died stops renewing it, and another one claims the job. */
   @Column('timestamptz')
   leaseUntil: Date;
 
   @Column('timestamptz', { nullable: true })
   lastSuccessAt: Date | null;
 
-  /** Of the last run that failed after the last success; null when none has. */
+  /** Error of the last failed run since the last success; null if there is none. */
   @Column('text', { nullable: true })
   lastError: string | null;
 }
@@ -32,30 +32,29 @@ const LEASE_SECONDS = 15;
 const RENEW_EVERY_MS = 5000;
 const MAX_ERROR_CHARACTERS = 500;
 
-/** A job as the last processes left it. */
+/** JobState is the state of a job as last recorded. */
 export interface JobState {
   readonly name: string;
   readonly lastSuccessAt: Date | null;
-  /** Seconds since then, by the clock of the database. */
+  /** Seconds since the last success, by the database clock. */
   readonly ageSeconds: number | null;
   readonly lastError: string | null;
 }
 
 /**
- * Jobs that one process does at a time, whoever it is. The lease is a row and not a lock of a session: it holds with a pool of connections in
- * between, costs no connection while the job runs, and shows when the job was last done. Work under it must bear that a process whose
- * renewals did not arrive does it at the same time.
+ * JobLeases runs jobs in one process at a time. The lease is a row rather than a session lock: it works through a connection pooler, needs no connection while
+ * the job runs, and records the last success. Jobs must tolerate that a process whose renewals were lost runs them concurrently.
  */
 @Injectable()
 export class JobLeases {
   constructor(private readonly db: DataSource) {}
 
-  /** Does the work unless another process does it now; undefined then. */
+  /** Runs `work`, or returns undefined if another process is running the job. */
   async alone<Result>(name: string, work: () => Promise<Result>): Promise<{ readonly result: Result } | undefined> {
     return (await this.claim(name, 0)) ? { result: await this.run(name, work) } : undefined;
   }
 
-  /** Does the work unless another process does it now, or it was done within the last `seconds`. Answers whether it did. */
+  /** Runs `work` unless another process is running the job or it succeeded within the last `seconds`. Returns whether it ran. */
   async onceEvery(seconds: number, name: string, work: () => Promise<unknown>): Promise<boolean> {
     if (!(await this.claim(name, seconds))) return false;
     await this.run(name, work);
@@ -88,7 +87,7 @@ export class JobLeases {
       return result;
     } catch (error) {
       const said = truncate(error instanceof Error ? error.message : String(error), MAX_ERROR_CHARACTERS);
-      // The lease runs out by itself when the database is what has failed.
+      // If the database is the cause of the failure, the lease expires by itself.
       await this.release(name, said).catch(() => undefined);
       throw error;
     }

@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SingleFlight } from './runners.js';
 
-/** Work that ends when the test says so. */
+/** Returns work that ends when the test decides. */
 function heldWork() {
   const ends: ((error?: Error) => void)[] = [];
   const work = () =>
@@ -13,7 +13,7 @@ function heldWork() {
 }
 
 describe('a single flight', () => {
-  it('is joined by calls that come during a run', async () => {
+  it('is shared by calls that arrive during a run', async () => {
     const { ends, work } = heldWork();
     const flight = new SingleFlight(() => undefined);
     const both = Promise.all([flight.run(work), flight.run(work)]);
@@ -24,7 +24,7 @@ describe('a single flight', () => {
     expect(ends).toHaveLength(2);
   });
 
-  it('reports a failure and runs again at the next call', async () => {
+  it('reports a failure and runs again on the next call', async () => {
     const failures: unknown[] = [];
     const flight = new SingleFlight((error) => failures.push(error));
     const error = new Error('broken');
@@ -33,7 +33,7 @@ describe('a single flight', () => {
     expect(failures).toEqual([error]);
   });
 
-  it('begins nothing after a stop, which waits for the run under way', async () => {
+  it('starts nothing after stop, which waits for the current run', async () => {
     const { ends, work } = heldWork();
     const flight = new SingleFlight(() => undefined);
     void flight.run(work);

@@ -1,16 +1,16 @@
-/** Work that never runs twice at once in this process: a call that comes during a run joins it. */
+/** SingleFlight runs work at most once at a time in this process. A call during a run joins this run. */
 export class SingleFlight {
   private running: Promise<void> | undefined;
   private stopped = false;
 
-  /** @param failed is called with the error of a run that failed; the run then counts as ended. */
+  /** @param failed called with the error of a failed run, which counts as ended */
   constructor(private readonly failed: (error: unknown) => void) {}
 
   get isStopping(): boolean {
     return this.stopped;
   }
 
-  /** Runs `work`, unless a run is under way or the process stops. Never rejects. */
+  /** Runs `work` unless a run is in progress or the process is stopping. Never rejects. */
   run(work: () => Promise<unknown>): Promise<void> {
     if (this.stopped) return Promise.resolve();
     this.running ??= work()
@@ -21,7 +21,7 @@ export class SingleFlight {
     return this.running;
   }
 
-  /** Begins nothing more. Resolves when the run that is under way has ended. */
+  /** Starts no further run and resolves when the current run has ended. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.running;

@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { WorkPool } from './work-pool.js';
 
-/** Work that is due, of which a claim takes the first. Each ends when the test ends it. */
+/** Returns a pool whose claims take due work from the front of the list. The test ends each piece of work. */
 function workOf(due: string[], max: number, perClaim = max) {
   const ends = new Map<string, (error?: Error) => void>();
   const failures: [string, string | undefined][] = [];
@@ -19,7 +19,7 @@ function workOf(due: string[], max: number, perClaim = max) {
 }
 
 describe('a work pool', () => {
-  it('runs no more at once than it may, and starts the next when one ends', async () => {
+  it('respects its concurrency limit, and starts the next item when one ends', async () => {
     const { pool, ends, underWay } = workOf(['a', 'b', 'c', 'd'], 2);
     await Promise.all([pool.fill(), pool.fill()]);
     expect(underWay()).toEqual(['a', 'b']);
@@ -28,13 +28,13 @@ describe('a work pool', () => {
     expect(underWay()).toEqual(['b', 'c']);
   });
 
-  it('fills its capacity from claims that give one at a time', async () => {
+  it('fills its capacity from claims that return one item at a time', async () => {
     const { pool, underWay } = workOf(['a', 'b', 'c'], 2, 1);
     await pool.fill();
     expect(underWay()).toEqual(['a', 'b']);
   });
 
-  it('goes on after a failure, which it reports', async () => {
+  it('continues after a failure, and reports it', async () => {
     const { pool, ends, failures, underWay } = workOf(['a', 'b'], 1);
     await pool.fill();
     ends.get('a')?.(new Error('broken'));
@@ -43,7 +43,7 @@ describe('a work pool', () => {
     expect(underWay()).toEqual(['b']);
   });
 
-  it('reports that it cannot claim, and claims at the next call', async () => {
+  it('reports a failed claim, and claims again on the next call', async () => {
     let isAway = true;
     const failures: unknown[] = [];
     const begun: string[] = [];
@@ -62,7 +62,7 @@ describe('a work pool', () => {
     expect([failures.length, begun]).toEqual([0, ['a']]);
   });
 
-  it('starts nothing more after a stop, which waits for what runs', async () => {
+  it('starts nothing after stop, which waits for running work', async () => {
     const { pool, ends, underWay } = workOf(['a', 'b', 'c'], 2);
     await pool.fill();
     let isOver = false;

@@ -1,10 +1,13 @@
-/** Answers the JSON for a text. `name` is the name of its member, or of the member whose list it is in; `within` is the name of the object around. */
+/**
+ * TextWriter returns the JSON for a string. `name` is the name of its member, or of the member whose list contains it; `within` is the name of the enclosing
+ * object's member.
+ */
 export type TextWriter = (text: string, name: string, within: string) => string;
 
 /**
- * JSON in the one form of RFC 8785: members in the order of their names (UTF-16 code units), no white space; equal values have equal texts.
+ * canonicalJson returns JSON in the canonical form of RFC 8785: members sorted by name (UTF-16 code units), no white space. Equal values have equal text.
  *
- * @param write writes texts that do not stand for themselves.
+ * @param write returns the JSON of strings that are not written literally
  */
 export function canonicalJson(value: unknown, write: TextWriter = quoted, name = '', within = ''): string {
   if (typeof value === 'string') return write(value, name, within);
@@ -23,21 +26,21 @@ export function canonicalJson(value: unknown, write: TextWriter = quoted, name =
   return `${text}}`;
 }
 
-/** The items of a list whose order means nothing, in the order of their canonical texts. */
+/** inCanonicalOrder sorts the items of an unordered list by their canonical text. */
 export function inCanonicalOrder<Item>(items: readonly Item[]): readonly Item[] {
   if (items.length < 2) return items;
   const texts = items.map((item) => ({ item, text: canonicalJson(item) }));
   return texts.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)).map(({ item }) => item);
 }
 
-/** Most texts have nothing to escape, and to look for that is quicker than JSON.stringify. */
+/** Most strings need no escaping, and this test is faster than JSON.stringify. */
 const ESCAPED = /[^ !#-[\]-~]/;
 
 export function quoted(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** Few that are nearly in order, as most are: Array.prototype.sort takes longer to begin. */
+/** Insertion sort is faster than Array.prototype.sort for up to this many names, which are usually almost sorted. */
 const FEW = 16;
 
 function inOrder(names: string[]): string[] {
@@ -51,7 +54,7 @@ function inOrder(names: string[]): string[] {
   return names;
 }
 
-/** Names of members come again and again; as they begin a member, with the comma before all but the first. */
+/** Cached beginnings of members, because the same names occur again and again. All but the first member begin with a comma. */
 const MAX_NAMES = 4096;
 const FIRST = new Map<string, string>();
 const NEXT = new Map<string, string>();

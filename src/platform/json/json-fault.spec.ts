@@ -11,8 +11,8 @@ const parses = (text: string): boolean => {
   }
 };
 
-describe('the fault of a text that is no JSON', () => {
-  it('is found in whatever JSON.parse refuses, and in nothing else', () => {
+describe('the position of a JSON syntax error', () => {
+  it('is found for everything that JSON.parse rejects, and for nothing else', () => {
     const text = fc.array(
       fc.constantFrom(...'{}[]",:\\ \n\t0123456789-+.eEtruefalsnull/u'.split(''), '"a"', '{"a":1}', 'true'),
       {
@@ -52,11 +52,11 @@ describe('the fault of a text that is no JSON', () => {
     ['// note\n{}', 1, 1, /no comments/],
     ['{"a":"x\ty"}', 1, 8, /control character/],
     ['  ', 1, 1, /only whitespace/],
-  ])('%j is reported with its place', (text, line, column, detail) => {
+  ])('is reported for %j', (text, line, column, detail) => {
     expect(jsonFault(text)).toEqual({ line, column, detail: expect.stringMatching(detail) });
   });
 
-  it('is found in a text of any depth, and in time that grows with the text', () => {
+  it('is found at any depth, in linear time', () => {
     const started = performance.now();
     expect(jsonFault('['.repeat(200_000))).toMatchObject({ column: 200_001 });
     expect(jsonFault(`"${'\\\\'.repeat(100_000)}`)).toBeDefined();

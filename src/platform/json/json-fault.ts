@@ -1,8 +1,8 @@
-/** Place where a text stops being JSON (RFC 8259), and why. Line and column count from 1, in characters. */
+/** JsonFault is the position at which text stops being JSON (RFC 8259), and the reason. Line and column are one-based, in characters. */
 export interface JsonFault {
   readonly line: number;
   readonly column: number;
-  /** Says what is wrong there and what would be right. Quotes one character of the text at most. */
+  /** States the fault and what is expected. Quotes at most one character of the text. */
   readonly detail: string;
 }
 
@@ -19,7 +19,7 @@ class Fault extends Error {
   }
 }
 
-/** The first fault of a text that JSON.parse refuses; undefined when there is none. Does not recurse. */
+/** jsonFault returns the first fault of text that JSON.parse rejects; undefined if there is none. Not recursive. */
 export function jsonFault(text: string): JsonFault | undefined {
   try {
     new Reader(text).read();
@@ -33,9 +33,9 @@ export function jsonFault(text: string): JsonFault | undefined {
 
 class Reader {
   private at = 0;
-  /** The bracket that closes each list and object around. */
+  /** Closing brackets of the enclosing lists and objects. */
   private readonly around: ('}' | ']')[] = [];
-  /** Nothing stands yet behind the bracket that was opened last. */
+  /** Whether nothing follows the last opening bracket yet. */
   private isNew = false;
 
   constructor(private readonly text: string) {}
@@ -49,7 +49,7 @@ class Reader {
     if (this.at < this.text.length) throw this.fault('the value ended before this; send one value');
   }
 
-  /** After a value, or an opening bracket, inside of a list or an object. */
+  /** Continues after a value or an opening bracket within a list or an object. */
   private next(): void {
     const closing = this.around.at(-1);
     this.skipBlanks();
@@ -74,7 +74,7 @@ class Reader {
       throw this.fault('JSON does not allow a comma after the last member; remove it');
   }
 
-  /** A whole value, or the bracket that begins a list or an object. */
+  /** Reads a complete value, or the opening bracket of a list or an object. */
   private value(): void {
     this.skipBlanks();
     const character = this.text[this.at];

@@ -18,7 +18,7 @@ describe('the outline of a JSON text', () => {
     { 'ä€😀': 'ä€😀', quotes: '"\\"', brackets: '[{"', backslash: '\\', list: ['\\"', '\\\\'] },
     {},
     { empty: [], object: {}, text: '', no: false },
-  ])('has the values of %j, however it is laid out', (value) => {
+  ])('contains the values of %j, whatever the formatting', (value) => {
     for (const indent of [0, 2, '\t']) {
       const found = membersOf(JSON.stringify(value, null, indent)) ?? {};
       const parsed = Object.entries(found).map(([name, text]) => [name, JSON.parse(text) as unknown]);
@@ -35,23 +35,23 @@ describe('the outline of a JSON text', () => {
     ['nothing', ''],
     ['a list that another bracket ends', '{"a":[1,2}'],
     ['a list with something behind it', '{"a":[1,2] 3}'],
-  ])('is not there for %s', (_, text) => {
+  ])('is undefined for %s', (_, text) => {
     expect(outlineOf(bytes(text))).toBeUndefined();
   });
 
-  it('counts the members of each stretch of a list, a repeated name twice', () => {
+  it('counts the members of each section of a list, including duplicates', () => {
     const text = '{"list":[{"a":1,"b":{"a":":"}},{"a":1,"a":2},[":",{"c:":[]}]]}';
     expect(outlineOf(bytes(text))?.get('list')?.members).toEqual([6]);
   });
 
-  it('leaves lists out, and nothing else', () => {
+  it('removes lists and nothing else', () => {
     const text = '{ "b" : [1, "]"] , "a":"[", "c":{"b":[2]}, "d":[3] }';
     const outline = outlineOf(bytes(text)) ?? new Map();
     const rest = withoutLists(bytes(text), outline, ['d', 'b', 'a', 'missing']).toString();
     expect(JSON.parse(rest)).toEqual({ a: '[', b: [], c: { b: [2] }, d: [] });
   });
 
-  it('knows where a long list may be cut: between its items, wherever they hold commas and brackets', () => {
+  it('finds positions to split a long list between items, despite commas and brackets inside them', () => {
     const item = (index: number) => ({ index, list: [1, [2, 3]], text: '],[,{}' + 'x'.repeat(index % 700) });
     const items = Array.from({ length: 2000 }, (_, index) => item(index));
     for (const indent of [0, 2]) {

@@ -1,20 +1,20 @@
-/** Place of a value in a text: from the byte `start` to the one before `end`. */
+/** Span is the position of a value in a text: bytes from `start` (inclusive) to `end` (exclusive). */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** A member of the outermost object. */
+/** MemberSpan is a member of the outermost object. */
 export interface MemberSpan extends Span {
-  /** For a list: commas between its items, each some `STRETCH` bytes after the one before. */
+  /** For a list: positions of commas between items, about `STRETCH` bytes apart. */
   readonly cuts: readonly number[];
-  /** For a list: members of objects in each of its stretches, at any depth; a name that occurs twice counts twice. */
+  /** For a list: number of object members in each stretch, at any depth. Duplicate names count separately. */
   readonly members: readonly number[];
 }
 
-/** Consecutive items of a list, without brackets. */
+/** StretchSpan is a range of consecutive items of a list, without brackets. */
 export interface StretchSpan extends Span {
-  /** Members of objects in it, at any depth; a name that occurs twice counts twice. */
+  /** Number of object members in the range, at any depth. Duplicate names count separately. */
   readonly members: number;
 }
 
@@ -25,16 +25,16 @@ interface MemberCount {
 
 export type Outline = ReadonlyMap<string, MemberSpan>;
 
-/** Bytes of a long list that are read at a time: what is made of them is used and gone while it is near the processor. */
+/** Number of bytes of a long list that are processed at a time, so that the intermediate data stays in the CPU cache. */
 const STRETCH = 32 * 1024;
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Finds the places of the members of the outermost object by brackets and quotes alone: a hundred megabytes cost a fraction of what
- * reading them does. Of a text that is no JSON it says nothing of use. Undefined for what is no object, for a name that comes twice,
- * for one that is spelled with escapes, and for a list that no bracket ends.
+ * outlineOf finds the positions of the members of the outermost object using only brackets and quotes, which for 100 MB costs a fraction of parsing. The result
+ * is meaningless if the text is not JSON. Returns undefined for text that is not an object, for duplicate names, for names with escapes, and for unterminated
+ * lists.
  */
 export function outlineOf(text: Uint8Array): Outline | undefined {
   const members = new Map<string, MemberSpan>();
@@ -58,12 +58,15 @@ export function outlineOf(text: Uint8Array): Outline | undefined {
   return undefined;
 }
 
-/** Place of a list that the outline of its text has found. */
+/** isList returns true if a span of the outline is a list. */
 export function isList(text: Uint8Array, { start }: Span): boolean {
   return text[start] === OPEN_LIST;
 }
 
-/** Answers the places of the items of a list. Checks what is between the items, not the items. @throws SyntaxError */
+/**
+ * itemsOf yields the positions of the items of a list. It checks the text between the items, but not the items.
+ * @throws SyntaxError if the list is malformed
+ */
 export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
   let start = skipSpace(text, list.start + 1);
   if (text[start] === CLOSE_LIST) return;
@@ -77,8 +80,8 @@ export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
 }
 
 /**
- * The items of a list, some at a time: spans that are lists but for the brackets around them. What is in them is for the reader to judge:
- * one without any item, in a list that was cut, stands behind a comma too many.
+ * stretchesOf yields ranges of consecutive items, which are lists without brackets. The caller validates their content: in a list with cuts, an empty range
+ * means a superfluous comma.
  */
 export function* stretchesOf(text: Uint8Array, { start, end, cuts, members }: MemberSpan): Generator<StretchSpan> {
   let from = start + 1;
@@ -89,14 +92,14 @@ export function* stretchesOf(text: Uint8Array, { start, end, cuts, members }: Me
   yield { start: from, end: lastOf(text, end), members: members[cuts.length] ?? 0 };
 }
 
-/** Answers the place of the last character of a value that ends before this byte. */
+/** Returns the position of the last character of a value that ends before `end`. */
 function lastOf(text: Uint8Array, end: number): number {
   let at = end - 1;
   while (isSpace(text[at])) at -= 1;
   return at;
 }
 
-/** The text with an empty list in place of each of these members that is a list. */
+/** withoutLists returns the text with the named members that are lists replaced by empty lists. */
 export function withoutLists(text: Uint8Array, outline: ReadonlyMap<string, Span>, names: readonly string[]): Buffer {
   const lists = names.flatMap((name) => outline.get(name) ?? []).filter((span) => isList(text, span));
   const parts: Uint8Array[] = [];
@@ -125,14 +128,14 @@ function nameIn(text: Uint8Array, start: number, end: number): string | undefine
   return name.includes(BACKSLASH) ? undefined : Buffer.from(name).toString();
 }
 
-/** Answers the place after the closing quote. */
+/** Returns the position after the closing quote. */
 function endOfString(text: Uint8Array, quote: number): number {
   let at = quote + 1;
   for (; at < text.length && text[at] !== QUOTE; at += 1) if (text[at] === BACKSLASH) at += 1;
   return at + 1;
 }
 
-/** Returns the place after a list, as `endOfValue` does; adds where it may be cut to `cuts`, and the members between to `counts`. */
+/** Returns the position after a list, like `endOfValue`. Appends possible cuts to `cuts`, and the number of members between them to `counts`. */
 function endOfList(text: Uint8Array, start: number, cuts: number[], counts: number[]): number {
   let next = start + STRETCH;
   const members: MemberCount = { count: 0 };
@@ -150,7 +153,7 @@ function endOfList(text: Uint8Array, start: number, cuts: number[], counts: numb
   return endOfValue(text, at + 1);
 }
 
-/** Returns the place after a value: of the comma or bracket that ends it. Counts the colons of the value, one for each member. */
+/** Returns the position of the comma or bracket after a value. Counts the colons of the value, one for each member. */
 function endOfValue(text: Uint8Array, start: number, members?: MemberCount): number {
   let depth = 0;
   let colons = 0;

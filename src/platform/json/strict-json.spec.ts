@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findAmbiguity, JsonRefused, readJson, readJsonObject } from './strict-json.js';
 
-describe('readJson refuses', () => {
+describe('readJson rejects', () => {
   it.each([
     ['a name twice', '{"a":1,"a":1}', '/a', 'it has the member "a" twice (at /a)'],
     ['a name twice in an inner object', '{"a":1, "b":{"c":[{"d":1}, {"d":1,"e":[],"d":2}]}}', '/b/c/1/d', '"d" twice'],
@@ -24,7 +24,7 @@ describe('readJson refuses', () => {
     expect(findAmbiguity(text)).toMatchObject({ pointer });
   });
 
-  it('bytes that are not UTF-8, text that is not JSON, and other values than an object where one belongs', () => {
+  it('bytes that are not UTF-8, text that is not JSON, and other values where an object is required', () => {
     expect(() => readJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow('it is not UTF-8');
     expect(() => readJson('{"a":1,}')).toThrow('line 1, column 8');
     for (const text of ['[]', 'null', '"x"']) expect(() => readJsonObject(text)).toThrow(JsonRefused);
@@ -49,11 +49,11 @@ describe('readJson accepts', () => {
     expect(readJson(Buffer.from('\uFEFF{"a":1}'))).toEqual({ a: 1 });
   });
 
-  it('long numbers of documents whose numbers are not used', () => {
+  it('long numbers in documents whose numbers are not used', () => {
     expect(readJson('{"spiffe_sequence":17000000000000000001}', { roundsNumbers: true })).toBeDefined();
   });
 
-  it('every text that JSON.stringify writes', () => {
+  it('every output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
         expect(findAmbiguity(JSON.stringify(value, null, indent))).toBeUndefined();

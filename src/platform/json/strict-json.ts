@@ -4,11 +4,11 @@ import { jsonFault } from './json-fault.js';
 import { truncate } from '../text/truncate.js';
 import { pointerStep } from './json-pointer.js';
 
-/** JsonRefused reports a text that is not JSON, or that two readers may understand differently. The message completes "FILE cannot be read: …". */
+/** JsonRefused reports text that is not JSON or that parsers may interpret differently. The message completes "FILE cannot be read: …". */
 export class JsonRefused extends SyntaxError {
   constructor(
     message: string,
-    /** RFC 6901; '' for the whole text. */
+    /** RFC 6901 pointer; '' for the whole text. */
     readonly pointer = '',
   ) {
     super(message);
@@ -16,14 +16,14 @@ export class JsonRefused extends SyntaxError {
 }
 
 export interface ReadOptions {
-  /** Rounds numbers with more digits than a double holds instead of refusing them: for documents whose numbers are not used. */
+  /** Accepts numbers with more digits than a double holds, for documents whose numbers are not used. Otherwise such numbers are rejected. */
   readonly roundsNumbers?: boolean;
 }
 
 /**
- * readJson parses JSON that came from outside: a file, a message, or the payload of a signature. It ignores a leading byte order mark
- * (RFC 8259 section 8.1), and refuses names that occur twice in an object (RFC 7493 section 2.3) and numbers whose digits a double cannot
- * hold (section 2.2): one reader would check values that another does not use.
+ * readJson parses JSON from outside the service: a file, a message, or the payload of a signature. It skips a leading byte order mark (RFC 8259 section 8.1),
+ * and rejects duplicate names in an object (RFC 7493 section 2.3) and numbers that a double cannot represent (section 2.2), because one parser could validate
+ * values that another does not use.
  *
  * @throws JsonRefused
  */
@@ -43,14 +43,17 @@ export function readJson(source: string | Uint8Array, options: ReadOptions = {})
   return value;
 }
 
-/** readJsonObject reads like `readJson`. @throws JsonRefused also for a value that is not an object */
+/**
+ * readJsonObject is like `readJson` for objects.
+ * @throws JsonRefused also if the value is not an object
+ */
 export function readJsonObject(source: string | Uint8Array, options?: ReadOptions): Record<string, unknown> {
   const value = readJson(source, options);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new JsonRefused('it is not a JSON object');
 }
 
-/** withoutMark removes a leading byte order mark of UTF-8, which editors and shells of Windows write. */
+/** withoutMark removes a leading UTF-8 byte order mark, which Windows editors and shells add. */
 export function withoutMark<Bytes extends Uint8Array>(bytes: Bytes): Bytes {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   return hasMark ? (bytes.subarray(3) as Bytes) : bytes;
@@ -63,39 +66,36 @@ function textOf(source: string | Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** Ambiguity is a place in a JSON text that readers understand differently. */
+/** Ambiguity is a position in JSON text that parsers interpret differently. */
 export interface Ambiguity {
   /** RFC 6901. */
   readonly pointer: string;
   readonly detail: string;
-  /** The name that occurs twice. */
+  /** Duplicate name. */
   readonly name?: string;
 }
 
 const [QUOTE, BACKSLASH, COMMA, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x2d, 0x30, 0x39];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const NUMBER = /[-+.\deE]+/y;
-/** Every shorter number is the same number as a double. */
+/** Shorter numbers are always represented exactly. */
 const MAX_EXACT_LENGTH = 15;
 const MAX_QUOTED_LENGTH = 64;
 
-/** Around is a list or an object around the current place. */
+/** Around is an enclosing list or object. */
 interface Around {
-  /** Names of an object so far; undefined for a list. The last one is the current member. */
+  /** Names in the object so far; undefined for a list. The last one is the current member. */
   readonly names: Set<string> | undefined;
   name: string;
   index: number;
 }
 
-/**
- * findAmbiguity returns the first name that occurs twice in an object, or number whose digits a double cannot hold, of a text that JSON.parse
- * accepts; undefined when there is none. It does not recurse.
- */
+/** findAmbiguity returns the first duplicate name or inexact number in text that JSON.parse accepts; undefined if there is none. Not recursive. */
 export function findAmbiguity(text: string, { roundsNumbers = false }: ReadOptions = {}): Ambiguity | undefined {
   return new AmbiguityScan(text, roundsNumbers).run();
 }
 
-/** AmbiguityScan walks the tokens of one text. */
+/** AmbiguityScan tokenizes one text. */
 class AmbiguityScan {
   private readonly around: Around[] = [];
   private current: Around | undefined;
@@ -180,14 +180,14 @@ function nameIn(text: string, quote: number, end: number): string {
   return name.includes('\\') ? (JSON.parse(text.slice(quote, end)) as string) : name;
 }
 
-/** Returns the place after the closing quote. */
+/** Returns the position after the closing quote. */
 function endOfString(text: string, quote: number): number {
   let end = text.indexOf('"', quote + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end + 1;
 }
 
-/** A quote is escaped by an odd number of backslashes. */
+/** A quote is escaped if an odd number of backslashes precedes it. */
 function isEscaped(text: string, quote: number): boolean {
   let at = quote - 1;
   while (text.charCodeAt(at) === BACKSLASH) at -= 1;

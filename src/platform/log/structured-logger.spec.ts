@@ -17,8 +17,8 @@ afterEach(() => vi.restoreAllMocks());
 const loggerOf = (profile: 'dev' | 'prod') =>
   new StructuredLogger(new Config({ SVC_PROFILE: profile, SVC_JWT_SECRET: 'x'.repeat(40) }));
 
-describe('a log for people', () => {
-  it('has one line per message, whatever is in it', () => {
+describe('a human-readable log', () => {
+  it('prints one line per message, whatever it contains', () => {
     loggerOf('dev').warn(FORGED, { cause: SECRET });
     expect(printed.split('\n')).toHaveLength(2);
     expect(printed).not.toContain('\u001b[2K');
@@ -26,7 +26,7 @@ describe('a log for people', () => {
     expect(printed).not.toContain(SECRET);
   });
 
-  it('has the stack of an error below it, each line of which stands in', () => {
+  it('prints the stack of an error below it, with every line indented', () => {
     const error = new Error(FORGED);
     loggerOf('dev').error('it failed', error.stack);
     const [first = '', ...rest] = printed.trimEnd().split('\n');
@@ -37,21 +37,21 @@ describe('a log for people', () => {
   });
 });
 
-it('of a command leaves its standard output to what was asked for', () => {
+it('a command logs nothing to its standard output', () => {
   const logger = new CommandLogger(new Config({ SVC_LOG_LEVEL: 'debug' }));
   for (const level of ['debug', 'log', 'warn', 'error', 'fatal'] as const) logger[level](`said by ${level}`, 'Part');
   expect(printed.match(/said by \w+/g)).toHaveLength(5);
   expect(process.stdout.write).not.toHaveBeenCalled();
 });
 
-it('has no colours where it is read by programs: a file, a pipe, a journal', () => {
+it('colors are omitted when output goes to a file, a pipe or the journal', () => {
   loggerOf('dev').warn('plainly');
   expect(process.stdout.isTTY).not.toBe(true);
   expect(printed).not.toContain('\u001b[');
 });
 
-describe('a log of JSON lines', () => {
-  it('has no secret in message, stack or fields', () => {
+describe('a JSON lines log', () => {
+  it('omits secrets from message, stack and fields', () => {
     const error = new Error(FORGED);
     loggerOf('prod').error(FORGED, error.stack, { cause: { url: `postgres://me:hidden-word@db/x`, key: SECRET } });
     const [line = '', ...rest] = printed.trimEnd().split('\n');
@@ -62,8 +62,8 @@ describe('a log of JSON lines', () => {
   });
 });
 
-describe('a warning that comes again in the same words', () => {
-  it('is printed once in half a minute, with how often it came meanwhile', () => {
+describe('a repeated warning', () => {
+  it('is printed once per 30 seconds, with the number of suppressed repetitions', () => {
     const repeated = new RepeatedWarnings();
     expect(repeated.take('imports wait', 0)).toBe(0);
     expect([1000, 2000, 29_000].map((now) => repeated.take('imports wait', now))).toEqual([
@@ -76,13 +76,13 @@ describe('a warning that comes again in the same words', () => {
     expect(repeated.take('imports wait', 62_000)).toBe(0);
   });
 
-  it('is one line of the log', () => {
+  it('is a single log line', () => {
     const logger = loggerOf('dev');
     for (let count = 0; count < 50; count += 1) logger.warn('imports wait: its disk is full', 'ImportRunner');
     expect(printed.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  it('is printed each time when it belongs to a call', () => {
+  it('is printed each time if it belongs to a request', () => {
     const logger = loggerOf('dev');
     for (const requestId of ['one', 'two']) logger.warn('row.busy: repeat it', { requestId }, 'Http');
     expect(printed.trimEnd().split('\n')).toHaveLength(2);

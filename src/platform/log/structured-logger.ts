@@ -11,10 +11,7 @@ const LEVELS: Record<LogLevel, ('debug' | 'log' | 'warn' | 'error' | 'fatal')[]>
 
 const NEST_AT_START = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
-/**
- * API keys, bearer tokens and passwords in URLs, anywhere in a text. None can begin again within
- * what it has read, so that a text costs as much as it is long.
- */
+/** Patterns of API keys, bearer tokens and passwords in URLs. None can match again within its own match, so the time is linear in the length of the text. */
 const SECRETS: readonly [RegExp, string][] = [
   [/\bsw_[0-9A-Za-z]{1,64}_[0-9A-Za-z]+/g, 'sw_***'],
   [/\beyJ[\w.-]+/g, 'eyJ***'],
@@ -26,16 +23,16 @@ export function redacted(text: string): string {
   return SECRETS.reduce((clean, [pattern, instead]) => clean.replace(pattern, instead), text);
 }
 
-/** For so long a warning that comes again in the same words is counted and not printed. */
+/** Time during which repetitions of a warning are counted instead of printed. */
 const FOLD_MS = 30_000;
-/** Different warnings that are remembered. */
+/** Maximum number of distinct warnings that are remembered. */
 const MAX_FOLDED = 200;
 
-/** Warnings that come again and again while something is away, such as the database: each is printed once in half a minute. */
+/** RepeatedWarnings limits recurring warnings, as during a database outage, to one every 30 seconds. */
 export class RepeatedWarnings {
   private readonly known = new Map<string, { printedAt: number; folded: number }>();
 
-  /** Answers how often the line came since it was printed last, to be printed with it now; undefined while it is only counted. */
+  /** Returns how often the line was suppressed since it was last printed, if it must be printed now; undefined to suppress it. */
   take(line: string, now = performance.now()): number | undefined {
     const seen = this.known.get(line);
     if (seen !== undefined && now - seen.printedAt < FOLD_MS) {
@@ -48,27 +45,27 @@ export class RepeatedWarnings {
   }
 }
 
-/** JSON lines in prod, readable lines in dev; the last line of defence against a secret in a log. */
+/** StructuredLogger writes JSON lines in prod and readable lines in dev. It is the last line of defense against secrets in logs. */
 export class StructuredLogger extends ConsoleLogger {
   private readonly repeated = new RepeatedWarnings();
 
   constructor(config: Config) {
     super({
       json: config.isProd,
-      // Said where it is a file as well: Nest takes what is not said for a terminal.
+      // Set explicitly, because Nest otherwise assumes a terminal even for a file.
       colors: !config.isProd && isatty(process.stdout.fd),
       logLevels: LEVELS[config.logLevel],
       flattenParams: true,
     });
   }
 
-  /** Nest logs every module and route at start, which is for debugging. */
+  /** Logs Nest's startup messages about modules and routes at level debug. */
   override log(message: unknown, ...rest: unknown[]): void {
     if (NEST_AT_START.has(String(rest.at(-1)))) this.debug(message, ...rest);
     else super.log(message, ...rest);
   }
 
-  /** What belongs to one call (its id stands beside the message) is never folded. */
+  /** Warnings about a single request, which have its ID as an additional parameter, are never suppressed. */
   override warn(message: unknown, ...rest: unknown[]): void {
     const [context] = rest;
     if (typeof message !== 'string' || rest.length !== 1 || typeof context !== 'string')
@@ -78,25 +75,25 @@ export class StructuredLogger extends ConsoleLogger {
     super.warn(folded === 0 ? message : `${message} (repeated ${folded} times)`, context);
   }
 
-  /** For people, line by line: what others wrote (a mail server, an identity provider) must not look like a line of ours. */
+  /** Keeps every message on one line, so that text from other systems (a mail server, an identity provider) cannot imitate log lines. */
   protected override formatMessage(...args: Parameters<ConsoleLogger['formatMessage']>): string {
     const [level, message, ...rest] = args;
     return redacted(super.formatMessage(level, typeof message === 'string' ? onOneLine(message) : message, ...rest));
   }
 
-  /** The lines of a stack stand in, those of the message that it begins with as well. */
+  /** Indents all lines of a stack trace, including those of its message. */
   protected override printStackTrace(stack: string): void {
     if (stack) super.printStackTrace(redacted(stack.split('\n').map(onOneLine).join('\n    ')));
   }
 
-  /** Every text of a JSON line, however deep. */
+  /** Redacts every string of a JSON line, at any depth. */
   protected override stringifyReplacer(key: string, value: unknown): unknown {
     const shown = super.stringifyReplacer(key, value);
     return typeof shown === 'string' ? redacted(shown) : shown;
   }
 }
 
-/** Of a command: its standard output is what it was asked for, and programs read it. */
+/** CommandLogger writes to stderr, because stdout is the output of the command, which programs read. */
 export class CommandLogger extends StructuredLogger {
   protected override printMessages(...args: Parameters<ConsoleLogger['printMessages']>): void {
     const [messages, context, level, , ...rest] = args;
@@ -104,7 +101,7 @@ export class CommandLogger extends StructuredLogger {
   }
 }
 
-/** Control characters and line separators are shown as their code points. */
+/** Replaces control characters and line separators by their code points. */
 function onOneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

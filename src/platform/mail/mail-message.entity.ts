@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A mail that is to be sent: the row is the intent, it waits here however long the SMTP server is away. */
+/** MailMessage is a mail in the outbox. It waits there until the SMTP server is available. */
 @Entity('mail_message')
 @Index('mail_message_created', ['createdAt'])
 @Index('mail_message_waiting', ['nextTryAt'], { where: 'sent_at IS NULL AND given_up_at IS NULL' })
@@ -14,18 +14,18 @@ export class MailMessage {
   @Column('text')
   subject: string;
 
-  /** Sealed, because it may hold a link that is a secret; gone once it is sent. */
+  /** Sealed, because it may contain a secret link. Null after sending. */
   @Column('bytea', { nullable: true })
   body: Buffer | null;
 
-  /** The same for readers of HTML, sealed; gone once it is sent. */
+  /** HTML version of the body, sealed. Null after sending. */
   @Column('bytea', { nullable: true })
   html: Buffer | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 
-  /** Not sent after this time. */
+  /** Time after which the mail is no longer sent. */
   @Column('timestamptz')
   expiresAt: Date;
 
@@ -41,7 +41,7 @@ export class MailMessage {
   @Column('timestamptz', { nullable: true })
   givenUpAt: Date | null;
 
-  /** Why the last attempt failed, in the SMTP server's words. */
+  /** Error of the last attempt, in the words of the SMTP server. */
   @Column('text', { nullable: true })
   failure: string | null;
 }

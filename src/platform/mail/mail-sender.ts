@@ -28,19 +28,18 @@ const QUEUE = {
   firstPauseSeconds: 5,
   longestPauseSeconds: 900,
 };
-/** How long a process that ends waits for the mail under way; after that its lease ends, and another process sends it. */
+/** Maximum time a stopping process waits for the mail in progress. Afterwards the lease expires, and another process sends the mail. */
 const STOP_MS = 10_000;
 
 /**
- * Sends what waits in the outbox, mail by mail. A claimed row is out of reach of other processes under a lease that is renewed,
- * however slow the SMTP server is; a mail whose process dies with it may arrive twice, but is never lost. A mail that is past its time
- * is given up.
+ * MailSender sends the mails in the outbox. A claimed row has a lease that is renewed until the SMTP server responds, so no other process sends it. If a
+ * process dies, its mail may be sent twice but is never lost. Expired mails are discarded.
  */
 @Injectable()
 export class MailSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(MailSender.name);
   private readonly queue: WorkQueue<Claimed>;
-  /** One at a time: another process may take the next. */
+  /** One at a time, so that other processes can take the next ones. */
   private readonly mails = new WorkPool<Claimed>({
     max: 1,
     claim: () => this.claim(),
@@ -76,10 +75,10 @@ export class MailSender implements BeforeApplicationShutdown {
     return this.queue.claim(1, 'expires_at > now()');
   }
 
-  /** Unless it succeeds, the next try is due after 5 s, 10 s, 20 s … up to 15 minutes. */
+  /** After a failure, the mail is retried after 5 s, 10 s, 20 s … up to 15 minutes. */
   private async send(mail: Claimed): Promise<void> {
     const { id, recipient, subject, body, html } = mail;
-    // For each mail anew, as is its connection: the password may have been replaced since.
+    // Created for each mail, because the password may have changed.
     const transport = newMailTransport(this.config);
     try {
       const text = openMail(this.seal, mail, body);
@@ -106,7 +105,7 @@ export class MailSender implements BeforeApplicationShutdown {
     }
   }
 
-  /** Another try would end in the same way (RFC 5321 section 4.2.1), and would look as if the server were away. */
+  /** A retry would fail in the same way (RFC 5321 section 4.2.1) and make the server appear unavailable. */
   private async giveUp(mail: Claimed, failure: string): Promise<void> {
     this.logger.warn(`mail ${mail.id} is discarded because its recipient is unknown: ${failure}`);
     await this.queue.write(mail, 'failure = $3, given_up_at = now(), body = NULL, html = NULL', [failure]);

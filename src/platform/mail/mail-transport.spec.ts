@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import type { Config } from '../config/config.js';
 import { greetingName, isRecipientUnknown, MailTrial, newMailTransport } from './mail-transport.js';
 
-/** What becomes of a mail that is given to a server of this kind. */
+/** Runs `work` with the configuration of an SMTP server that has these options. */
 async function withServer<Outcome>(options: SMTPServerOptions, work: (config: Config) => Promise<Outcome>) {
   const server = new SMTPServer({ authOptional: true, disabledCommands: ['AUTH', 'STARTTLS'], ...options });
   const listener = server.listen(0, '127.0.0.1');
@@ -28,7 +28,7 @@ async function withServer<Outcome>(options: SMTPServerOptions, work: (config: Co
   }
 }
 
-it('a mail says that a program wrote it, so that no absence is told to us', async () => {
+it('a mail is marked as automatic, so that no out-of-office replies are sent', async () => {
   const received: Promise<string>[] = [];
   const onData: SMTPServerOptions['onData'] = (stream, _session, done) =>
     void received.push(text(stream).finally(() => done()));
@@ -45,11 +45,11 @@ it.each([
   ['sealwright-7d9c4-x2k9q', 'http://localhost:9090', undefined],
   ['localhost', 'https://192.0.2.7', undefined],
   ['localhost', 'https://[2001:db8::1]', undefined],
-])('the machine %s of %s greets as %s', (machine, publicUrl, expected) => {
+])('the host %s with the public URL %s uses the greeting %s', (machine, publicUrl, expected) => {
   expect(greetingName(machine, publicUrl)).toBe(expected);
 });
 
-it('a server is greeted by the name of a domain', async () => {
+it('a mail server is greeted with a domain name', async () => {
   let greeted: string | undefined;
   const onMailFrom: SMTPServerOptions['onMailFrom'] = (_address, session, done) => {
     greeted = session.hostNameAppearsAs || undefined;
@@ -68,7 +68,7 @@ it.each<[number, string, boolean]>([
   [550, 'no such user', false],
   [450, '4.1.1 not known yet', false],
   [452, '4.2.2 mailbox full', false],
-])('a recipient that is refused with %i %s is unknown for good: %s', async (responseCode, words, expected) => {
+])('a recipient rejected with %i %s is permanently unknown: %s', async (responseCode, words, expected) => {
   const onRcptTo: SMTPServerOptions['onRcptTo'] = (_address, _session, done) =>
     done(Object.assign(new Error(words), { responseCode }));
   const mail = { from: 'a@example.com', to: 'nobody@example.com', text: 'x' };

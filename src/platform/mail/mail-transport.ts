@@ -6,28 +6,28 @@ import { Config } from '../config/config.js';
 import { CLIENT_CIPHERS } from '../outbound/tls-ciphers.js';
 import { oneLine } from '../text/truncate.js';
 
-/** From the look-up of the name to the greeting, for which some servers let clients wait. */
+/** Time from DNS lookup to greeting. Some servers delay the greeting. */
 const GREETING_MS = 60_000;
 /**
- * Longest wait for an answer (RFC 5321 section 4.5.3.2). Filters look at a mail before it is taken: who goes away meanwhile sends a mail again that was
- * delivered (RFC 1047).
+ * Maximum wait for a response (RFC 5321 section 4.5.3.2). Servers may filter a mail before they accept it; a client that gives up too early sends a delivered
+ * mail again (RFC 1047).
  */
 const ANSWER_MS = 5 * 60_000;
-/** Somebody waits for the outcome of a trial. */
+/** Shorter, because a person waits for the result. */
 const TRIAL_MS = 25_000;
 
-/** Nobody's absence is told to a program (RFC 3834 section 5.1; the second header is that of Microsoft Exchange). */
+/** Suppress automatic replies such as absence notices (RFC 3834 section 5.1; the second header is for Microsoft Exchange). */
 const OF_A_PROGRAM = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'OOF, AutoReply' };
 
 /**
- * The name by which a client greets (RFC 5321 section 4.1.4): the machine's, or where that is no name of a domain, as in a container, the public one.
- * Servers refuse the name that nodemailer makes up then, `[127.0.0.1]`. Undefined where there is none.
+ * greetingName returns the client name for EHLO (RFC 5321 section 4.1.4): the machine's name, or the public one if the machine has no domain name, as in a
+ * container. Servers reject nodemailer's fallback, `[127.0.0.1]`. Returns undefined if neither is a domain name.
  */
 export function greetingName(machine: string, publicUrl: string): string | undefined {
   return [machine, new URL(publicUrl).hostname].find((name) => name.includes('.') && isIP(name) === 0);
 }
 
-/** The way to the SMTP server of the settings. */
+/** newMailTransport returns a transport for the configured SMTP server. */
 export function newMailTransport(config: Config, answerMs = ANSWER_MS): Transporter {
   const { smtpHost: host, smtpPort: port, smtpUsername: user, smtpPassword: pass, smtpTls } = config;
   const options = {
@@ -48,10 +48,10 @@ export function newMailTransport(config: Config, answerMs = ANSWER_MS): Transpor
   return createTransport(options, { headers: OF_A_PROGRAM });
 }
 
-/** Enhanced status codes of a recipient that is not there (RFC 3463 section 3.2, RFC 7505): mailbox, system, syntax, moved, no mail at all. */
+/** Matches enhanced status codes of an unknown recipient (RFC 3463 section 3.2, RFC 7505): mailbox, system, syntax, moved, domain without mail. */
 const NOT_THERE = /^55\d[ -]5\.1\.(?:1|2|3|6|10)\b/;
 
-/** Whether the server refused the recipient for good. Any other refusal may end when its settings or ours are put right. */
+/** isRecipientUnknown returns true if the server rejected the recipient permanently. Other rejections may end after a configuration change on either side. */
 export function isRecipientUnknown(error: unknown): boolean {
   const { code, response } = error as { code?: unknown; response?: unknown };
   return code === 'EENVELOPE' && typeof response === 'string' && NOT_THERE.test(response);
@@ -59,11 +59,11 @@ export function isRecipientUnknown(error: unknown): boolean {
 
 export interface MailTrialResult {
   readonly sent: boolean;
-  /** In the SMTP server's words. */
+  /** Response of the SMTP server, verbatim. */
   readonly answer: string;
 }
 
-/** Sends one mail at once, past the outbox, to find out whether mails leave. */
+/** MailTrial sends a mail immediately, bypassing the outbox, to test mail delivery. */
 @Injectable()
 export class MailTrial {
   constructor(private readonly config: Config) {}

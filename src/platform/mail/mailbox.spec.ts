@@ -8,8 +8,8 @@ const config = { jwtSecrets: ['a secret of the test, long enough for HKDF'] } as
 const seal = new Seal(config, { namesKeys: true } as SealFormat);
 const mail = { id: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11', recipient: 'ann@example.com' };
 
-describe('the text of a mail', () => {
-  it('opens for the recipient that it was written for, and for nobody else', () => {
+describe('a sealed mail text', () => {
+  it('opens only for its intended recipient', () => {
     const sealed = closeMail(seal, mail, 'https://sealwright.example/reset#secret');
     expect(openMail(seal, mail, sealed)).toBe('https://sealwright.example/reset#secret');
     expect(() => openMail(seal, { ...mail, recipient: 'eve@example.com' }, sealed)).toThrow(/cannot be decrypted/);
@@ -18,7 +18,7 @@ describe('the text of a mail', () => {
     );
   });
 
-  it('that a version before sealed, for the mail alone, still opens', () => {
+  it('sealed by a previous version, for the mail alone, still opens', () => {
     expect(openMail(seal, mail, seal.close('mail', mail.id, Buffer.from('hello')))).toBe('hello');
   });
 });

@@ -10,26 +10,26 @@ import { HealthIndicators, type Indication } from '../health/health-indicators.j
 export interface NewMail {
   readonly recipient: string;
   readonly subject: string;
-  /** Plain text. May hold a secret link. */
+  /** Plain text. May contain a secret link. */
   readonly text: string;
-  /** The same for readers of HTML. */
+  /** HTML version of the text. */
   readonly html?: string;
-  /** After that it is not sent any more. */
+  /** Time after which the mail is no longer sent, in seconds. */
   readonly goodForSeconds: number;
 }
 
-/** UTF-16 code units: a few lines of a header once it is encoded and folded (RFC 5322 section 2.2.3, RFC 2047). */
+/** Maximum length in UTF-16 code units: a few header lines after encoding and folding (RFC 5322 section 2.2.3, RFC 2047). */
 export const MAX_SUBJECT = 200;
 const SEAL = 'mail to a recipient';
-/** Seal of mails of earlier versions, bound to the id of the mail alone. */
+/** Seal purpose of mails written by earlier versions, bound only to the ID of the mail. */
 const UNBOUND_SEAL = 'mail';
 
-/** The text is for one recipient: in a row that names another one it cannot be opened. */
+/** closeMail encrypts a text for one recipient. It cannot be decrypted in a row with another recipient. */
 export function closeMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, text: string): Buffer {
   return seal.close(SEAL, `${id} ${recipient}`, Buffer.from(text));
 }
 
-/** Throws when the mail was written for another recipient. What a version before wrote opens too, until it is sent. */
+/** openMail decrypts a text. Throws if the mail was written for another recipient. Also decrypts unsent mails of the previous version. */
 export function openMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, sealed: Buffer): string {
   try {
     return seal.open(SEAL, `${id} ${recipient}`, sealed).toString();
@@ -38,12 +38,12 @@ export function openMail(seal: Seal, { id, recipient }: { id: string; recipient:
   }
 }
 
-/** Puts mails into their table, in the transaction of what they report. MailSender sends them. */
+/** Mailbox adds mails to the outbox, in the transaction that causes them. MailSender sends them. */
 @Injectable()
 export class Mailbox {
   constructor(private readonly seal: Seal) {}
 
-  /** Answers the id of the mail. */
+  /** Adds a mail and returns its ID. */
   async put(tx: EntityManager, mail: NewMail): Promise<string> {
     const id = newId();
     const to = { id, recipient: mail.recipient };
@@ -58,10 +58,10 @@ export class Mailbox {
   }
 }
 
-/** Mails that were tried so often and still wait mean that the SMTP server is away, and not just busy. */
+/** Mails that still wait after this number of attempts indicate that the SMTP server is unavailable and not merely busy. */
 const TRIES = 2;
 
-/** Whether mails leave. */
+/** MailHealth reports whether mails can be sent. */
 @Injectable()
 export class MailHealth {
   constructor(

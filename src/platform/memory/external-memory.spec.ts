@@ -5,7 +5,7 @@ import { collectAfter } from './external-memory.js';
 const PIECE_BYTES = 64 * 1024;
 const MEGABYTE = 1024 * 1024;
 
-/** The most memory outside of the heap while pieces come and go, bytes. */
+/** Returns the maximum memory outside the heap while pieces are created and dropped, in bytes. */
 function mostWhile(pass: (piece: Uint8Array) => void): number {
   const before = memoryUsage().arrayBuffers;
   let most = 0;
@@ -16,7 +16,7 @@ function mostWhile(pass: (piece: Uint8Array) => void): number {
   return most;
 }
 
-it('lets little of what has passed lie, which V8 alone does not', () => {
+it('external memory stays small, unlike with V8 alone', () => {
   expect(mostWhile(collectAfter)).toBeLessThan(32 * MEGABYTE);
   expect(mostWhile(() => undefined)).toBeGreaterThan(48 * MEGABYTE);
 });

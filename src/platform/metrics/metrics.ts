@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
-/** Metrics for Prometheus. Each name is explained by its help text. */
+/** Metrics defines the metrics for Prometheus. Their help texts explain them. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();

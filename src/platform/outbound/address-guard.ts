@@ -2,8 +2,8 @@ import { type BlockList, isIP } from 'node:net';
 import { blockListOf } from '../../formats/addresses/address.js';
 
 /**
- * IPv4 that no service on the internet has (RFC 6890 and the IANA special-purpose registry), and 168.63.129.16, which is
- * public by its number and the host agent inside Azure.
+ * IPv4 blocks that are not public internet addresses (RFC 6890 and the IANA special-purpose registry), and 168.63.129.16, a public address that belongs to the
+ * host agent within Azure.
  */
 const CLOSED_4 = [
   ['0.0.0.0/8', 'unspecified'],
@@ -24,7 +24,7 @@ const CLOSED_4 = [
   ['240.0.0.0/4', 'reserved'],
 ] as const;
 
-/** Of IPv6 only global unicast is open, without the parts that carry an IPv4 address or are set aside. */
+/** Only global unicast IPv6 addresses are allowed, except blocks that embed an IPv4 address or are reserved. */
 const OPEN_6 = ['2000::/3'] as const;
 const CLOSED_6 = [
   ['::1/128', 'loopback'],
@@ -42,16 +42,16 @@ const CLOSED_6 = [
 
 type Family = 'ipv4' | 'ipv6';
 
-/** Which addresses outbound calls may reach: those of the internet, and what the operator names. */
+/** OutboundAddressGuard decides which addresses outbound requests may reach: public internet addresses and those the operator allows. */
 export class OutboundAddressGuard {
   private readonly named: BlockList;
 
-  /** `allowed`: addresses and blocks in CIDR notation that are reachable although they are not of the internet. */
+  /** @param allowed addresses and CIDR blocks that are allowed although they are not public */
   constructor(allowed: readonly string[]) {
     this.named = blockListOf(allowed);
   }
 
-  /** What kind of address it is that may not be reached, or undefined when it may. What is no address is refused. */
+  /** Returns the kind of an address that must not be reached; undefined if it is allowed. Invalid addresses are refused. */
   refusal(address: string): string | undefined {
     const [plain = ''] = address.split('%');
     const version = isIP(plain);
@@ -60,7 +60,7 @@ export class OutboundAddressGuard {
     return version === 4 ? closedAs(CLOSED, plain, 'ipv4') : refusalOf6(plain);
   }
 
-  /** Whether the operator named the address. */
+  /** Returns whether the operator allowed the address. */
   isNamed(address: string): boolean {
     const [plain = ''] = address.split('%');
     const version = isIP(plain);
@@ -79,7 +79,7 @@ function refusalOf6(address: string): string | undefined {
   return closedAs(CLOSED, address, 'ipv6') ?? (OPEN.check(address, 'ipv6') ? undefined : 'reserved');
 }
 
-/** A rule for IPv4 would match mapped addresses too; they have a kind of their own. */
+/** Compares the family, because rules for IPv4 would also match IPv4-mapped addresses, which have their own kind. */
 function closedAs(rules: typeof CLOSED, address: string, family: Family): string | undefined {
   return rules.find((rule) => rule.family === family && rule.list.check(address, family))?.kind;
 }

@@ -23,7 +23,7 @@ const found = (name: string) =>
     lookup(name, { all: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error))),
   );
 
-it('gives names up whose servers are silent, all at the same time, and delays no other name', async () => {
+it('names with unresponsive servers fail concurrently, without delaying other names', async () => {
   const began = performance.now();
   const slow = Array.from({ length: 20 }, (_, i) => found(`tok${i}.silent.example`));
   const refused = Promise.allSettled(slow);
@@ -34,7 +34,22 @@ it('gives names up whose servers are silent, all at the same time, and delays no
   expect(performance.now() - began).toBeLessThan(5000);
 });
 
-it('reads the hosts file as the system does', () => {
+it('gives up names that the system resolves as well, and does not begin names whose time is over', async () => {
+  const begun: string[] = [];
+  const system = (name: string) => {
+    begun.push(name);
+    return new Promise<never>(() => undefined);
+  };
+  // Without a name server that listens, the query fails immediately.
+  const names = nameLookup({ servers: ['127.0.0.1:1'], timeoutMs: 500, system });
+  const lookups = ['one', 'two', 'three'].map(
+    (name) => new Promise((resolve) => names(name, { all: true }, (error) => resolve(error?.message))),
+  );
+  for (const message of await Promise.all(lookups)) expect(message).toContain('did not answer within 0.5 seconds');
+  expect(begun.length).toBeLessThanOrEqual(1);
+});
+
+it('the hosts file is read as the system reads it', () => {
   const hosts =
     '127.0.0.1 localhost\n# 192.0.2.9 idp.example\n192.0.2.1\tIdP.example idp # ours\n::2 idp.example\nx idp.example\n';
   expect(addressesIn(hosts, 'idp.EXAMPLE')).toEqual([

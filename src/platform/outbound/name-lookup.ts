@@ -11,10 +11,12 @@ export type NameLookup = (
 ) => void;
 
 export interface NameLookupOptions {
-  /** Addresses of name servers; the name servers of the system if absent. */
+  /** IP addresses of name servers. Defaults to the name servers of the system. */
   readonly servers?: readonly string[];
   /** Timeout for one name, in milliseconds. */
   readonly timeoutMs?: number;
+  /** Resolves a name by the system. Defaults to `dns.lookup`. */
+  readonly system?: (name: string, options: { all: true }) => Promise<LookupAddress[]>;
 }
 
 const TIMEOUT_MS = 5000;
@@ -22,36 +24,52 @@ const HOSTS_FILE = '/etc/hosts';
 const systemAddresses = promisify(lookup);
 
 /**
- * nameLookup returns a lookup in which slow names do not delay other names. `dns.lookup` (getaddrinfo) occupies one of the few threads of the process
- * until the name servers respond, so a few names with unresponsive servers would block every call by name. The lookup therefore reads the hosts file
- * and sends DNS queries, which need no thread. Names that only the system resolves (search domains, other name sources) are resolved by getaddrinfo,
- * one at a time.
+ * nameLookup returns a lookup in which slow names do not delay others. `dns.lookup` (getaddrinfo) blocks one of the process's few threads until name servers
+ * respond, so a few names with unresponsive servers would block every request by name. The lookup therefore reads the hosts file and sends DNS queries, which
+ * need no thread. Names that only the system resolves (search domains, other name sources) are resolved by getaddrinfo, one at a time. The timeout covers
+ * all of this, including the wait for other names.
  */
-export function nameLookup(options: NameLookupOptions = {}): NameLookup {
+export function nameLookup({
+  servers,
+  timeoutMs = TIMEOUT_MS,
+  system = systemAddresses,
+}: NameLookupOptions = {}): NameLookup {
   let lastBySystem: Promise<unknown> = Promise.resolve();
-  const bySystem = (name: string): Promise<LookupAddress[]> => {
-    const found = lastBySystem.then(() => systemAddresses(name, { all: true }));
+  const bySystem = (name: string, signal: AbortSignal): Promise<LookupAddress[]> => {
+    const found = lastBySystem.then(() => (signal.aborted ? [] : system(name, { all: true })));
     lastBySystem = found.catch(() => undefined);
     return found;
   };
   return (name, _options, done) => {
-    addressesOf(name, options, bySystem).then(
-      (addresses) => done(null, addresses),
-      (error: NodeJS.ErrnoException) => done(error, []),
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), timeoutMs);
+    const isOver = new Promise<never>((_resolve, reject) =>
+      timeout.signal.addEventListener('abort', () => reject(silent(name, timeoutMs))),
     );
+    const found = addressesOf(name, { servers, timeoutMs }, (wanted) => bySystem(wanted, timeout.signal));
+    Promise.race([found, isOver])
+      .finally(() => clearTimeout(timer))
+      .then(
+        (addresses) => done(null, addresses),
+        (error: NodeJS.ErrnoException) => done(error, []),
+      );
   };
+}
+
+function silent(name: string, timeoutMs: number): Error {
+  return new Error(`the name servers of ${name} did not answer within ${timeoutMs / 1000} seconds`);
 }
 
 async function addressesOf(
   name: string,
-  { servers, timeoutMs = TIMEOUT_MS }: NameLookupOptions,
+  { servers, timeoutMs }: { readonly servers: readonly string[] | undefined; readonly timeoutMs: number },
   bySystem: (name: string) => Promise<LookupAddress[]>,
 ): Promise<LookupAddress[]> {
   const pinned = addressesIn(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), name);
   if (pinned.length > 0) return pinned;
   const { addresses, isSilent } = await queried(name, servers, timeoutMs);
   if (addresses.length > 0) return addresses;
-  if (isSilent) throw new Error(`the name servers of ${name} did not answer within ${timeoutMs / 1000} seconds`);
+  if (isSilent) throw silent(name, timeoutMs);
   return bySystem(name);
 }
 

@@ -14,39 +14,40 @@ export interface OutboundOrder {
   readonly url: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
-  /** PEM: authorities that certify the target, and what this side shows. */
+  /** PEM: trusted authorities for the target, client certificate and its key. */
   readonly tls?: {
     readonly ca?: string | undefined;
     readonly cert?: string | undefined;
     readonly key?: string | undefined;
   };
-  /** Time from the DNS look-up to the last byte. */
+  /** Timeout from DNS lookup to the last byte, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Gives the call up. */
+  /** Cancels the request. */
   readonly signal?: AbortSignal;
 }
 
 export interface OutboundAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** UTF-8; at most 64 kB, the rest is not read. */
+  /** Decoded as UTF-8 and truncated to 64 kB. */
   readonly body: string;
 }
 
-/** How the operator allows an address. */
+/** Tells the operator how to allow an address. */
 const REMEDY = 'add internal addresses that may be called to SVC_OUTBOUND_ALLOW';
 
-/** The target may not be called. The message says why, and never what else the name resolves to. */
+/** OutboundRefused means that the target is not allowed. The message states the reason but not the other addresses of the name. */
 export class OutboundRefused extends Error {}
 
 const MAX_BYTES = 64 * 1024;
 const PATIENCE_MS = 15_000;
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Maximum interim responses (RFC 9110 section 15.2) before the final one. */
+const MAX_INTERIM = 10;
 
 /**
- * Sends requests to addresses that users chose. A name is resolved once, when the connection is opened; each address
- * that it has is judged, and the connection goes to one of those, so a name that resolves differently a moment later gains nothing.
- * Redirects are answers like any other and are not followed. Plain HTTP is spoken with addresses that the operator named alone.
+ * OutboundClient sends requests to URLs chosen by users. A name is resolved once per connection, and the connection uses one of the addresses that were
+ * checked, so DNS rebinding has no effect. Redirects are returned as responses and not followed. Plain HTTP is allowed only to addresses named by the operator.
  */
 @Injectable()
 export class OutboundClient {
@@ -58,7 +59,7 @@ export class OutboundClient {
     this.guard = new OutboundAddressGuard(config.outboundAllow);
   }
 
-  /** Calls the target. Rejects with OutboundRefused when it may not be called, else with the network's error. */
+  /** Sends a request. Rejects with OutboundRefused if the target is not allowed, otherwise with the network error. */
   async send(order: OutboundOrder): Promise<OutboundAnswer> {
     const url = this.read(order.url);
     const timeout = AbortSignal.timeout(order.timeoutMs ?? PATIENCE_MS);
@@ -71,7 +72,7 @@ export class OutboundClient {
     }
   }
 
-  /** Why a call to this target would be refused now, or undefined when it would not. A name that does not resolve is none of that. */
+  /** Returns why a request to this target would be refused; undefined if it would be allowed or if the name cannot be resolved. */
   async refusalOf(target: string): Promise<string | undefined> {
     try {
       const url = this.read(target);
@@ -82,7 +83,7 @@ export class OutboundClient {
     }
   }
 
-  /** The address of a host, for connections that speak TLS but not HTTP. Rejects with OutboundRefused when it may not be called. */
+  /** Returns an address of a host, for connections that use TLS but not HTTP. Rejects with OutboundRefused if the target is not allowed. */
   async addressOf(host: string): Promise<string> {
     const url = new URL('https://host');
     url.host = isIP(host) === 6 ? `[${host}]` : host;
@@ -92,7 +93,7 @@ export class OutboundClient {
     return first.address;
   }
 
-  /** Checks everything about the URL that needs no DNS look-up. */
+  /** Checks everything about the URL that does not require DNS. */
   private read(target: string): URL {
     if (!URL.canParse(target)) throw new OutboundRefused('the target is not a URL');
     const url = new URL(target);
@@ -109,7 +110,7 @@ export class OutboundClient {
     if (protocol === 'http:' && !this.guard.isNamed(address)) throw new OutboundRefused('the target is not https');
   }
 
-  /** All addresses of the name; refused when one of them may not be called, since any may be the one that is taken. */
+  /** Returns all addresses of the name. Rejects if one of them is not allowed, because any of them may be used. */
   private async resolve(url: URL): Promise<LookupAddress[]> {
     const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>();
     this.lookup(url.hostname, { all: true }, (error, found) => (error === null ? resolve(found) : reject(error)));
@@ -128,7 +129,7 @@ export class OutboundClient {
         ...order.headers,
         ...(order.body === undefined ? {} : { 'content-length': Buffer.byteLength(order.body) }),
       },
-      // An agent for this call alone: no connection is kept that was opened under another judgement.
+      // An agent per request, so that no connection outlives the check that allowed it.
       agent: new (secure ? HttpsAgent : HttpAgent)({ keepAlive: false }),
       lookup: this.lookupOf(url),
       ...(secure ? { ciphers: CLIENT_CIPHERS } : {}),
@@ -142,7 +143,12 @@ export class OutboundClient {
       isAnswered = true;
       void readAnswer(response).then(resolve, reject);
     });
-    // Node.js emits no error when a target answers 101 or closes the connection.
+    let interim = 0;
+    request.on('information', () => {
+      interim += 1;
+      if (interim > MAX_INTERIM) request.destroy(new Error('the target sent too many interim responses (1xx)'));
+    });
+    // Node.js emits no error if the target responds with 101 or closes the connection.
     request.once('upgrade', () => reject(new Error('the target answers 101 Switching Protocols')));
     request.once('close', () => {
       if (!isAnswered) reject(new Error('the target closed the connection without an answer'));
@@ -161,7 +167,7 @@ export class OutboundClient {
   }
 }
 
-/** A call that is made for a trace tells it (W3C Trace Context). */
+/** Propagates the current trace, if any (W3C Trace Context). */
 function tracedHeaders(): Record<string, string> {
   const traceparent = traceParent();
   return traceparent === null ? {} : { traceparent };
@@ -177,13 +183,13 @@ async function readAnswer(response: IncomingMessage): Promise<OutboundAnswer> {
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes >= MAX_BYTES) break; // which also ends the connection
+    if (bytes >= MAX_BYTES) break; // also ends the connection
   }
   const body = Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8');
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
-/** Seconds that an answer asks to wait by Retry-After: a number, or a date (RFC 9110 section 10.2.3). NaN when it says neither. */
+/** secondsAsked returns the seconds requested by Retry-After, given as a number or a date (RFC 9110 section 10.2.3). Returns NaN without a valid value. */
 export function secondsAsked({ headers }: Pick<OutboundAnswer, 'headers'>): number {
   const asked = headers['retry-after'] ?? '';
   const seconds = Number(asked === '' ? Number.NaN : asked);

@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 export type WebhookDeliveryStatus = 'PENDING' | 'DELIVERED' | 'GIVEN_UP';
 
-/** One try: what the target answered, or why nothing came. */
+/** WebhookAttempt is one delivery attempt: the target's response, or the reason for the failure. */
 export interface WebhookAttempt {
   readonly attempt: number;
   /** RFC 3339. */
@@ -13,13 +13,13 @@ export interface WebhookAttempt {
   readonly failure?: string;
 }
 
-/** A message for one endpoint: the row is the intent, it waits here however long the receiver is away. */
+/** WebhookDelivery is a message in the outbox for one endpoint. It waits there until the receiver is available. */
 @Entity('webhook_delivery')
 @Index('webhook_delivery_waiting', ['endpointId', 'nextTryAt'], { where: "status = 'PENDING'" })
 @Index('webhook_delivery_ended', ['endedAt'], { where: "status <> 'PENDING'" })
 @Index('webhook_delivery_of_endpoint', ['endpointId', 'id'])
 export class WebhookDelivery {
-  /** Also the `webhook-id` of every attempt. */
+  /** ID of the delivery, sent as `webhook-id` with every attempt. */
   @PrimaryColumn('uuid')
   id: string;
 
@@ -29,18 +29,18 @@ export class WebhookDelivery {
   @Column('text')
   type: string;
 
-  /** Body, byte for byte. */
+  /** Request body, verbatim. */
   @Column('text')
   body: string;
 
   @Column('text', { default: 'PENDING' })
   status: WebhookDeliveryStatus;
 
-  /** The fence. It only grows, so the outcome of an attempt that was overtaken is not stored. */
+  /** Fencing number, which only increases. The outcome of an outdated attempt is not stored. */
   @Column('int', { default: 0 })
   attempts: number;
 
-  /** Attempts since it was last put in line: where in the schedule of pauses it is. */
+  /** Attempts since the delivery was last queued, which determine the next pause. */
   @Column('int', { default: 0 })
   tries: number;
 
@@ -53,7 +53,7 @@ export class WebhookDelivery {
   @Column('timestamptz', { nullable: true })
   endedAt: Date | null;
 
-  /** The last twenty attempts. */
+  /** Last twenty attempts. */
   @Column('jsonb', { default: [] })
   log: WebhookAttempt[];
 }

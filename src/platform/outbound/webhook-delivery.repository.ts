@@ -9,19 +9,19 @@ export interface ClaimedDelivery {
   readonly id: string;
   readonly endpointId: string;
   readonly body: string;
-  /** Fence of the attempt. */
+  /** Fencing number of the attempt. */
   readonly attempts: number;
   readonly tries: number;
   readonly url: Buffer;
-  /** Secrets that sign now, the present one first. */
+  /** Current signing secrets, the newest first. */
   readonly secrets: Buffer[];
 }
 
-/** Deliveries of one claim: of one endpoint, and of all. */
+/** Maximum number of deliveries per claim, for one endpoint and in total. */
 const MAX_PER_ENDPOINT = 8;
 const BATCH_SIZE = 200;
 const KEPT_DAYS = 30;
-/** Due deliveries of the endpoint `e`. Each endpoint has its own limit, so that one with many messages keeps no other waiting. */
+/** Due deliveries of the endpoint `e`. Each endpoint has its own limit, so that an endpoint with many messages does not delay others. */
 const DUE_OF_ENDPOINT = dueRows({
   table: 'webhook_delivery',
   where: `t.endpoint_id = e.id AND t.status = 'PENDING' AND t.next_try_at <= now()`,
@@ -33,10 +33,10 @@ const DUE_OF_ENDPOINT = dueRows({
 export const DUE_DELIVERY = `SELECT FROM webhook_endpoint e CROSS JOIN LATERAL (${DUE_OF_ENDPOINT.replace(/FOR UPDATE.*/, '')}) waiting
   WHERE e.enabled`;
 
-/** Hears of an endpoint in the transaction that disables it. */
+/** Called in the transaction that disables an endpoint. */
 export type WhenDisabled = (tx: EntityManager, endpoint: string, reason: string) => Promise<void>;
 
-/** The states of deliveries. An attempt without an outcome after a minute is made again, by any process. */
+/** WebhookDeliveryRepository claims deliveries and stores their outcome. An attempt without an outcome after a minute is repeated by any process. */
 @Injectable()
 export class WebhookDeliveryRepository {
   private readonly logger = new Logger(WebhookDeliveryRepository.name);
@@ -53,7 +53,7 @@ export class WebhookDeliveryRepository {
     this.listeners.push(listener);
   }
 
-  /** Takes what is due, a few per endpoint, without the endpoints that have a batch under way in this process. */
+  /** Claims due deliveries, a few per endpoint, except for endpoints with a batch in progress in this process. */
   async claim(busy: readonly string[]): Promise<ClaimedDelivery[]> {
     const [claimed]: [ClaimedDelivery[], number] = await this.db.query(
       `WITH due AS MATERIALIZED (
@@ -70,7 +70,7 @@ export class WebhookDeliveryRepository {
     return claimed;
   }
 
-  /** Stores the outcome, unless the attempt was overtaken. */
+  /** Stores the outcome, unless a newer attempt has started. */
   async settle({ id, attempts }: ClaimedDelivery, outcome: WebhookOutcome, entry: WebhookAttempt): Promise<void> {
     await this.db.query(
       `UPDATE webhook_delivery SET status = $3, next_try_at = now() + make_interval(secs => $4),
@@ -81,14 +81,14 @@ export class WebhookDeliveryRepository {
     );
   }
 
-  /** Nothing more is sent there; what waits is given up. */
+  /** Disables an endpoint and discards its pending deliveries. */
   async disable(endpoint: string, reason: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const [, affected]: [unknown, number] = await tx.query(
         `UPDATE webhook_endpoint SET enabled = false, disabled_reason = $2, version = version + 1 WHERE id = $1 AND enabled`,
         [endpoint, reason],
       );
-      const isNews = affected > 0; // another answer may have disabled it before
+      const isNews = affected > 0; // a concurrent response may have disabled it already
       if (isNews) for (const listener of this.listeners) await listener(tx, endpoint, reason);
       await giveUpWaiting(tx, endpoint);
     });
@@ -96,7 +96,7 @@ export class WebhookDeliveryRepository {
   }
 }
 
-/** Gives up what waits for an endpoint that nothing is sent to any more. */
+/** giveUpWaiting discards the pending deliveries of an endpoint that no longer receives messages. */
 export async function giveUpWaiting(tx: EntityManager, endpoint: string): Promise<void> {
   await tx.query(
     `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,

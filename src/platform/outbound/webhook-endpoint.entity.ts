@@ -1,10 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** `standard` is signed JSON (Standard Webhooks); the others are what those products read, behind an address that is a secret itself. */
+/** `standard` is signed JSON (Standard Webhooks). The other formats are those of the named products, whose URLs are secrets. */
 export const WEBHOOK_FORMATS = ['standard', 'slack', 'teams'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
-/** A receiver of webhook messages: its address and the events that it wants. */
+/** WebhookEndpoint is a receiver of webhook messages, with its URL and subscribed events. */
 @Entity('webhook_endpoint')
 export class WebhookEndpoint {
   @PrimaryColumn('uuid')
@@ -17,30 +17,30 @@ export class WebhookEndpoint {
   @Column('text')
   format: WebhookFormat;
 
-  /** The target as far as it may be shown: without query, and for Slack and Teams without path. */
+  /** Part of the URL that may be displayed: without query, and for Slack and Teams without path. */
   @Column('text')
   shownUrl: string;
 
-  /** The target, sealed: in many products it is all that a sender must know. */
+  /** Sealed URL. For many products, knowing the URL is sufficient to send messages. */
   @Column('bytea')
   url: Buffer;
 
-  /** Sealed; null where the format knows no signature. */
+  /** Sealed signing secret; null if the format has no signatures. */
   @Column('bytea', { nullable: true })
   secret: Buffer | null;
 
-  /** Types of what it hears, `approval.requested`, or all of an area, `approval.*`. */
+  /** Subscribed event types, such as `approval.requested`, or all of an area, such as `approval.*`. */
   @Column('text', { array: true })
   events: string[];
 
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** The reason for which the service disabled the endpoint; absent if a user did. */
+  /** Reason why the service disabled the endpoint; null if it did not. */
   @Column('text', { nullable: true })
   disabledReason: string | null;
 
-  /** Goes up with each change that people make. */
+  /** Incremented with each change. */
   @Column('int', { default: 1 })
   version: number;
 
@@ -48,7 +48,7 @@ export class WebhookEndpoint {
   createdAt: Date;
 }
 
-/** A secret that was replaced. It signs too, until then, so that receivers can change over. */
+/** WebhookOldSecret is a replaced secret. Until `until`, it also signs, so that receivers can switch to the new one. */
 @Entity('webhook_old_secret')
 export class WebhookOldSecret {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhook_old_secret_id' })

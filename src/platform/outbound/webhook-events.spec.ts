@@ -10,12 +10,12 @@ const documented = () => {
   );
 };
 
-describe('the events of webhooks', () => {
-  it('are those that the documentation lists, with the same meaning', () => {
+describe('webhook events', () => {
+  it('match the documentation, including descriptions', () => {
     expect(documented()).toEqual(WEBHOOK_EVENTS);
   });
 
-  it('can be subscribed to one by one, by area and all at once; other names have no effect', () => {
+  it('can be subscribed to individually, by area and all at once; unknown names have no effect', () => {
     expect(WEBHOOK_SUBSCRIPTIONS).toEqual(
       expect.arrayContaining(['*', 'alert.*', 'approval.requested', 'hosts.key-changed']),
     );

@@ -1,6 +1,6 @@
 /**
- * The events that webhook endpoints can subscribe to, with their meaning. This list is the only source: subscriptions are validated against it, and
- * the API document, docs/alerts.md and the console show it.
+ * WEBHOOK_EVENTS lists the events that webhook endpoints can subscribe to, with their meaning. Subscriptions are validated against it; the OpenAPI document,
+ * docs/alerts.md and the console show it.
  */
 export const WEBHOOK_EVENTS = {
   'alert.opened': 'An alert was opened.',
@@ -18,22 +18,22 @@ export const WEBHOOK_EVENTS = {
   'hosts.key-changed': 'A host presented a host key other than the trusted one. No login was made.',
 } as const;
 
-/** A type of webhook message. Test messages need no subscription. */
+/** WebhookEvent is the type of a webhook message. Test messages need no subscription. */
 export type WebhookEvent = keyof typeof WEBHOOK_EVENTS | 'webhook.test';
 
-/** Every name that an endpoint may subscribe to: all events, all of an area, or one. */
+/** WEBHOOK_SUBSCRIPTIONS lists every valid subscription: all events, all of an area, or a single event. */
 export const WEBHOOK_SUBSCRIPTIONS: readonly string[] = [
   '*',
   ...new Set(Object.keys(WEBHOOK_EVENTS).map((event) => `${areaOf(event)}.*`)),
   ...Object.keys(WEBHOOK_EVENTS),
 ];
 
-/** Names that match no event: an endpoint never receives anything because of them. */
+/** withoutEffect returns the subscriptions that match no event. */
 export function withoutEffect(subscriptions: readonly string[]): string[] {
   return subscriptions.filter((name) => !WEBHOOK_SUBSCRIPTIONS.includes(name));
 }
 
-/** Returns the area of an event, `alert` for `alert.opened`. */
+/** areaOf returns the area of an event, such as `alert` for `alert.opened`. */
 export function areaOf(event: string): string {
   return event.split('.', 1)[0] ?? '';
 }

@@ -12,21 +12,18 @@ const message = (text: string): WebhookMessage => ({
   link: `https://sealwright.example/alerts/${ID}`,
 });
 
-describe.each(WEBHOOK_FORMATS)('a message in the format %s', (format) => {
-  it('is whole when it is short', () => {
+describe.each(WEBHOOK_FORMATS)('a %s message', (format) => {
+  it('is complete when it is short', () => {
     expect(webhookBody(message('db1.example'), format)).toContain('db1.example');
   });
 
-  it.each(['\u0001', '&', '🔑', '"', 'a'])(
-    'has no more than 20,000 bytes, however long its texts of %j are',
-    (sign) => {
-      const body = webhookBody(message(sign.repeat(5000)), format);
-      expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20_000);
-      expect(body).toContain(ID);
-      expect(body.isWellFormed()).toBe(true);
-      expect(JSON.stringify(JSON.parse(body))).toBe(body);
-    },
-  );
+  it.each(['\u0001', '&', '🔑', '"', 'a'])('is at most 20,000 bytes, even with long texts of %j', (sign) => {
+    const body = webhookBody(message(sign.repeat(5000)), format);
+    expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20_000);
+    expect(body).toContain(ID);
+    expect(body.isWellFormed()).toBe(true);
+    expect(JSON.stringify(JSON.parse(body))).toBe(body);
+  });
 });
 
 interface Block {
@@ -38,8 +35,8 @@ const blocksOf = (given: Partial<WebhookMessage>): Block[] =>
   (JSON.parse(webhookBody({ ...message('db1'), ...given }, 'slack')) as { blocks: Block[] }).blocks;
 const MAX: Readonly<Record<string, number>> = { header: 150, section: 3000 };
 
-describe('blocks of Slack, which refuses a message that breaks one of its limits', () => {
-  it.each(['&', '<!channel>', '"', '🔐', 'e\u0301', 'a'])('are no longer than they may be when all is %j', (sign) => {
+describe('Slack blocks, which must stay within all limits', () => {
+  it.each(['&', '<!channel>', '"', '🔐', 'e\u0301', 'a'])('respect the maximum length when all text is %j', (sign) => {
     const facts = [{ name: sign.repeat(500), value: sign.repeat(2000) }];
     for (const { type, text } of blocksOf({ title: sign.repeat(500), facts })) {
       expect(text.text.length).toBeLessThanOrEqual(MAX[type] ?? 0);
@@ -48,18 +45,18 @@ describe('blocks of Slack, which refuses a message that breaks one of its limits
     }
   });
 
-  it('are no more than fifty, the link among them', () => {
+  it('number at most fifty, including the link', () => {
     const facts = Array.from({ length: 200 }, (_, i) => ({ name: `fact ${i}`, value: 'x' }));
     const blocks = blocksOf({ facts });
     expect(blocks).toHaveLength(50);
     expect(blocks.at(-1)?.text.text).toContain('/alerts/');
   });
 
-  it('have a header that says something even where the title does not', () => {
+  it('have a non-empty header even if the title is blank', () => {
     expect(blocksOf({ title: '  ' })[0]?.text.text).toBe('alert.opened');
   });
 
-  it('escape the three signs that mean something, and no entity is cut', () => {
+  it('escape the three special characters without truncating an entity', () => {
     const [, fact] = blocksOf({ facts: [{ name: 'Where', value: '<!here> & <https://x|y>' }] });
     expect(fact?.text.text).toBe('*Where*\n&lt;!here&gt; &amp; &lt;https://x|y&gt;');
     const [, long] = blocksOf({ facts: [{ name: 'Where', value: '&'.repeat(2000) }] });
@@ -67,27 +64,24 @@ describe('blocks of Slack, which refuses a message that breaks one of its limits
   });
 });
 
-describe.each(WEBHOOK_FORMATS)('a text that is cut in a message of the format %s', (format) => {
-  it.each([149, 150, 199, 999, 1000, 3999, 4000])('keeps the character at %i whole', (length) => {
+describe.each(WEBHOOK_FORMATS)('a truncated text in a %s message', (format) => {
+  it.each([149, 150, 199, 999, 1000, 3999, 4000])('keeps the character at %i intact', (length) => {
     const text = `${'x'.repeat(length)}🔐 läuft ab`;
-    // A lone half would be written as an escape.
+    // A lone surrogate would be written as an escape.
     expect(webhookBody(message(text), format)).not.toMatch(/\\ud[89a-f][0-9a-f]{2}/i);
   });
 
-  it('has no half of a pair that came from outside', () => {
+  it('contains no lone surrogate from the input', () => {
     expect(webhookBody(message('a\ud83d b'), format)).not.toMatch(/\\ud83d/i);
   });
 });
 
-it.each(['slack', 'teams'] as const)(
-  '%s is sent no controls and nothing that turns the direction of text round',
-  (format) => {
-    const title = 'db1\r\n\u0007is\u0000 \u202efine';
-    const facts = [{ name: 'Wh\u001b[31my', value: 'first\r\n\u2066second\u2028third' }];
-    const body = webhookBody({ ...message('x'), title, facts }, format);
-    const shown = JSON.stringify(JSON.parse(body));
-    expect(shown).not.toMatch(/\\u00|\\r|[\u2028\u202e\u2066]/);
-    expect(shown).toContain('"text":"db1 is fine"');
-    expect(shown).toContain(String.raw`first\n second third`);
-  },
-);
+it.each(['slack', 'teams'] as const)('%s receives no control characters and no bidirectional overrides', (format) => {
+  const title = 'db1\r\n\u0007is\u0000 \u202efine';
+  const facts = [{ name: 'Wh\u001b[31my', value: 'first\r\n\u2066second\u2028third' }];
+  const body = webhookBody({ ...message('x'), title, facts }, format);
+  const shown = JSON.stringify(JSON.parse(body));
+  expect(shown).not.toMatch(/\\u00|\\r|[\u2028\u202e\u2066]/);
+  expect(shown).toContain('"text":"db1 is fine"');
+  expect(shown).toContain(String.raw`first\n second third`);
+});

@@ -2,32 +2,32 @@ import { shorten, withoutControls } from '../text/truncate.js';
 import type { WebhookFormat } from './webhook-endpoint.entity.js';
 import type { WebhookEvent } from './webhook-events.js';
 
-/** A message about an event, for programs and for people. */
+/** WebhookMessage describes an event, for programs and for people. */
 export interface WebhookMessage {
-  /** For example `approval.requested`. */
+  /** Type of the event, such as `approval.requested`. */
   readonly type: WebhookEvent;
   readonly at: Date;
-  /** For programs: identifiers and facts. Never a secret. The whole message may have 20,000 bytes. */
+  /** For programs: identifiers and facts, without secrets. The whole message is limited to 20,000 bytes. */
   readonly data: Record<string, unknown>;
-  /** For people: one line. */
+  /** For people: one line of text. */
   readonly title: string;
-  /** For people: what, where, why, what to do; plain text. */
+  /** For people: what happened, where, why, and what to do, as plain text. */
   readonly facts: readonly { readonly name: string; readonly value: string }[];
-  /** Page of the console that shows it. */
+  /** URL of the console page with details. */
   readonly link?: string;
 }
 
 const MAX_BYTES = 20_000;
 const MAX_FACT = 1000;
-/** Slack's Block Kit: a message that breaks one of these is refused as a whole, `invalid_blocks`. In UTF-16 code units, escaped. */
+/** Limits of Slack's Block Kit, in UTF-16 code units after escaping. Slack rejects a message that exceeds one of them (`invalid_blocks`). */
 const SLACK = { header: 150, section: 3000, blocks: 50, name: 200 } as const;
 
-/** Longest text in a message, in characters: the first of these with which it is short enough. No identifier is as long as the last. */
+/** Maximum text lengths in a message, in characters. The first one that makes the message short enough is used. The last one is longer than any identifier. */
 const LENGTHS = [4000, 1000, 300, 100] as const;
 
 /**
- * The body of a message in the format of its receiver. Facts come from outside, and one message that is too long for Standard Webhooks
- * must not hold up all others, so its texts are cut.
+ * webhookBody returns the body of a message in the format of its receiver. Facts come from outside, and a message that is too long for Standard Webhooks must
+ * not block others, so its texts are truncated.
  */
 export function webhookBody(message: WebhookMessage, format: WebhookFormat): string {
   for (const length of LENGTHS) {
@@ -38,7 +38,7 @@ export function webhookBody(message: WebhookMessage, format: WebhookFormat): str
   throw new Error(`a message of the type ${message.type} has too many parts`);
 }
 
-/** The value with every text in it cut to so many characters, whole ones. */
+/** Truncates every text in a value, without splitting characters. */
 function cutTo<Value>(length: number, value: Value): Value {
   if (typeof value === 'string') return shorten(value, length) as Value;
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
@@ -54,7 +54,7 @@ const BODIES: Record<WebhookFormat, (message: WebhookMessage) => object> = {
   teams: (message) => teams(visible(message)),
 };
 
-/** The message as people may be shown it, its title on one line, as in mails. What hides or turns round a text is not what was said. */
+/** Prepares a message for display, with a single-line title as in mails. Removes control characters, which could hide or reorder text. */
 function visible(message: WebhookMessage): WebhookMessage {
   const shown = (text: string) => text.split(/\r?\n/).map(withoutControls).join('\n');
   const facts = message.facts.map(({ name, value }) => ({ name: shown(name), value: shown(value) }));
@@ -65,14 +65,14 @@ function standard({ type, at, data }: WebhookMessage): object {
   return { type, timestamp: at.toISOString(), data };
 }
 
-/** An incoming webhook of Slack: `text` is the notification, blocks are what is shown. */
+/** Returns the body for an incoming webhook of Slack: `text` is the notification, `blocks` are displayed. */
 function slack({ type, title, facts, link }: WebhookMessage): object {
   const open = link === undefined ? [] : [section(`<${escape(link)}|Open>`)];
   const shown = facts.slice(0, SLACK.blocks - 1 - open.length);
   return {
     text: escape(title),
     blocks: [
-      // A header without a character is refused.
+      // Slack rejects an empty header.
       { type: 'header', text: { type: 'plain_text', text: shorten(title.trim() || type, SLACK.header), emoji: false } },
       ...shown.map(slackFact),
       ...open,
@@ -85,12 +85,12 @@ function slackFact({ name, value }: WebhookMessage['facts'][number]): object {
   return section(head + escapedWithin(shorten(value, MAX_FACT), SLACK.section - head.length));
 }
 
-/** Verbatim: Slack makes no link of an address, and no mention of a name, in what comes from outside. */
+/** Verbatim, so that Slack does not turn text from outside into links or mentions. */
 function section(text: string): object {
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
-/** Cuts a text so that it has at most `max` code units when it is escaped: an ampersand takes five. */
+/** Truncates a text to at most `max` code units after escaping, in which an ampersand has five. */
 function escapedWithin(text: string, max: number): string {
   let kept = shorten(text, max);
   for (let escaped = escape(kept); escaped.length > max; escaped = escape(kept))
@@ -98,12 +98,12 @@ function escapedWithin(text: string, max: number): string {
   return escape(kept);
 }
 
-/** The three characters that mean something in Slack's mrkdwn: nobody mentions a channel or makes a link by the name of a host. */
+/** Escapes the control characters of Slack's mrkdwn, so that text such as a host name cannot mention a channel or create a link. */
 function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** A message with an Adaptive Card, as the workflow "When a Teams webhook request is received" takes it. */
+/** Returns a message with an Adaptive Card, as expected by the workflow "When a Teams webhook request is received". */
 function teams({ title, facts, link }: WebhookMessage): object {
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
@@ -124,7 +124,7 @@ function teams({ title, facts, link }: WebhookMessage): object {
   };
 }
 
-/** Adaptive Cards read links and emphasis in Markdown; what comes from outside must not become one. */
+/** Adaptive Cards support links and emphasis in Markdown, which text from outside must not create. */
 function plain(text: string): string {
   return text.replaceAll(/[[\]*_`\\]/g, (sign) => `\\${sign}`);
 }

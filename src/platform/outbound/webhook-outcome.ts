@@ -1,26 +1,29 @@
 import { type OutboundAnswer, secondsAsked } from './outbound-client.js';
 import type { WebhookDeliveryStatus } from './webhook-delivery.entity.js';
 
-/** Pauses after the first attempt and its repetitions, in seconds: the schedule of Standard Webhooks, about three days. */
+/** Pauses after each attempt, in seconds: the schedule of Standard Webhooks, about three days. */
 const PAUSES = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
-/** Receivers that come back together must not all be called in the same second. */
+/** Spreads the attempts, so that receivers that recover together are not all called in the same second. */
 const JITTER = 0.1;
 const MAX_PAUSE = 86_400;
 
-/** Webhooks of Teams (connectors) answer 200 and say in words that Teams refused the message, often since there were too many. */
+/** Teams webhooks (connectors) respond with 200 and this text if Teams rejected the message, often because of rate limits. */
 const REFUSED_AS_TAKEN = /^\s*"?Webhook message delivery failed/;
 
 export interface WebhookOutcome {
   readonly status: WebhookDeliveryStatus;
-  /** Seconds until the next attempt; 0 when there is none. */
+  /** Seconds until the next attempt; 0 if there is none. */
   readonly pauseSeconds: number;
   readonly httpStatus?: number;
   readonly failure?: string;
-  /** The receiver wants no more messages at all. */
+  /** Whether the receiver responded that it accepts no further messages (410). */
   readonly gone: boolean;
 }
 
-/** Answers what follows from an attempt. `tries` counts it. Only 2xx is success: a redirect is not followed, so it is a failure. */
+/**
+ * afterAttempt returns the outcome of an attempt. Only 2xx is a success; redirects are not followed and count as failures.
+ * @param tries number of attempts, including this one
+ */
 export function afterAttempt(answer: OutboundAnswer | Error, tries: number): WebhookOutcome {
   if (answer instanceof Error) return again(tries, { failure: answer.message, gone: false });
   const { status: httpStatus } = answer;
@@ -37,13 +40,13 @@ export function afterAttempt(answer: OutboundAnswer | Error, tries: number): Web
   return again(tries, { httpStatus, failure, gone: false }, secondsAsked(answer));
 }
 
-/** Slack and others say by one word what is wrong (`invalid_blocks`, `channel_is_archived`). Nothing else of an answer is shown. */
+/** Slack and other receivers state the error in one word (`invalid_blocks`, `channel_is_archived`). Nothing else of the response is shown. */
 function wordOf({ body }: OutboundAnswer): string {
   const word = body.trim();
   return /^[a-z]{2,20}(?:_[a-z]{1,20}){0,5}$/.test(word) ? `: ${word}` : '';
 }
 
-/** A receiver that names a pause (Retry-After) gets at least that. */
+/** Waits at least as long as the receiver requested (Retry-After). */
 function again(
   tries: number,
   what: Pick<WebhookOutcome, 'httpStatus' | 'failure' | 'gone'>,

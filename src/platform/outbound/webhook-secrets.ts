@@ -6,7 +6,7 @@ import { SealedColumns } from '../sealing/sealed-columns.js';
 const URL_SEAL = 'webhook url';
 const SECRET_SEAL = 'webhook secret';
 
-/** Seals the confidential columns of an endpoint: its address and its signing secret. */
+/** WebhookSecrets encrypts the confidential columns of an endpoint: its URL and its signing secret. */
 @Injectable()
 export class WebhookSecrets {
   constructor(
@@ -42,18 +42,18 @@ const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 export interface SignedWebhook {
-  /** The same in every attempt, so that receivers recognize a repetition. */
+  /** Identical for every attempt, so that receivers can detect repetitions. */
   readonly id: string;
   readonly at: Date;
   readonly body: string;
 }
 
-/** A new signing secret in the notation of Standard Webhooks: `whsec_` and base64. */
+/** newWebhookSecret returns a new signing secret in the format of Standard Webhooks: `whsec_` and base64. */
 export function newWebhookSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** The headers that sign a message (Standard Webhooks, symmetric signatures): one signature per secret that receivers may know. */
+/** webhookHeaders returns the signature headers of a message (Standard Webhooks, symmetric signatures), with one signature for each valid secret. */
 export function webhookHeaders({ id, at, body }: SignedWebhook, secrets: readonly string[]): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000));
   const signatures = secrets.map((secret) => {

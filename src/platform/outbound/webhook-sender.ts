@@ -11,13 +11,13 @@ const JOB = 'webhooks';
 const TIMEOUT_MS = 15_000;
 
 /**
- * Sends what waits for webhook endpoints. Each endpoint has a batch of its own under way, so that one that does not answer holds
- * up nobody else. A message may arrive twice (its `webhook-id` is the same then), but is never lost.
+ * WebhookSender sends the pending messages of webhook endpoints. Each endpoint has its own batch, so that an endpoint that does not respond does not delay
+ * others. A message may arrive twice with the same `webhook-id`, but is never lost.
  */
 @Injectable()
 export class WebhookSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(WebhookSender.name);
-  /** Batches under way, by endpoint. */
+  /** Batches in progress, by endpoint. */
   private readonly busy = new Map<string, Promise<void>>();
 
   constructor(
@@ -79,7 +79,7 @@ export class WebhookSender implements BeforeApplicationShutdown {
   }
 }
 
-/** The network's own words; an address that was refused is described, not named. */
+/** Returns the network error. The message about a refused address describes the address without naming it. */
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return oneLine(code === undefined || message.includes(code) ? message : `${code}: ${message}`, 300);

@@ -8,10 +8,10 @@ import { webhookBody, type WebhookMessage } from './webhook-message.js';
 
 type Receiver = Pick<WebhookEndpoint, 'id' | 'format'>;
 
-/** Queues messages for webhook endpoints, in the transaction of what they report. WebhookSender sends them. */
+/** Webhooks queues messages for webhook endpoints, in the transaction that causes them. WebhookSender sends them. */
 @Injectable()
 export class Webhooks {
-  /** For every endpoint that listens to this type, and for these others. Answers the ids of the deliveries. */
+  /** Queues a message for all endpoints subscribed to its type, and for `others`. Returns the IDs of the deliveries. */
   async announce(tx: EntityManager, message: WebhookMessage, others: readonly string[] = []): Promise<string[]> {
     const receivers: Receiver[] = await tx.query(
       `SELECT id, format FROM webhook_endpoint WHERE enabled AND (events && $1::text[] OR id = ANY($2::uuid[]))`,
@@ -20,7 +20,7 @@ export class Webhooks {
     return this.put(tx, receivers, message);
   }
 
-  /** For these endpoints, whatever they listen to; those that are disabled or gone are left out. */
+  /** Queues a message for the given endpoints regardless of their subscriptions. Disabled and deleted endpoints are skipped. */
   async send(tx: EntityManager, endpoints: readonly string[], message: WebhookMessage): Promise<string[]> {
     if (endpoints.length === 0) return [];
     const receivers: Receiver[] = await tx.query(

@@ -5,18 +5,18 @@ import { newId } from '../database/new-id.js';
 import { lockDue } from '../jobs/claim.js';
 import { BackgroundJobs } from '../work/background-jobs.js';
 
-/** A hint that must follow a change: written in the change's transaction, deleted when the queue has it. */
+/** OutboxMessage is a signal that must follow a change. It is inserted in the change's transaction and deleted after the queue has received it. */
 @Entity('outbox_message')
 @Index('outbox_message_topic', ['topic', 'id'])
 export class OutboxMessage {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** Queue that the hint is for. */
+  /** Queue that receives the signal. */
   @Column('text')
   topic: string;
 
-  /** Id of the row that waits for work. */
+  /** ID of the row that waits to be processed. */
   @Column('uuid')
   subject: string;
 
@@ -35,8 +35,8 @@ type Deliver = (subjects: string[]) => Promise<void>;
 const BATCH_SIZE = 500;
 
 /**
- * Job signals that commit together with the change that they announce, and are then carried to their queue: at once after a commit of
- * this process, else at the next look. Nothing is lost when Redis is, since the rows themselves say what waits.
+ * Outbox holds job signals that commit together with the change they announce, and delivers them to their queue: immediately after a commit of this process,
+ * otherwise at the next poll. Nothing is lost with Redis, because the rows record the pending work.
  */
 @Injectable()
 export class Outbox {
@@ -52,14 +52,14 @@ export class Outbox {
     await tx.query(`INSERT INTO outbox_message (id, topic, subject) SELECT id, topic, subject FROM ${from}`, values);
   }
 
-  /** To be called after COMMIT: the relay of this process need not wait for its next look. */
+  /** Wakes the relay of this process. Call it after COMMIT. */
   committed(topic: string): void {
     this.jobs.wake(jobOf(topic));
   }
 
   /**
-   * Carries the messages of a topic from now on. `deliver` passes a group of subjects to the queue. It must give up by itself within a
-   * second or two, because the rows stay locked while it runs; when it rejects, the same comes again.
+   * Starts delivering the messages of a topic. `deliver` passes a group of subjects to the queue. It must time out within one or two seconds, because the rows
+   * stay locked until then. If it rejects, the same messages are delivered again.
    */
   serve(topic: string, deliver: Deliver): void {
     const due = { table: 'outbox_message', where: `topic = '${topic}'`, order: 'id' };
@@ -72,7 +72,7 @@ function jobOf(topic: string): string {
   return `outbox-${topic}`;
 }
 
-/** Delivers messages and deletes them. Any number of relays share the table. Answers how many were delivered. */
+/** Delivers messages and deletes them. Any number of relays share the table. Returns the number of messages delivered. */
 async function relay(tx: EntityManager, topic: string, deliver: Deliver): Promise<number> {
   const rows = await lockDue<Pick<OutboxItem, 'id' | 'subject'>>(
     tx,

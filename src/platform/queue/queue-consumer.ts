@@ -3,23 +3,23 @@ import type { Job, Queue, JobOptions } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 
-/** Share of the time of a stop that work may take. What is not finished by then is left to its lease. */
+/** Fraction of the shutdown time available to running work. The leases of unfinished work expire. */
 const SHARE_OF_STOP = 0.75;
-/** Connections to Redis are the last that a process has to do with: it ends without that, too. */
+/** Maximum wait for closing connections to Redis. The process exits afterwards in any case. */
 const CLOSE_WITHIN_MS = 2000;
 
 /**
- * Consumes the signals of a queue. What is due is read from rows; a signal only says that it is worth a look.
+ * QueueConsumer consumes the signals of a queue. Due work is read from rows; a signal only triggers the query.
  *
- * The queue is asked here and not by `@Process`, which hears nothing of what becomes of it: a promise of Bull that is refused, because
- * the connection is closed before Redis has answered, would end the process with the work that it meant to finish.
+ * It registers its own handler instead of using `@Process`, which ignores rejected promises of Bull: if the connection closes before Redis has responded, the
+ * unhandled rejection would end the process together with its running work.
  */
 export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDestroy, BeforeApplicationShutdown {
   protected readonly logger = new Logger(this.constructor.name);
   private lastTrouble = '';
   private finished: Promise<unknown> | undefined;
 
-  /** @param atOnce how many signals are answered at a time. */
+  /** @param atOnce number of signals handled concurrently */
   protected constructor(
     private readonly queue: Queue<Signal>,
     private readonly config: Config,
@@ -28,43 +28,40 @@ export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDes
 
   protected abstract answer(signal: Signal): Promise<void>;
 
-  /** Takes nothing on any more; resolves when what is in hand has ended. */
+  /** Accepts no further work; resolves when running work has ended. */
   protected abstract finish(): Promise<void>;
 
   onModuleInit(): void {
     this.queue.on('error', (error) => this.complain(error));
     Object.assign(this.queue, {
-      // Bull names its connections and leaves that promise to itself. Nobody looks for the names.
+      // Bull names its connections and ignores the promise. The names are not used.
       setWorkerName: () => Promise.resolve(),
-      // What `@nestjs/bull` has here waits for Bull, however long.
+      // The default of `@nestjs/bull` waits for Bull without a limit.
       onApplicationShutdown: () => Promise.race([this.queue.close(), sleep(CLOSE_WITHIN_MS)]),
     });
     this.queue
       .process(this.atOnce, ({ data }: Job<Signal>) => this.answer(data))
       .catch((error: unknown) => {
-        // Without signals, what is due is found by looking for it.
+        // Without signals, due work is found by polling.
         if (this.finished === undefined) this.logger.error(`signals are no longer received: ${String(error)}`);
       });
   }
 
-  /**
-   * The first moment of a stop: every queue falls silent in it, and their work ends side by side. Nobody waits for Redis,
-   * which may be what is wrong.
-   */
+  /** Pauses all queues at the beginning of a shutdown and lets their work end in parallel. Does not wait for Redis, which may be the cause of the shutdown. */
   onModuleDestroy(): void {
     void this.queue.pause(true, true).catch(() => undefined);
     const ms = this.config.stopSeconds * 1000 * SHARE_OF_STOP;
     this.finished = Promise.race([this.finish(), sleep(ms, undefined, { ref: false })]);
   }
 
-  /** While database and HSM are still open. */
+  /** Waits while database and HSM are still open. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.finished;
   }
 
-  /** Says what is wrong with the queue once: while Redis is away, every attempt to reconnect fails in the same words. */
+  /** Logs a fault of the queue once. During a Redis outage, every attempt to reconnect fails with the same message. */
   private complain(error: Error | undefined): void {
-    const message = error?.message ?? 'its connection is closed'; // Bull reports some ends without an error
+    const message = error?.message ?? 'its connection is closed'; // Bull reports some closed connections without an error
     if (message === this.lastTrouble) return;
     this.lastTrouble = message;
     this.logger.warn(`the queue has trouble: ${message}`);
@@ -72,7 +69,7 @@ export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDes
 }
 
 /**
- * Options of a signal in a queue. The rows own attempts and retries, so Bull makes one attempt and keeps nothing.
- * No Bull time-out either: it fails the job while the handler runs on.
+ * JOB_SIGNAL_OPTIONS are the options of a signal in a queue. Attempts and retries are managed in rows, so Bull makes one attempt and keeps nothing. There is no
+ * Bull timeout, because it fails the job while the handler continues to run.
  */
 export const JOB_SIGNAL_OPTIONS: JobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };

@@ -8,22 +8,25 @@ import { newRedis } from './redis-connection.js';
 
 const LOOK_EVERY_MS = 500;
 const PATIENCE_MS = 1000;
-/** The key that is written to see whether Redis takes writes lives no longer than this. */
+/** Lifetime of the key that is written to check whether Redis accepts writes. */
 const KEY_LIFE_MS = 10_000;
 
-/** Whether Redis takes writes, over a connection of its own, so that a stuck queue does not hide it. One that is full answers, and takes no signals. */
+/**
+ * QueueHealth checks whether Redis accepts writes, over its own connection, so that a stuck queue does not hide a fault. A full Redis responds, but accepts no
+ * signals.
+ */
 @Injectable()
 export class QueueHealth implements OnApplicationShutdown {
-  /** Resolves after the first look: in the first moments of a process nothing is known. */
+  /** Resolves after the first check. Before, the state is unknown. */
   readonly known: Promise<void>;
   private readonly logger = new Logger(QueueHealth.name);
   private readonly redis: Redis;
   private readonly timer: NodeJS.Timeout;
   private readonly looks = new SingleFlight((error) => this.logger.warn(`Redis was not checked: ${String(error)}`));
   private readonly key: string;
-  /** What is wrong; an empty text while nothing is, undefined before the first look. */
+  /** Current fault; empty if there is none, undefined before the first check. */
   private fault: string | undefined;
-  /** Why there is no connection: what is asked over none says only that there is none. */
+  /** Why the connection failed. A command without a connection reports only that there is none. */
   private refusal: unknown;
   private policy = 'noeviction';
 
@@ -48,12 +51,12 @@ export class QueueHealth implements OnApplicationShutdown {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.known = promise;
     const look = () => void this.looks.run(() => this.look()).then(resolve);
-    // Whether it connects or not: every look finds out by itself.
+    // Checks even if the connection fails, because every check determines the state itself.
     this.redis.connect().then(look, look);
     this.timer = setInterval(look, LOOK_EVERY_MS);
   }
 
-  /** False as soon as one look failed. */
+  /** False after a failed check. */
   get reachable(): boolean {
     return this.fault === '';
   }
@@ -82,7 +85,7 @@ export class QueueHealth implements OnApplicationShutdown {
     this.metrics.queueReachable.set(fault === '' ? 1 : 0);
   }
 
-  /** A Redis that evicts would drop job signals silently. */
+  /** With an eviction policy, Redis could silently drop job signals. */
   private async readPolicy(): Promise<void> {
     const [, policy = 'noeviction'] = (await this.redis.config('GET', 'maxmemory-policy').catch(() => [])) as string[];
     this.policy = policy;
@@ -90,7 +93,7 @@ export class QueueHealth implements OnApplicationShutdown {
   }
 }
 
-/** What Redis refuses it says itself: OOM when it is full, READONLY when it is a replica, WRONGPASS and NOAUTH. */
+/** Redis states why it rejects a command: OOM if it is full, READONLY if it is a replica, WRONGPASS and NOAUTH. */
 function faultOf(error: unknown, refusal: unknown): string {
   const cause = error instanceof ReplyError ? error : refusal;
   const said = cause instanceof ReplyError ? (cause as Error).message : '';

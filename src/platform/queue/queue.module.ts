@@ -5,21 +5,20 @@ import { Config } from '../config/config.js';
 import { QueueHealth } from './queue-health.js';
 import { newRedis } from './redis-connection.js';
 
-/** A command that Redis does not answer fails soon, instead of hanging until it comes back. */
+/** Commands fail quickly if Redis does not respond, instead of waiting for it. */
 const ASKING: RedisOptions = { enableOfflineQueue: false, commandTimeout: 1500, maxRetriesPerRequest: 1 };
 /** Blocking and subscribed connections wait by design. */
 const LISTENING: RedisOptions = { maxRetriesPerRequest: null, enableReadyCheck: false };
 
-/** Use of a connection, in the words of Bull's `createClient`. */
+/** RedisUse is the type of a connection, as passed to Bull's `createClient`. */
 export type RedisUse = 'client' | 'subscriber' | 'bclient';
 
 /**
- * A connection of a queue, which comes back by itself for as long as it is not closed.
+ * QueueConnection is a connection of a queue. It reconnects until it is closed.
  *
- * To break off a blocking command, a queue that is paused or closed disconnects and calls `connect`. It may wait for that promise
- * without end, for as long as Redis takes connections and does not answer; and when it is rejected, since the connection is being opened
- * already or Redis is away, the rejection may be unhandled, which ends the process with the jobs that it meant to finish. So here it
- * resolves at once: events and QueueHealth report whether Redis answers.
+ * To interrupt a blocking command, a queue that is paused or closed disconnects and calls `connect`. Its promise may stay pending while Redis accepts
+ * connections but does not respond. It may also be rejected, because the connection is already opening or Redis is down; if unhandled, the rejection would end
+ * the process together with its running jobs. It therefore resolves immediately; events and QueueHealth report whether Redis responds.
  */
 class QueueConnection extends Redis {
   override async connect(): Promise<void> {
@@ -31,15 +30,15 @@ function connectToRedis(config: Config, use: RedisUse): Redis {
   const options: RedisOptions = {
     ...(use === 'client' ? ASKING : LISTENING),
     connectTimeout: 2000,
-    disconnectTimeout: 500, // so long a stop waits for a Redis that does not hang up
+    disconnectTimeout: 500, // maximum wait on shutdown for Redis to close the connection
     retryStrategy: (times) => Math.min(1000, 50 * times),
   };
   const redis = newRedis(config, options, QueueConnection);
-  redis.on('error', () => undefined); // Bull and QueueHealth report
+  redis.on('error', () => undefined); // errors are reported by Bull and QueueHealth
   return redis;
 }
 
-/** Bull on Redis carries job signals only. lockDuration and maxStalledCount matter little, since the rows own attempts and leases. */
+/** Bull on Redis carries only job signals. lockDuration and maxStalledCount matter little, since attempts and leases are managed in rows. */
 @Global()
 @Module({
   imports: [

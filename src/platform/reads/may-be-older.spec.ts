@@ -14,6 +14,6 @@ it.each([
   ['max-age=7,no-cache', 0],
   ['No-Cache', 0],
   ['no-store', 0],
-])('Cache-Control %o takes answers of this age: %d s', (header, seconds) => {
+])('Cache-Control %o accepts responses up to this age: %d s', (header, seconds) => {
   expect(maxAgeOf(header)).toBe(seconds);
 });

@@ -11,9 +11,8 @@ import { isDatabaseTrouble } from '../database/database-error.js';
 import { ReadReplica, type ReadSource } from './read-replica.js';
 
 /**
- * Reads the answer from a standby while that is fresh enough: for as long as SVC_DATABASE_READ_MAX_AGE_SECONDS says, or as the caller wants it
- * (`Cache-Control: max-age=2`, `no-cache`). `Age` then tells how old it is at most, in seconds (RFC 9111, sections 5.1 and 5.2.1). What a standby
- * does not answer, the primary does.
+ * Reads from a standby if its data is recent enough: within SVC_DATABASE_READ_MAX_AGE_SECONDS and the age the caller accepts (`Cache-Control: max-age=2`,
+ * `no-cache`). The header `Age` contains the maximum age in seconds (RFC 9111, sections 5.1 and 5.2.1). If the standby fails, the primary is used.
  */
 @Injectable()
 class ReplicaInterceptor implements NestInterceptor {
@@ -40,10 +39,10 @@ class ReplicaInterceptor implements NestInterceptor {
   }
 }
 
-/** For operations that change nothing. */
+/** MayBeOlder allows a read-only operation to use a standby. */
 export const MayBeOlder = () => UseInterceptors(ReplicaInterceptor);
 
-/** In seconds: 0 for what must come from the primary, Infinity where the caller says nothing. */
+/** maxAgeOf returns the accepted age in seconds: 0 to read from the primary, Infinity without a limit. */
 export function maxAgeOf(cacheControl = ''): number {
   if (/(?:^|[,\s])no-(?:cache|store)(?:$|[,\s])/i.test(cacheControl)) return 0;
   const [, seconds] = /(?:^|[,\s])max-age="?(\d{1,9})"?(?:$|[,\s])/i.exec(cacheControl) ?? [];

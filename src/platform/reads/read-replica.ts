@@ -13,16 +13,16 @@ import { Background } from '../work/background.js';
 const LOOK_EVERY_MS = 1000;
 const POOL_SIZE = 12;
 
-/** A database to read from. */
+/** ReadSource is a database to read from. */
 export interface ReadSource {
   readonly db: DataSource;
-  /** Opens a pool of its own to the same servers. */
+  /** Options to open another pool to the same servers. */
   readonly options: PostgresOptions;
 }
 
 /**
- * The standbys of SVC_DATABASE_READ_URL. Processes write the time into the database every two seconds, so the newest of these times that a standby
- * has says how old its state is at most, whatever replicates it, and also when it has lost its primary. The clock is the primary's alone.
+ * ReadReplica manages the standbys of SVC_DATABASE_READ_URL. Processes write the time into the database every two seconds, so the newest of these times on a
+ * standby limits the age of its data, regardless of the replication method and even if it has lost its primary. Only the primary's clock is used.
  */
 @Injectable()
 export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -30,7 +30,7 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
   private readonly chosen = new AsyncLocalStorage<ReadSource>();
   readonly primary: ReadSource;
   private readonly standby: ReadSource | undefined;
-  /** The newest time that the standby had at the last look, by the clock of the primary; NaN: it did not answer. */
+  /** Newest time found on the standby by the last check, by the primary's clock; NaN if it did not respond. */
   private stateOf = NaN;
   private fault: string | undefined = 'not read yet';
 
@@ -56,30 +56,30 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
     if (this.standby?.db.isInitialized === true) await this.standby.db.destroy();
   }
 
-  /** Where the call that is under way reads: a standby inside of `readingFrom`, else the primary. */
+  /** Database that the current request reads from: a standby within `readingFrom`, otherwise the primary. */
   get source(): ReadSource {
     return this.chosen.getStore() ?? this.primary;
   }
 
-  /** The connections of `source`. */
+  /** Connections of `source`. */
   get db(): DataSource {
     return this.source.db;
   }
 
-  /** The standby, and how old its state is at most, in seconds. Undefined when it is older than that, or does not answer. */
+  /** Returns the standby and the maximum age of its data in seconds; undefined if the data is older or the standby does not respond. */
   noOlderThan(seconds: number): { readonly source: ReadSource; readonly age: number } | undefined {
     const age = this.age();
     const limit = Math.min(seconds, this.config.databaseReadMaxAgeSeconds);
-    // NaN is no age.
+    // A comparison with NaN is false.
     return this.standby !== undefined && age <= limit ? { source: this.standby, age } : undefined;
   }
 
-  /** Runs `work`, whose readers read there. */
+  /** Runs `work`, which reads from `source`. */
   readingFrom<Result>(source: ReadSource, work: () => Result): Result {
     return this.chosen.run(source, work);
   }
 
-  /** Reads from the primary until the standby answers again. */
+  /** Reads from the primary until the standby responds again. */
   failed(error: unknown): void {
     this.lost(operatorsWords(error));
   }
@@ -123,7 +123,7 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
   }
 }
 
-/** Reports whether this process reads from standbys. */
+/** Returns true if this process reads from standbys. */
 function isReading({ readDatabase, answers }: Config): boolean {
   return readDatabase !== undefined && answers;
 }

@@ -4,23 +4,23 @@ import { asynchronousFault, synchronousDetail } from './replication.reader.js';
 const SYNCHRONOUS = { names: 'ANY 1 (n2,n3)', commit: 'on', standbys: 2 };
 
 describe('replication', () => {
-  it('is well when a commit returns once a standby has it on disk', () => {
+  it('is ok if a commit returns once a standby has it on disk', () => {
     expect(asynchronousFault(SYNCHRONOUS)).toBeUndefined();
     expect(asynchronousFault({ ...SYNCHRONOUS, commit: 'remote_apply' })).toBeUndefined();
     expect(synchronousDetail(SYNCHRONOUS)).toContain('ANY 1 (n2,n3)');
   });
 
-  it('may lose what was acknowledged when no commit waits for a standby, however many follow', () => {
+  it('can lose acknowledged writes if no commit waits for a standby, however many follow', () => {
     const fault = asynchronousFault({ ...SYNCHRONOUS, names: '' });
     expect(fault).toContain('synchronous_standby_names is empty, 2 standbys follow');
     expect(fault).toContain('a failover can lose the last acknowledged writes');
   });
 
-  it.each(['off', 'local', 'remote_write'])('may lose it with synchronous_commit=%s', (commit) => {
+  it.each(['off', 'local', 'remote_write'])('can lose acknowledged writes with synchronous_commit=%s', (commit) => {
     expect(asynchronousFault({ ...SYNCHRONOUS, commit })).toContain(`synchronous_commit=${commit}`);
   });
 
-  it('says that nothing can be committed while the standby that is waited for is not there', () => {
+  it('reports that nothing can be committed while the required standby is missing', () => {
     expect(synchronousDetail({ ...SYNCHRONOUS, standbys: 0 })).toContain('nothing can be committed');
   });
 });

@@ -1,13 +1,13 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 
-/** DUE waits for its target; RUNNING until the target says how it ended; SKIPPED never starts. */
+/** DUE: waits for its target. RUNNING: the target has not reported the end yet. SKIPPED: never starts. */
 export const RUN_STATUSES = ['DUE', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** `time`: its time came. `missed`: no worker ran when it came. `hand`: a caller asked for it. */
+/** `time`: it became due. `missed`: no worker was running when it became due. `hand`: a caller requested it. */
 export type RunTrigger = 'time' | 'missed' | 'hand';
 
-/** One run of a schedule. That there is one row per schedule and due time is what makes it start once. */
+/** ScheduleRun is one run of a schedule. The unique constraint on schedule and due time ensures that it starts once. */
 @Entity('schedule_run')
 @Unique('schedule_run_due', ['scheduleId', 'dueAt'])
 @Index('schedule_run_open', ['status', 'id'], { where: "status IN ('DUE', 'RUNNING')" })
@@ -27,15 +27,15 @@ export class ScheduleRun {
   @Column('text', { default: 'DUE' })
   status: RunStatus;
 
-  /** Id of who asked for it by hand; null: it runs for who made the schedule. */
+  /** ID of the caller who started the run; null if it runs on behalf of the schedule's author. */
   @Column('text', { nullable: true })
   askedBy: string | null;
 
-  /** Reason for which the run was skipped or failed, or its result. */
+  /** Why the run was skipped or failed, or its result. */
   @Column('text', { nullable: true })
   detail: string | null;
 
-  /** Earlier due times that this run stands for. */
+  /** Number of earlier due times that this run replaces. */
   @Column('int', { default: 0 })
   missed: number;
 

@@ -4,42 +4,42 @@ import { Problem } from '../errors/problem.js';
 import { AlertEvents } from '../events/alert-events.js';
 import { truncate } from '../text/truncate.js';
 
-/** A run that starts now. */
+/** StartingRun is a run about to start. */
 export interface StartingRun {
   readonly runId: string;
   readonly scheduleId: string;
   readonly scheduleName: string;
   readonly dueAt: Date;
-  /** Settings of the schedule for this target, as `check` accepted them. */
+  /** Settings of the schedule for this target, as validated by `check`. */
   readonly settings: Record<string, unknown>;
-  /** Id of the person, API key or OAuth client in whose name it runs: who asked for it by hand, or else who made or changed the schedule. */
+  /** ID of the person, API key or OAuth client on whose behalf the run starts: who started it manually, otherwise who created or last changed the schedule. */
   readonly madeBy: string;
 }
 
 export interface RunEnd extends RunOutcome {
-  /** What commits together with the end of the run. */
+  /** Runs in the transaction that ends the run. */
   readonly commit?: (tx: EntityManager) => Promise<void>;
 }
 
-/** Something that schedules can start. It has `start` or `carryOut`. */
+/** ScheduleTarget is an operation that schedules can start. It implements `start` or `carryOut`. */
 export interface ScheduleTarget {
-  /** The scope that ordering it by hand takes. Whoever makes, changes or starts a schedule of it needs that as well. */
+  /** Scope required to run the operation directly. It is also required to create, change or start a schedule with this target. */
   readonly scope: string;
-  /** Refuses settings with a Problem. */
+  /** Validates settings. Throws a Problem if they are invalid. */
   check(settings: Record<string, unknown>): Promise<void> | void;
   /**
-   * Writes down what is to be done, in the transaction that marks the run as started: both happen once, or neither. When it is
-   * done, however it ended, the target calls `ScheduledRuns.end`.
+   * Records the work in the transaction that marks the run as started, so that both happen exactly once or not at all. When the work has ended, the target
+   * calls `ScheduledRuns.end`.
    */
   start?(tx: EntityManager, run: StartingRun): Promise<void>;
   /**
-   * Does at once what the settings say, in a worker, and answers how it ended; a Problem is why it failed. The run itself says what is
-   * to be done: when the worker dies, or it throws anything else, it is done anew.
+   * Performs the work immediately in a worker and returns the outcome. A Problem fails the run. If the worker dies or another error is thrown, the run is
+   * repeated.
    */
   carryOut?(settings: Record<string, unknown>): Promise<RunEnd>;
 }
 
-/** Targets that schedules can start, by kind. Each module adds its own when it is made. */
+/** ScheduleTargets holds the targets that schedules can start, by kind. Modules register their own at startup. */
 @Injectable()
 export class ScheduleTargets {
   private readonly targets = new Map<string, ScheduleTarget>();
@@ -57,7 +57,10 @@ export class ScheduleTargets {
   }
 }
 
-/** For targets that know what to do. @throws Problem 422 `schedule.settings` */
+/**
+ * assertNoSettings rejects settings for targets that have none.
+ * @throws Problem 422 `schedule.settings`
+ */
 export function assertNoSettings(settings: Record<string, unknown>): void {
   const [name] = Object.keys(settings);
   if (name === undefined) return;
@@ -67,7 +70,7 @@ export function assertNoSettings(settings: Record<string, unknown>): void {
 
 export interface RunOutcome {
   readonly ok: boolean;
-  /** Result in one sentence, or the reason of the failure. */
+  /** Result or reason of the failure, in one sentence. */
   readonly detail: string;
 }
 
@@ -79,12 +82,12 @@ interface EndedRun {
 
 const MAX_DETAIL = 1000;
 
-/** Records the end of runs, which targets report. */
+/** ScheduledRuns records the end of runs, as reported by targets. */
 @Injectable()
 export class ScheduledRuns {
   constructor(private readonly alertEvents: AlertEvents) {}
 
-  /** Ends a run that is under way; a second time changes nothing. A failure is recorded as an alert event. */
+  /** Ends a run. Has no effect if the run has already ended. A failure is recorded as an alert event. */
   async end(tx: EntityManager, runId: string, { ok, detail }: RunOutcome): Promise<void> {
     const [ended]: [EndedRun[], number] = await tx.query(
       `UPDATE schedule_run r SET status = $2, detail = $3, ended_at = now() FROM schedule s

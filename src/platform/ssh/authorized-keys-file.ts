@@ -2,27 +2,27 @@ import { readBlob, type SshPublicKey } from '../../formats/ssh/public-key.js';
 import { Problem } from '../errors/problem.js';
 import { isLine } from '../../formats/ssh/key-line.js';
 
-/** One line of an authorized_keys file, with every byte of it. */
+/** AuthorizedKeysLine is one line of an authorized_keys file, with all its bytes. */
 export interface AuthorizedKeysLine {
-  /** The line without its end. */
+  /** Line without its line break. */
   readonly text: string;
-  /** `\n`, `\r\n`, or empty for a last line that nothing ends. */
+  /** `\n`, `\r\n`, or empty for an unterminated last line. */
   readonly end: string;
-  /** What sshd would make of it; absent for blank lines, comments, and lines that sshd would pass over. */
+  /** Key as parsed by sshd; undefined for blank lines, comments, and lines that sshd ignores. */
   readonly key?: AuthorizedKey;
 }
 
 export interface AuthorizedKey extends SshPublicKey {
-  /** White space in front. */
+  /** Leading white space. */
   readonly indent: string;
-  /** As written; empty without any. */
+  /** Options, verbatim; empty if there are none. */
   readonly options: string;
-  /** From the key type to the end of the line, as written. */
+  /** Text from the key type to the end of the line, verbatim. */
   readonly rest: string;
   readonly comment: string;
 }
 
-/** The bytes, one character each: authorized_keys has no encoding, and no byte may change on its way through. */
+/** One character per byte, because authorized_keys has no encoding and every byte must be preserved. */
 const BYTES = 'latin1';
 const NO_LINE = /[\n\u0100-\uffff]/;
 
@@ -41,8 +41,8 @@ export function readLines(file: Buffer): AuthorizedKeysLine[] {
 }
 
 /**
- * The bytes of a file. Every line stays one line: throws an Error for a text that holds a line feed, or a character that is no byte (its lower half could
- * be a line feed).
+ * writeLines returns the content of a file. Throws an Error if a line contains a line feed, or a character that is not a byte, whose lower half could be a line
+ * feed.
  */
 export function writeLines(lines: readonly Pick<AuthorizedKeysLine, 'text' | 'end'>[]): Buffer {
   for (const { text } of lines)
@@ -51,20 +51,20 @@ export function writeLines(lines: readonly Pick<AuthorizedKeysLine, 'text' | 'en
   return Buffer.from(lines.map(({ text, end }) => text + end).join(''), BYTES);
 }
 
-/** The end that lines of this file have; `\n` when it has none yet. */
+/** lineEndOf returns the line break used in the file; `\n` if it has none yet. */
 export function lineEndOf(lines: readonly AuthorizedKeysLine[]): string {
   return lines.find(({ end }) => end !== '')?.end ?? '\n';
 }
 
 /**
- * A new line. `options` and `indent` are as they stand on another line of the file, `rest` is text of any origin: written as UTF-8. Throws Problem
- * `ssh-key.unwritable` when it would be more than one line.
+ * lineOf returns a new line. `options` and `indent` are copied from another line of the file; `rest` is any text and encoded as UTF-8. Throws Problem
+ * `ssh-key.unwritable` if the result would be more than one line.
  */
 export function lineOf(options: string, rest: string, indent = ''): AuthorizedKeysLine {
   return lineAgain(options, bytesOf(keyFileText(rest)), indent);
 }
 
-/** A line whose `rest` stood on a line of this file before, byte for byte. */
+/** lineAgain returns a line whose `rest` is copied byte by byte from a line of the same file. */
 export function lineAgain(options: string, rest: string, indent = ''): AuthorizedKeysLine {
   const text = `${indent}${options === '' ? '' : `${options} `}${rest}`;
   return { text, end: '', key: readKey(text) };
@@ -74,7 +74,7 @@ function bytesOf(text: string): string {
   return Buffer.from(text, 'utf8').toString(BYTES);
 }
 
-/** Reads a line as auth_check_authkey_line of OpenSSH does: a key, or options and then a key. What follows a NUL does not exist for it. */
+/** Parses a line like auth_check_authkey_line in OpenSSH: a key, or options followed by a key. Text after a NUL is ignored. */
 function readKey(line: string): AuthorizedKey | undefined {
   const nul = line.indexOf('\0');
   const seen = nul === -1 ? line : line.slice(0, nul);
@@ -90,14 +90,14 @@ function readKey(line: string): AuthorizedKey | undefined {
   return key && { ...key, indent, options, rest: line.slice(seen.length - own.length) };
 }
 
-/** The base64 may hold other white space than blanks and tabs: b64_pton(3), which sshd reads it with, passes over it. */
+/** The base64 may contain white space other than spaces and tabs, because sshd decodes it with b64_pton(3), which skips white space. */
 function keyAt(text: string): (SshPublicKey & { comment: string }) | undefined {
   const match = /^([^ \t]+)[ \t]+([^ \t]+)/.exec(text);
   const key = match && readBlob(match[1] ?? '', (match[2] ?? '').replaceAll(/[\v\f\r]/g, ''));
   return key ? { ...key, comment: text.slice(match[0].length).replace(/^[ \t\r]+/, '').trimEnd() } : undefined; // prettier-ignore
 }
 
-/** Up to the first white space that no quotes hold; undefined when a quote is never closed. */
+/** Returns the text before the first unquoted white space; undefined if a quote is not closed. */
 function optionsAt(body: string): string | undefined {
   let quoted = false;
   let at = 0;
@@ -109,14 +109,14 @@ function optionsAt(body: string): string | undefined {
 }
 
 /**
- * A line that we make, for a file in which each line means something, with its end. The parts are joined by a space. Throws Problem
- * `ssh-key.unwritable` for a part that would become two lines, or that no key file may hold: the last check before a file is written.
+ * keyFileLine returns a new terminated line for a file in which every line has a meaning. The parts are joined by spaces. This is the last check before a file
+ * is written: throws Problem `ssh-key.unwritable` if a part contains a line break or a character that key files cannot contain.
  */
 export function keyFileLine(...parts: readonly string[]): string {
   return `${keyFileText(...parts)}\n`;
 }
 
-/** The same without the end. */
+/** Like keyFileLine, without the line break. */
 function keyFileText(...parts: readonly string[]): string {
   const text = parts.filter((part) => part !== '').join(' ');
   if (isLine(text)) return text;

@@ -13,7 +13,7 @@ const BODY = 'AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D8
 const KEY = `ssh-ed25519 ${BODY}`;
 const MORE = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHpdA8Wb0gdl1C2nBTPUQkFyfFsTZTjfvyNe1HpVXyUN more';
 
-/** The code of what it throws. */
+/** Returns the code of the Problem that `run` throws. */
 function faultOf(run: () => unknown): string {
   try {
     run();
@@ -23,7 +23,7 @@ function faultOf(run: () => unknown): string {
   return 'nothing';
 }
 
-describe('one line of a key file', () => {
+describe('a key file line', () => {
   it.each([
     ['a line feed', '\n'],
     ['CRLF', '\r\n'],
@@ -47,18 +47,18 @@ describe('one line of a key file', () => {
     '$(touch /tmp/here) `id`; "quoted"',
     '# not a comment line',
     'expiry-time="20300101"',
-  ])('keeps the comment %s whole, blanks and all, as nothing but a comment', (comment) => {
+  ])('keeps the comment %s unchanged, including spaces, as a comment only', (comment) => {
     const [line] = readLines(writeLines([{ ...lineOf('restrict', `${KEY} ${comment}`), end: '\n' }]));
     expect(line?.key).toMatchObject({ options: 'restrict', comment });
   });
 
-  it('keeps a comment in any language, as UTF-8', () => {
+  it('keeps a comment in any language as UTF-8', () => {
     const comment = 'Jürgen Ċapek 日本 👩‍💻';
     const line = lineOf('', `${KEY} ${readPublicKeyLine(`${KEY} ${comment}`)?.comment}`);
     expect(writeLines([{ ...line, end: '\n' }]).toString('utf8')).toBe(`${KEY} ${comment}\n`);
   });
 
-  it('a file has as many lines as were written, whatever is in their comments', () => {
+  it('stays a single line per key, whatever the comments contain', () => {
     const tempting = fc.constantFrom(
       '\n',
       '\r',
@@ -89,17 +89,17 @@ describe('one line of a key file', () => {
     );
   });
 
-  it('is not written when its text holds what would be a line feed as a byte', () => {
+  it('is not written if a character of its text would become a line feed byte', () => {
     expect(() => writeLines([{ text: 'a\u010ab', end: '\n' }])).toThrow('not a byte');
     expect(() => writeLines([{ text: 'a\nb', end: '\n' }])).toThrow('a line feed');
   });
 });
 
-describe('what sshd takes for a key', () => {
+describe('keys are recognized as sshd recognizes them', () => {
   const directory = mkdtempSync(join(tmpdir(), 'key-lines-'));
   const file = join(directory, 'line');
   afterAll(() => rmSync(directory, { recursive: true }));
-  /** The fingerprint that OpenSSH reads in a line; it reads lines of .pub files and of authorized_keys with the same function. */
+  /** Fingerprint according to OpenSSH, which parses .pub files and authorized_keys with the same function. */
   const fingerprintByOpenSsh = (line: string) => {
     writeFileSync(file, Buffer.from(`${line}\n`, 'latin1'));
     return spawnSync('ssh-keygen', ['-l', '-f', file], { encoding: 'utf8' }).stdout.split(' ')[1];
@@ -125,7 +125,7 @@ describe('what sshd takes for a key', () => {
     `ssh-ed25519 ${BODY}=`,
     `ssh-ed25519 ${first}\u0085${last}`,
     `#${KEY}`,
-  ])('%j: a key for ssh-keygen is one here, and no other line is', (line) => {
+  ])('%j: accepts the line if and only if ssh-keygen does', (line) => {
     const [read] = readLines(Buffer.from(`${line}\n`, 'latin1'));
     expect(read?.key && sshFingerprintOf(read.key.blob)).toBe(fingerprintByOpenSsh(line));
     expect(line).toContain(read?.key?.rest ?? '');

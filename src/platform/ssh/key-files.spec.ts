@@ -3,8 +3,8 @@ import { keyFilesOf, readConfigured, readEffective } from './key-files.js';
 
 const ann = { name: 'ann', uid: 1007, home: '/home/ann' };
 
-describe('the files that sshd opens for an account', () => {
-  it('are those that sshd says, with tokens filled in and relative ones under the home', () => {
+describe('the files that sshd reads for an account', () => {
+  it('match the sshd configuration, with tokens expanded and relative paths below the home directory', () => {
     const settings = readEffective(
       'port 22\nauthorizedkeysfile .ssh/authorized_keys .ssh/authorized_keys2 /etc/ssh/keys/%u %h/x/%U /a%%b\nauthorizedkeyscommand none\n',
     );
@@ -18,7 +18,7 @@ describe('the files that sshd opens for an account', () => {
     ]);
   });
 
-  it('are all that some Match block may name, when the configuration could only be read', () => {
+  it('include all that any Match block may name if only the configuration file could be read', () => {
     const settings = readConfigured(
       '# AuthorizedKeysFile no\nAuthorizedKeysFile .ssh/authorized_keys\nMatch User ann\n  AuthorizedKeysFile "/srv/keys of/%u"\nTrustedUserCAKeys=/etc/ssh/ca.pub\n',
     );
@@ -30,7 +30,7 @@ describe('the files that sshd opens for an account', () => {
     ]);
   });
 
-  it('are none where files are switched off and a program answers', () => {
+  it('are empty if key files are disabled and a command is used', () => {
     const settings = readEffective('authorizedkeysfile none\nauthorizedkeyscommand /usr/bin/keys %u\n');
     expect(keyFilesOf(settings, ann)).toEqual([]);
     expect(settings.command).toBe('/usr/bin/keys %u');

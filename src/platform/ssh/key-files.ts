@@ -1,33 +1,33 @@
-/** Who logs in, as the tokens of AuthorizedKeysFile see them. */
+/** UnixAccount is the account that logs in, with the values of the tokens in AuthorizedKeysFile. */
 export interface UnixAccount {
   readonly name: string;
   readonly uid: number;
   readonly home: string;
 }
 
-/** Settings of sshd for the keys of one account. */
+/** KeyFileSettings are the sshd settings for the keys of one account. */
 export interface KeyFileSettings {
-  /** Patterns of AuthorizedKeysFile as they are configured. */
+  /** Configured patterns of AuthorizedKeysFile. */
   readonly patterns: readonly string[];
-  /** Set when sshd gets keys from a program (AuthorizedKeysCommand): the files are then not all of them. */
+  /** AuthorizedKeysCommand, if set. The files then do not contain all keys. */
   readonly command: string | undefined;
   readonly trustedUserCaKeys: string | undefined;
   readonly revokedKeys: string | undefined;
-  /** `high`: read from sshd itself (`sshd -T -C …`). `low`: read out of the configuration, every Match block taken together. */
+  /** `high`: reported by sshd (`sshd -T -C …`). `low`: parsed from the configuration, with all Match blocks combined. */
   readonly confidence: 'high' | 'low';
 }
 
-/** sshd's default when nothing is configured (sshd_config(5)). */
+/** Defaults of sshd (sshd_config(5)). */
 const DEFAULTS = ['.ssh/authorized_keys', '.ssh/authorized_keys2'];
 
-/** Reads what `sshd -T -C user=…` printed. */
+/** readEffective parses the output of `sshd -T -C user=…`. */
 export function readEffective(output: string): KeyFileSettings {
   return { ...settingsOf(directivesOf(output)), confidence: 'high' };
 }
 
 /**
- * Reads sshd_config files that could only be read, not evaluated. A key that is removed must be gone from every file that
- * some Match block may name, so all of them count.
+ * readConfigured parses sshd_config files without evaluating Match blocks. All files named in them count, because a removed key must be absent from every file
+ * that any of them may use.
  */
 export function readConfigured(text: string): KeyFileSettings {
   const directives = directivesOf(text);
@@ -38,7 +38,7 @@ export function readConfigured(text: string): KeyFileSettings {
   };
 }
 
-/** The files that sshd opens for an account: tokens filled in, relative ones under its home. */
+/** keyFilesOf returns the files that sshd opens for an account, with tokens expanded and relative paths resolved against its home. */
 export function keyFilesOf({ patterns }: KeyFileSettings, account: UnixAccount): string[] {
   const tokens: Record<string, string> = { h: account.home, u: account.name, U: String(account.uid), '%': '%' };
   const paths = patterns
@@ -85,10 +85,10 @@ function patternsOf(directives: Directive[]): string[] {
 }
 
 /**
- * POSIX shell. Puts the configuration file of the sshd that let us in into `$config`. `settings_for ACCOUNT` prints what that sshd, with the options that
- * it was started with (found among our ancestors, else the one of the path), does for a login of the account from where we came from; nothing where it does
- * not tell. sudo takes SSH_CONNECTION away, so it is looked for among our ancestors too. Match LocalAddress and LocalPort need the ends of the connection
- * here, which old versions do not take.
+ * FIND_SSHD is a POSIX shell script. It stores the path of the configuration of the sshd that accepted this login in `$config`. `settings_for ACCOUNT` prints
+ * the effective settings of this sshd for a login of the account from the same client, or nothing if they are not available. The options of sshd come from the
+ * ancestor processes, otherwise sshd is found on PATH. sudo removes SSH_CONNECTION, so it is taken from the ancestors too. Match LocalAddress and LocalPort
+ * need the local address and port, which old versions do not support.
  */
 export const FIND_SSHD = `
 LC_ALL=C; export LC_ALL; PATH="$PATH:/usr/sbin:/usr/local/sbin:/sbin"; export PATH

@@ -1,9 +1,9 @@
-/** Names that differ in more than this share of their characters are not suggested. */
+/** Names are suggested only if at most this fraction of their characters differs. */
 const MAX_DIFFERENCE = 0.5;
-/** Longer texts are no misspelled names, and the comparison costs the product of both lengths. */
+/** Longer texts are not misspelled names. The cost of the comparison is the product of both lengths. */
 const MAX_LENGTH = 100;
 
-/** Returns the known name that needs the fewest single-character changes to become `name`; undefined when none is similar. */
+/** nearestName returns the known name with the smallest edit distance to `name`; undefined if none is similar. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   if (name.length > MAX_LENGTH) return undefined;
   const distances = known.map((one) => ({ one, distance: distanceOf(name, one) }));
@@ -11,7 +11,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return best !== undefined && best.distance <= name.length * MAX_DIFFERENCE ? best.one : undefined;
 }
 
-/** Levenshtein distance. */
+/** Returns the Levenshtein distance. */
 function distanceOf(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 0; i < from.length; i += 1) {

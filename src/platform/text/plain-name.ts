@@ -1,12 +1,12 @@
 /** Characters that are invisible or rendered as nothing: controls, format characters, fillers, U+2800 and U+FFFC; also the replacement character U+FFFD. */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800\ufffc\ufffd]/u;
-/** Blanks that make a name look like another name: leading, trailing or repeated blanks, and any blank other than the plain space. */
+/** White space that makes a name look like another name: leading, trailing or repeated white space, and any character other than the plain space. */
 const ODD_BLANKS = /^\s|\s$|\s\s|[^\S ]/u;
 const WORD = /[\p{L}\p{M}\p{Nd}]+/gu;
 const LATIN = /\p{Script=Latin}/u;
 /**
- * Characters that must not occur in a word with Latin letters (Unicode Technical Standard 39, "highly restrictive"). East Asian scripts, marks and
- * ASCII digits may.
+ * Characters that must not occur in a word with Latin letters (Unicode Technical Standard 39, "highly restrictive"). East Asian scripts, marks and ASCII digits
+ * are allowed.
  */
 const NOT_BESIDE_LATIN =
   /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\p{Script=Hangul}]|(?![0-9])\p{Nd}/u;

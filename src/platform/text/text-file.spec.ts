@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readTextFile, withoutByteOrderMark } from './text-file.js';
 
-it('a file is read without a byte order mark at its beginning, and with any other', async () => {
+it('a file is read without a leading byte order mark, but with any other', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-text-'));
   const file = join(directory, 'key.pem');
   for (const [text, read] of [

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** readTextFile reads a UTF-8 file without the byte order mark that editors of Windows write at its beginning. */
+/** readTextFile reads a UTF-8 file and removes the byte order mark that Windows editors add. */
 export async function readTextFile(file: string): Promise<string> {
   return withoutByteOrderMark(await readFile(file, 'utf8'));
 }

@@ -1,14 +1,14 @@
 import { assert, constantFrom, nat, oneof, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { forTerminal, shorten, truncate, truncateBytes, oneLine } from './truncate.js';
+import { forTerminal, nameInTitle, shorten, truncate, truncateBytes, oneLine } from './truncate.js';
 
 const FAMILY = '👨‍👩‍👧';
 const FLAG = '🇩🇪';
 const E_ACUTE = 'e\u0301';
-/** Texts of any code points, halves of surrogate pairs among them. */
+/** Texts with any code points, including lone surrogates. */
 const text = string({ unit: oneof(string({ unit: 'grapheme', minLength: 1, maxLength: 3 }), constantFrom('\ud83d', '\udd10', FAMILY, E_ACUTE)) }); // prettier-ignore
 
-describe('a text that is cut', () => {
+describe('a truncated text', () => {
   it.each([
     ['fits', 'abc', 3, 'abc'],
     ['ASCII', 'abcd', 3, 'abc'],
@@ -24,13 +24,13 @@ describe('a text that is cut', () => {
     expect(truncate(from, max)).toBe(to);
   });
 
-  it('is cut between code points where one cluster is longer than any', () => {
+  it('is cut between code points if one grapheme cluster exceeds the limit', () => {
     const stacked = `a${'\u0301'.repeat(500)}`;
     expect(truncate(stacked, 300)).toHaveLength(300);
     expect(truncate('🔐\u200d'.repeat(100), 199).isWellFormed()).toBe(true);
   });
 
-  it('says by an ellipsis, which counts, that something is missing', () => {
+  it('ends with an ellipsis, which counts towards the limit', () => {
     expect(shorten('abcdef', 4)).toBe('abc…');
     expect(shorten('ab🔐def', 4)).toBe('ab…');
     expect(shorten('abcd', 4)).toBe('abcd');
@@ -42,11 +42,11 @@ describe('a text that is cut', () => {
     ['€€', 5, '€'],
     ['🔐🔐', 7, '🔐'],
     [`x${E_ACUTE}`, 2, 'x'],
-  ])('keeps whole sequences of UTF-8: %s in %i bytes', (from, max, to) => {
+  ])('keeps whole UTF-8 sequences: %s in %i bytes', (from, max, to) => {
     expect(truncateBytes(from, max)).toBe(to);
   });
 
-  it('is well-formed, no longer than it may be, and a beginning of what it was', () => {
+  it('is well-formed, within the limit, and a prefix of the original', () => {
     assert(
       property(text, nat(40), (from, max) => {
         const [cut, bytes] = [truncate(from, max), truncateBytes(from, max)];
@@ -59,7 +59,7 @@ describe('a text that is cut', () => {
     );
   });
 
-  it('costs as much as it keeps', () => {
+  it('costs time proportional to the result', () => {
     const long = 'a'.repeat(1_000_000);
     const began = process.cpuUsage();
     for (let i = 0; i < 1000; i += 1) truncate(long, 100);
@@ -74,16 +74,23 @@ it.each([
   ['writing that runs backwards', 'invoice\u202efdp.exe', 'invoice fdp.exe'],
   ['spaces around', '\n a \t', 'a'],
   ['half of a surrogate pair', 'a\udd10', 'a\ufffd'],
-])('is one line without %s', (_, given, line) => {
+])('oneLine removes %s', (_, given, line) => {
   expect(oneLine(given, 200)).toBe(line);
 });
 
-it('is no longer than it may be, and ends with a whole character', () => {
+it.each(['\u3164', '\u2800', '\uffa0', '\u00ad', '\u200b'])(
+  'a name in a title is not followed by an invisible gap of %j',
+  (filler) => {
+    expect(nameInTitle(`app.exe${filler.repeat(45)}with the key test`, 80)).toBe('app.exe with the key test');
+  },
+);
+
+it('oneLine respects the limit, and ends with a whole character', () => {
   expect(oneLine(`${'x'.repeat(199)}🔐`, 200)).toBe('x'.repeat(199));
   expect(oneLine('\n'.repeat(500_000), 200)).toBe('');
 });
 
-it('a text for a terminal shows the characters that would control it, and stays the same JSON', () => {
+it('text for a terminal shows control characters as escapes, and remains the same JSON', () => {
   expect(forTerminal('x\u001b[2K\rvalid: by release\u001b[8m\u009b1m\u202e')).toBe(
     String.raw`x\u001b[2K\u000dvalid: by release\u001b[8m\u009b1m\u202e`,
   );

@@ -5,7 +5,7 @@ import { uuidAt, uuidOfDigest, writeUuid } from './uuid.js';
 const TEXTS = Array.from({ length: 300 }, (_, index) => `asset ${index}`);
 
 describe('the UUID of a digest', () => {
-  it('is of version 8 and of the variant of RFC 9562, and has all other bits of the digest', () => {
+  it('has version 8 and the RFC 9562 variant, and all other bits of the digest', () => {
     for (const text of TEXTS) {
       const bytes = createHash('sha256').update(text).digest().subarray(0, 16);
       bytes.writeUInt8((bytes.readUInt8(6) % 16) + 0x80, 6);
@@ -14,12 +14,12 @@ describe('the UUID of a digest', () => {
     }
   });
 
-  it('is the same in every version of the service: ids of assets are made of it', () => {
+  it('is the same in every version of the service, because asset IDs depend on it', () => {
     expect(uuidOfDigest(hash('sha256', '["asset"]', 'binary'))).toBe('9e90ac91-99a1-81a6-a077-7a223dcf8a88');
   });
 });
 
-it('writes as bytes what it reads as text', () => {
+it('a UUID is written as bytes and read back as text', () => {
   const bytes = Buffer.alloc(20, 0xff);
   for (const text of TEXTS) {
     const id = uuidOfDigest(hash('sha256', text, 'binary'));

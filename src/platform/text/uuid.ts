@@ -1,15 +1,18 @@
-/** Where in the text of a UUID (RFC 9562 section 4) the two hexadecimal digits of each byte begin. */
+/** Offsets of the two hexadecimal digits of each byte in the text of a UUID (RFC 9562 section 4). */
 const DIGITS_AT = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34);
-/** Values of hexadecimal digits, by character code. */
+/** Values of hexadecimal digits by character code. */
 const NIBBLES = new Uint8Array(128);
 const HEX = Buffer.from('0123456789abcdef', 'latin1');
 for (const [value, digit] of HEX.entries()) NIBBLES[digit] = value;
 const VERSION_AT = 6;
 const VARIANT_AT = 8;
-/** Reused for every text: to concatenate the pieces of a text would cost more than the hash. */
+/** Reused for all UUIDs, because concatenating the parts would cost more than the hash. */
 const TEXT = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1');
 
-/** Writes the 16 bytes of a UUID at `at`, and answers where they end. @param text in lower case, as 8-4-4-4-12 hexadecimal digits. */
+/**
+ * writeUuid writes the 16 bytes of a UUID at `at` and returns the offset after them.
+ * @param text lowercase, as 8-4-4-4-12 hexadecimal digits
+ */
 export function writeUuid(bytes: Buffer, text: string, at: number): number {
   for (let index = 0; index < DIGITS_AT.length; index += 1) {
     const digit = DIGITS_AT[index] ?? 0;
@@ -18,12 +21,15 @@ export function writeUuid(bytes: Buffer, text: string, at: number): number {
   return at + DIGITS_AT.length;
 }
 
-/** The text of the UUID whose 16 bytes begin at `at`. */
+/** uuidAt returns the text of the UUID whose 16 bytes begin at `at`. */
 export function uuidAt(bytes: Buffer, at: number): string {
   return bytes.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** UUIDv8 (RFC 9562 section 5.8) of the first 16 bytes of a digest. @param digest one character for each byte, as `binary` has them. */
+/**
+ * uuidOfDigest returns a UUIDv8 (RFC 9562 section 5.8) of the first 16 bytes of a digest.
+ * @param digest one character per byte, as in the encoding `binary`
+ */
 export function uuidOfDigest(digest: string): string {
   for (let index = 0; index < DIGITS_AT.length; index += 1) {
     let byte = digest.charCodeAt(index);

@@ -2,37 +2,37 @@ import { Worker } from 'node:worker_threads';
 import { FairQueue } from './fair-queue.js';
 
 export interface ThreadOrder {
-  /** The compiled file that runs; it gets `input` as workerData and posts one message, its result. */
+  /** Compiled file to run. It receives `input` as workerData and posts one message with its result. */
   readonly file: URL;
   readonly name: string;
-  /** Id of the caller it runs for. Callers are served in turn. */
+  /** ID of the caller for whom the thread runs. Callers are served in turn. */
   readonly caller: string;
-  /** Structured-cloned into the thread. */
+  /** Input of the thread, passed by structured clone. */
   readonly input: unknown;
-  /** Time from the start of a thread after which it is ended, whatever it does. */
+  /** Maximum run time, after which the thread is terminated. */
   readonly deadlineMs: number;
-  /** Heap that it may use. */
+  /** Maximum heap size. */
   readonly heapMb: number;
-  /** Ends the thread when nobody waits for its result any more. */
+  /** Terminates the thread when its result is no longer needed. */
   readonly signal?: AbortSignal;
 }
 
-/** Why a thread gave no result. */
+/** ThreadEnded means that a thread ended without a result. */
 export class ThreadEnded extends Error {
   constructor(readonly why: 'deadline' | 'cancelled' | 'memory' | 'failed') {
     super(`the thread ended: ${why}`);
   }
 }
 
-/** Runs work that could occupy a thread for long, a few at a time, each for a limited time. */
+/** BoundedThreads runs long computations in threads, with limits on concurrency and run time. */
 export class BoundedThreads {
   private running = 0;
   private readonly waiting = new FairQueue<() => void>();
 
-  /** @param max threads at once; others wait. */
+  /** @param max maximum number of concurrent threads; further calls wait */
   constructor(private readonly max: number) {}
 
-  /** Answers the message of the thread. Throws ThreadEnded. */
+  /** Returns the message of the thread. Throws ThreadEnded. */
   async run<Result>(order: ThreadOrder): Promise<Result> {
     if (this.running >= this.max) await new Promise<void>((resolve) => this.waiting.push(order.caller, resolve));
     else this.running += 1;

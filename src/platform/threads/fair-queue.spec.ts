@@ -11,7 +11,7 @@ function drained(queue: FairQueue<string>, count = Infinity): string[] {
   return taken;
 }
 
-it('a caller with one entry is served after one entry of each other caller, however many those have', () => {
+it('a caller with one entry is served after one entry of each other caller, however many they have', () => {
   const queue = new FairQueue<string>();
   for (let i = 1; i <= 24; i += 1) queue.push('a', `a${i}`);
   expect(drained(queue, 2)).toEqual(['a1', 'a2']);
@@ -21,7 +21,7 @@ it('a caller with one entry is served after one entry of each other caller, howe
   expect(drained(queue, 6)).toEqual(['a3', 'b1', 'c1', 'a4', 'b2', 'a5']);
 });
 
-it('entries of one caller keep their order, and a caller that comes back gets in line behind the others', () => {
+it('entries of one caller keep their order, and a returning caller is queued at the end', () => {
   const queue = new FairQueue<string>();
   queue.push('a', 'a1');
   queue.push('b', 'b1');
@@ -32,7 +32,7 @@ it('entries of one caller keep their order, and a caller that comes back gets in
   expect(queue.shift()).toBeUndefined();
 });
 
-it('passes over callers who are not served, and they keep their place', () => {
+it('callers that cannot be served are skipped and keep their position', () => {
   const queue = new FairQueue<string>();
   queue.push('a', 'a1');
   queue.push('b', 'b1');
@@ -42,7 +42,7 @@ it('passes over callers who are not served, and they keep their place', () => {
   expect(drained(queue)).toEqual(['a1', 'c1']);
 });
 
-it('gives back everything that waits', () => {
+it('all waiting entries are returned', () => {
   const queue = new FairQueue<string>();
   for (const entry of ['a1', 'b1', 'a2']) queue.push(entry.slice(0, 1), entry);
   expect(queue.clear().toSorted()).toEqual(['a1', 'a2', 'b1']);

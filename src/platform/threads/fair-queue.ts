@@ -1,6 +1,6 @@
 /**
- * FairQueue serves callers in turn, so that nobody waits for more than one entry of each other caller per entry of their own, however many
- * others have queued. Entries of one caller keep their order.
+ * FairQueue serves callers in turn: for each of their entries, a caller waits for at most one entry of every other caller, however many are queued. Entries of
+ * one caller keep their order.
  */
 export class FairQueue<Entry> {
   /** Waiting entries by caller. The first caller is served next. */
@@ -13,9 +13,9 @@ export class FairQueue<Entry> {
   }
 
   /**
-   * Removes and returns the next entry; its caller goes to the end.
+   * Removes and returns the next entry. Its caller moves to the end of the queue.
    *
-   * @param isServed whose entries count; by default everybody's
+   * @param isServed returns whether a caller's entries are considered; by default, all are
    */
   shift(isServed: (caller: string) => boolean = () => true): Entry | undefined {
     for (const [caller, line] of this.lines) {

@@ -1,4 +1,4 @@
-/** A value that is read again when it is older than `maxAgeMs`. Parallel readers share one reading; a failed one is not kept. */
+/** RecentValue caches a value for `maxAgeMs`. Concurrent readers share one read. Failed reads are not cached. */
 export class RecentValue<Value> {
   private readonly maxAgeMs: number;
   private readonly read: () => Promise<Value>;
@@ -9,7 +9,7 @@ export class RecentValue<Value> {
     [this.maxAgeMs, this.read] = [maxAgeMs, read];
   }
 
-  /** Rejects as `read` does. */
+  /** Returns the value. Rejects if `read` does. */
   get(): Promise<Value> {
     if (this.value !== undefined && performance.now() - this.readAt < this.maxAgeMs) return this.value;
     const value = this.read();
@@ -20,7 +20,7 @@ export class RecentValue<Value> {
     return value;
   }
 
-  /** The next reader reads again. */
+  /** Discards the cached value. */
   forget(): void {
     this.value = undefined;
   }

@@ -16,7 +16,7 @@ interface ReceivedSpan {
   readonly status: { readonly code?: number; readonly message?: string };
 }
 
-/** A collector of OTLP over HTTP that keeps what it gets and answers as the test says. */
+/** An OTLP/HTTP collector that stores what it receives and responds as the test decides. */
 let server: Server;
 let spans: ReceivedSpan[] = [];
 let answer: (response: ServerResponse) => void = (response) => response.end('{}');
@@ -66,7 +66,7 @@ function open(
   return tracer;
 }
 
-/** A call with two steps, one within the other. */
+/** Traces a call with two nested steps. */
 async function call(tracer: OpenTelemetry, given?: string): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const one = tracer.call('POST', given);
@@ -82,7 +82,7 @@ async function call(tracer: OpenTelemetry, given?: string): Promise<string | und
 const named = (name: string) => spans.find((span) => span.name === name);
 
 describe('traces', () => {
-  it('have a span of the call and of each step, in the trace of the caller', async () => {
+  it('contain a span for the request and each step, in the trace of the caller', async () => {
     const tracer = open();
     await call(tracer, REMOTE);
     await tracer.stop();
@@ -95,7 +95,7 @@ describe('traces', () => {
     ]);
   });
 
-  it('go on where work was handed over to, whatever process that is', async () => {
+  it('continue in the process that resumes the work', async () => {
     const [here, there] = [open(), open()];
     const parent = await call(here);
     await there.resume(parent ?? '', 'signing.attempt', {}, () => there.step('hsm.sign', {}, async () => undefined));
@@ -104,7 +104,7 @@ describe('traces', () => {
     expect(named('signing.attempt')?.parentSpanId).toBe(named('inner')?.spanId);
   });
 
-  it('begin anew where a caller sends a traceparent that is malformed', async () => {
+  it('start anew if the caller sends a malformed traceparent', async () => {
     const tracer = open();
     for (const given of [
       '',
@@ -118,7 +118,7 @@ describe('traces', () => {
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(5);
   });
 
-  it('say of an error its code, and not its message', async () => {
+  it('contain the code of an error, but not its message', async () => {
     const tracer = open();
     const one = tracer.call('GET', undefined);
     const failed = new Promise((resolve) => {
@@ -134,7 +134,7 @@ describe('traces', () => {
     expect(JSON.stringify(spans)).not.toContain('ada@');
   });
 
-  it('follow the decision of the caller, and have no steps where nothing is recorded', async () => {
+  it('follow the sampling decision of the caller, and have no steps when not recorded', async () => {
     const tracer = open('parentbased_always_off');
     expect(await call(tracer)).toBeUndefined();
     await call(tracer, REMOTE);
@@ -142,15 +142,15 @@ describe('traces', () => {
     expect(spans).toHaveLength(3);
   });
 
-  it('are off by default: a step is the work itself', async () => {
+  it('are disabled by default: a step only runs its work', async () => {
     expect(await traced('step', {}, async () => 7)).toBe(7);
     expect(await resumed(REMOTE, 'step', {}, async () => 8)).toBe(8);
     expect(traceParent()).toBeNull();
   });
 });
 
-describe('a collector', () => {
-  it('that is away slows nothing, and does not keep the process from ending', async () => {
+describe('a trace collector', () => {
+  it('that is down neither slows requests nor delays shutdown', async () => {
     const tracer = open('always_on', 9);
     const began = performance.now();
     for (let at = 0; at < 3000; at += 1) await call(tracer);
@@ -160,7 +160,7 @@ describe('a collector', () => {
     expect(performance.now() - stopping).toBeLessThan(4000);
   });
 
-  it('that takes everything and answers nothing keeps no process from ending', async () => {
+  it('that accepts data without answering does not delay shutdown', async () => {
     answer = () => undefined;
     const tracer = open();
     await call(tracer);
@@ -179,7 +179,7 @@ describe('a collector', () => {
       'a redirect',
       (response: ServerResponse) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
     ],
-  ])('that answers %s is heard no more of by callers, and gets later spans', async (_name, wrong) => {
+  ])('that answers %s does not affect callers, and receives later spans', async (_name, wrong) => {
     answer = wrong;
     const tracer = open();
     for (let at = 0; at < 600; at += 1) await call(tracer);

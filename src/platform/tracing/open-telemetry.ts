@@ -27,40 +27,40 @@ import type { TracingSettings } from '../config/tracing-settings.js';
 import { PRODUCT_BUILD, PRODUCT_VERSION } from '../instances/product-version.js';
 import { oneLine } from '../text/truncate.js';
 
-/** Facts about a step that are safe to show: kinds and names of code, never a digest, an address or a person. */
+/** SpanFacts are attributes of a step that are safe to expose: kinds and names in code, never a digest, an address or a person. */
 export type SpanFacts = Readonly<Record<string, string | number>>;
 
-/** A call while it is answered. */
+/** TracedCall is a request in progress. */
 export interface TracedCall {
-  /** Runs the rest of the call as a part of its trace. */
+  /** Runs the rest of the request within its trace. */
   within(work: () => void): void;
   end(route: string, status: number): void;
 }
 
-/** Makes spans of what is done. */
+/** Tracer creates spans. */
 export interface Tracer {
-  /** A step of the trace that this work belongs to; without one it is only done. */
+  /** Runs work as a step of the current trace. Without a trace, only runs the work. */
   step<Result>(name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result>;
-  /** Work that was handed over: it goes on in the trace that is named, in whatever process. */
+  /** Runs work from another process or an earlier transaction in the trace given by `traceParent`. */
   resume<Result>(traceParent: string, name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result>;
-  /** A call that came in, with its `traceparent` if it has one. */
+  /** Starts the span of an incoming request, in the trace of its `traceparent` if it has one. */
   call(method: string, traceParent: string | undefined): TracedCall;
-  /** W3C Trace Context of the present step, for what is handed over; undefined outside of a trace that is recorded. */
+  /** Returns the W3C Trace Context of the current step, for work processed later; undefined outside of a recorded trace. */
   traceParent(): string | undefined;
-  /** Sends what is left, within a moment. */
+  /** Exports the remaining spans, within a time limit. */
   stop(): Promise<void>;
 }
 
-/** Spans that wait for the collector; more are dropped. */
+/** Maximum number of spans waiting for export. Further spans are dropped. */
 const MAX_WAITING_SPANS = 2048;
 const BATCH_SIZE = 512;
 const EXPORT_TIMEOUT_MS = 5000;
-/** A process that ends does not wait longer for its collector. */
+/** Maximum wait for the collector when the process ends. */
 const STOP_WITHIN_MS = 2000;
 const SAMPLED = 1;
 const MAX_REASON = 200;
 
-/** Spans by OpenTelemetry, sent to a collector by OTLP over HTTP. */
+/** OpenTelemetry creates spans and exports them to a collector with OTLP over HTTP. */
 export class OpenTelemetry implements Tracer {
   private readonly provider: TracerProvider;
   private readonly tracer: SdkTracer;
@@ -97,7 +97,7 @@ export class OpenTelemetry implements Tracer {
 
   step<Result>(name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result> {
     const parent = this.contexts.getStore();
-    // What does not belong to a trace that is recorded costs nothing.
+    // Steps outside of a recorded trace cost nothing.
     if (parent === undefined || trace.getSpan(parent)?.isRecording() !== true) return work();
     return this.run(this.tracer.startSpan(name, { attributes: facts }, parent), parent, work);
   }
@@ -139,7 +139,7 @@ export class OpenTelemetry implements Tracer {
     try {
       return await this.contexts.run(trace.setSpan(parent, span), work);
     } catch (error) {
-      // The code says what it was; a message may quote what came from outside.
+      // Only the code identifies the error, because messages may quote input.
       span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Problem ? error.code : 'internal' });
       throw error;
     } finally {
@@ -148,13 +148,13 @@ export class OpenTelemetry implements Tracer {
   }
 }
 
-/** The context that a `traceparent` names; one that is malformed begins a trace of its own (W3C Trace Context section 3.2). */
+/** Returns the context of a `traceparent`. A malformed one starts a new trace (W3C Trace Context section 3.2). */
 function contextOf(traceParent: string): Context {
   const remote = parseTraceParent(traceParent);
   return remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
 }
 
-/** Exceptions of OpenTelemetry are an error, a text, or something else. */
+/** OpenTelemetry throws errors, strings or other values. */
 function reasonOf(error: unknown): string {
   const { message = String(error) } = error as Partial<Error>;
   return oneLine(message, MAX_REASON);

@@ -3,27 +3,27 @@ import type { TracingSettings } from '../config/tracing-settings.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { SpanFacts, TracedCall, Tracer } from './open-telemetry.js';
 
-/** Undefined while tracing is off: then none of its packages is loaded, and a step is the work itself. */
+/** Undefined while tracing is off. Its packages are then not loaded, and a step only runs its work. */
 let tracer: Tracer | undefined;
 
-/** Turns tracing on when the settings name a collector. Called once, before the first call is answered. */
+/** startTracing enables tracing if a collector is configured. Call it once, before the first request is served. */
 export async function startTracing(settings: TracingSettings | undefined, role: string): Promise<void> {
   if (settings === undefined) return;
   const { OpenTelemetry } = await import('./open-telemetry.js');
   tracer = new OpenTelemetry(settings, role);
 }
 
-/** Does the work as a step of the trace that it belongs to. */
+/** traced runs work as a step of the current trace. */
 export function traced<Result>(name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result> {
   return tracer === undefined ? work() : tracer.step(name, facts, work);
 }
 
-/** Commits rows of a table as a step of the trace; attributes by OpenTelemetry's conventions for databases. */
+/** tracedCommit runs a commit of a table's rows as a step of the trace, with attributes of OpenTelemetry's database conventions. */
 export function tracedCommit<Result>(table: string, work: () => Promise<Result>): Promise<Result> {
   return traced('db.commit', { 'db.system.name': 'postgresql', 'db.collection.name': table }, work);
 }
 
-/** Does work that was handed over, in the trace of who handed it over. */
+/** resumed runs queued work in the trace of the request that queued it. */
 export function resumed<Result>(
   parent: string | null,
   name: string,
@@ -33,12 +33,12 @@ export function resumed<Result>(
   return tracer === undefined || parent === null ? work() : tracer.resume(parent, name, facts, work);
 }
 
-/** What goes with work that is handed over, so that it stays in its trace; null while there is no trace. */
+/** traceParent returns the trace context to store with queued work; null without a trace. */
 export function traceParent(): string | null {
   return tracer?.traceParent() ?? null;
 }
 
-/** Spans that were ended are sent before the process ends, if its collector takes them. */
+/** TracingEnd exports completed spans before the process ends, if the collector accepts them. */
 @Injectable()
 export class TracingEnd implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
@@ -46,10 +46,10 @@ export class TracingEnd implements OnApplicationShutdown {
   }
 }
 
-/** Probes and scrapes come every few seconds, and nobody looks for them in a trace. */
+/** Probes and scrapes arrive every few seconds and are not worth tracing. */
 const UNTRACED = /^\/(?:actuator|metrics)(?:\/|\?|$)/;
 
-/** Makes a span of each call, which the spans of its steps belong to. Does nothing while tracing is off. */
+/** traceRequests creates a span for each request, which contains the spans of its steps. Does nothing if tracing is off. */
 export function traceRequests(server: FastifyInstance): void {
   const active = tracer;
   if (active === undefined) return;

@@ -24,7 +24,7 @@ function jobOf(options: Partial<BackgroundOptions> = {}) {
 const broken = new Error('broken');
 
 describe('a background job', () => {
-  it('is due after its interval, counted from the start of the last run', async () => {
+  it('is due after its interval, measured from the start of the last run', async () => {
     const { clock, job, ends } = jobOf();
     expect(job.isTimely).toBe(false);
     clock.now = 1000;
@@ -38,7 +38,7 @@ describe('a background job', () => {
     expect(job.isTimely).toBe(true);
   });
 
-  it('never overlaps with itself: calls during a run lead to one run after it', async () => {
+  it('never overlaps itself: calls during a run cause one run after it', async () => {
     const { job, ends } = jobOf();
     void job.run();
     void job.run();
@@ -52,7 +52,7 @@ describe('a background job', () => {
     expect(ends).toHaveLength(2);
   });
 
-  it('runs again at once while a run reports that more is due', async () => {
+  it('runs again immediately while a run reports more due work', async () => {
     const { job, ends } = jobOf();
     void job.run();
     ends[0]?.(undefined, true);
@@ -60,7 +60,7 @@ describe('a background job', () => {
     expect(ends).toHaveLength(2);
   });
 
-  it('retries a failure with back-off of at most five seconds, whatever its interval', async () => {
+  it('retries a failure with a backoff of at most five seconds, whatever its interval', async () => {
     const { clock, job, ends } = jobOf({ every: 60_000 });
     const pauses: number[] = [];
     for (let failures = 1; failures <= 6; failures += 1) {
@@ -74,7 +74,7 @@ describe('a background job', () => {
     expect(pauses).toEqual([0.5, 1, 2, 4, 5, 5]);
   });
 
-  it('records its outcomes, and counts as failing after three failures in a row', async () => {
+  it('records outcomes, and is failing after three consecutive failures', async () => {
     const { job, ends, outcomes } = jobOf();
     for (const error of [broken, broken, broken]) {
       expect(isFailing(job.read())).toBe(false);
@@ -91,7 +91,7 @@ describe('a background job', () => {
     expect(outcomes).toEqual(['failed', 'failed', 'failed', 'succeeded']);
   });
 
-  it('is not started by due rows while a failure holds it back', async () => {
+  it('is not started by due rows while it is backing off', async () => {
     const { clock, job, ends } = jobOf();
     expect(job.isReady).toBe(true);
     const run = job.run();
@@ -102,7 +102,7 @@ describe('a background job', () => {
     expect(job.isReady).toBe(true);
   });
 
-  it('that failed counts as recovered when nothing is due any more', async () => {
+  it('that failed is recovered when nothing is due any more', async () => {
     const { job, ends } = jobOf();
     const run = job.run();
     ends[0]?.(broken);
@@ -112,14 +112,14 @@ describe('a background job', () => {
     expect(job.isReady).toBe(true);
   });
 
-  it('of the cluster is not for the first moments of a process', () => {
+  it('with cluster scope does not run in the first minute of a process', () => {
     const { clock, job } = jobOf({ scope: 'cluster', every: 24 * 3_600_000 });
     expect(job.isReady).toBe(false);
     clock.now = 60_000;
     expect(job.isReady).toBe(true);
   });
 
-  it('starts nothing once the process stops', async () => {
+  it('starts nothing once the process is stopping', async () => {
     const { clock, job, ends } = jobOf();
     void job.run();
     void job.run();

@@ -5,7 +5,7 @@ import { backOff } from '../jobs/claim.js';
 import { oneLine } from '../text/truncate.js';
 import type { BackgroundOptions, BackgroundWork } from './background.js';
 
-/** TICK_MS is the resolution of the clock that starts jobs, in milliseconds. A job may start late by this time. */
+/** TICK_MS is the resolution of the clock that starts jobs, in milliseconds. A job may start late by up to this time. */
 export const TICK_MS = 250;
 /** Maximum delay before a failed job is retried. It is short, so that work resumes soon after an outage. */
 const MAX_RETRY_MS = 5000;
@@ -80,7 +80,7 @@ export class BackgroundJob {
     this.notBefore = isCluster ? hooks.now() + (options.first ?? Math.min(this.every, MAX_FIRST_CLUSTER_MS)) : 0;
   }
 
-  /** Reports whether the job is idle and the time of its next run has come. */
+  /** Reports whether the job is idle and its next run is due. */
   get isTimely(): boolean {
     return this.running === undefined && this.hooks.now() >= this.next - TICK_MS / 2;
   }

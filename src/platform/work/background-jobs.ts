@@ -12,15 +12,15 @@ import { DueJobs } from './due-jobs.js';
 /** CLOCK names both the timer of the clock and the job that selects due jobs. */
 const CLOCK = 'background';
 const LOOK_EVERY_MS = 1000;
-/** Maximum time to select due jobs. If a lock or a slow database delays the selection longer, all jobs run, so that none is held up. */
+/** Maximum time to select due jobs. If a lock or a slow database delays the selection longer, all jobs run, so that none is delayed. */
 const LOOK_PATIENCE_MS = 2000;
-/** Fraction of SVC_STOP_SECONDS for which a stop waits for jobs. Work that is still in progress after that is left to its lease. */
+/** Fraction of SVC_STOP_SECONDS for which a shutdown waits for jobs. The leases of unfinished work expire. */
 const SHARE_OF_STOP = 0.75;
 
 /**
- * BackgroundJobs is the registry of all work that a process does without a request. Jobs come from methods with `@Background` and from `add`. One
- * clock starts jobs: by time, or when a statement that runs once a second finds a due row. `wake` starts a job at once, for rows that this process
- * has just committed.
+ * BackgroundJobs is the registry of all work that a process does without a request. Jobs come from methods with `@Background` and from `add`. A single clock
+ * starts them: by time, or when a statement that runs once per second finds a due row. `wake` starts a job immediately, for rows that this process has just
+ * committed.
  */
 @Injectable()
 export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdown {

@@ -21,9 +21,9 @@ export interface BackgroundOptions {
   readonly due?: DueLook | readonly DueLook[];
   /** Jobs of this process that start after a successful run because they process what the run wrote. */
   readonly wakes?: readonly string[];
-  /** Returns false for a process or installation in which the job has nothing to do. Use `isWorker` for jobs of providers that every role has. */
+  /** Returns false in a process or installation in which the job has nothing to do. Use `isWorker` for jobs of providers that exist in every role. */
   readonly when?: (config: Config) => boolean;
-  /** False for a job that takes minutes and may be interrupted: a stop does not wait for it. True by default. */
+  /** False for a job that takes minutes and may be interrupted: a shutdown does not wait for it. True by default. */
   readonly drain?: boolean;
   /** False for a job whose errors may quote documents of callers: only the kind of an error is logged. True by default. */
   readonly quotesErrors?: boolean;
@@ -32,16 +32,16 @@ export interface BackgroundOptions {
 /**
  * BackgroundWork is one run of a job.
  *
- * @param isStopping returns true once the process stops; long work checks it between two steps
- * @returns true if more work is due now, which starts the next run at once
+ * @param isStopping returns true once the process is stopping; long work checks it between two steps
+ * @returns true if more work is due now, which starts the next run immediately
  */
 export type BackgroundWork = (isStopping: () => boolean) => unknown;
 
 const METADATA = Symbol('background');
 
 /**
- * Background registers a method of a provider as a job in BackgroundJobs. The job never overlaps with itself, failures are logged and retried with
- * back-off, a stop waits for the current run, and health, metrics and `sealwright-admin doctor` list the job.
+ * Background registers a method of a provider as a job in BackgroundJobs. The job never overlaps with itself, failures are logged and retried with backoff, a
+ * shutdown waits for the current run, and health, metrics and `sealwright-admin doctor` list the job.
  */
 export function Background(options: BackgroundOptions) {
   return <Work extends BackgroundWork>(_: object, __: string, { value }: TypedPropertyDescriptor<Work>): void => {
@@ -49,7 +49,7 @@ export function Background(options: BackgroundOptions) {
   };
 }
 
-/** isWorker is a `when` that keeps a job out of processes that only serve HTTP. */
+/** isWorker is a `when` that excludes processes that only serve HTTP. */
 export function isWorker({ works }: Config): boolean {
   return works;
 }

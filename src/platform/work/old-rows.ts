@@ -4,25 +4,25 @@ import { firstIdAt } from '../database/new-id.js';
 import { Background } from './background.js';
 
 const HOUR_MS = 3_600_000;
-/** The first moments of a process are for its start. */
+/** Delay that keeps the first moments of a process free for its startup. */
 const FIRST_MS = 3000;
 const KEPT_DAYS = 90;
-/** Rows of one statement: years of rows would take longer than a statement may. */
+/** Maximum number of rows per statement, so that deleting years of rows does not exceed the statement timeout. */
 const BATCH = 10_000;
 
-/** Which rows are of no use any more. */
+/** OldRowsRule selects rows of a table that are no longer needed. */
 export interface OldRowsRule {
   readonly table: string;
-  /** SQL, about `t`: over, so that nobody changes it any more. */
+  /** SQL condition on `t` for rows that are final and no longer change. */
   readonly where: string;
-  /** The column that says since when; `id` where it is a UUIDv7, made when the row was. */
+  /** Column with the time since when a row is final; `id` if it is a UUIDv7 generated with the row. */
   readonly since: string;
   readonly days?: number;
-  /** Columns of the primary key; `id` by default. */
+  /** Primary key columns. Defaults to `id`. */
   readonly key?: readonly string[];
 }
 
-/** Deletes what has been over for long: what people ask for years later stands in the audit log. One process does it, once an hour. */
+/** OldRows deletes rows that have been final for a long time; the audit log keeps what people may ask for years later. One process runs it once per hour. */
 @Injectable()
 export class OldRows {
   private readonly rules: OldRowsRule[] = [];
@@ -46,7 +46,7 @@ export class OldRows {
     const age = since === 'id' ? `t.id < '${idsBefore(days)}'` : `t.${since} < now() - interval '${days} days'`;
     const isOld = `(${where}) AND ${age}`;
     const columns = key.map((column) => `t.${column}`).join(', ');
-    // The condition is repeated: a row that was changed since the inner look stays.
+    // The condition is repeated, so that a row changed since the subquery is kept.
     const batch = `DELETE FROM ${table} t WHERE (${columns}) IN (SELECT ${columns} FROM ${table} t WHERE ${isOld} LIMIT ${BATCH}) AND ${isOld}`;
     for (let deleted = BATCH; deleted === BATCH;) [, deleted] = (await this.db.query(batch)) as [unknown, number];
   }

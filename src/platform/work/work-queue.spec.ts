@@ -24,7 +24,7 @@ function queueOn(answer: unknown, queue = MAILS) {
 }
 
 describe('a work queue', () => {
-  it('has the rows due that are open and whose time has come, in the order of that time', () => {
+  it('treats open rows whose time has come as due, ordered by that time', () => {
     expect(dueRowsOf(MAILS)).toEqual({
       table: 'mail',
       where: 'sent_at IS NULL AND next_try_at <= now()',
@@ -44,7 +44,7 @@ describe('a work queue', () => {
     expect(asked[0]?.values).toEqual(['x']);
   });
 
-  it('changes an open row only while the claim is the newest', async () => {
+  it('changes an open row only while its claim is the latest', async () => {
     const { asked, mails } = queueOn([[], 1]);
     expect(await mails.write(ROW, 'sent_at = $3', ['now'])).toBe(true);
     expect(asked[0]).toEqual({
@@ -53,12 +53,12 @@ describe('a work queue', () => {
     });
   });
 
-  it('reports that a row belongs to another claim', async () => {
+  it('reports a row that belongs to another claim', async () => {
     const { mails } = queueOn([[], 0]);
     expect(await mails.renew(ROW)).toBe(false);
   });
 
-  it('retries after a pause that doubles with each attempt', async () => {
+  it('retries after a backoff that doubles with each attempt', async () => {
     const { asked, mails } = queueOn([[], 1]);
     await mails.retry(ROW, 'failure = $3', 'refused');
     expect(asked[0]?.text).toContain('SET next_try_at = now() + make_interval(secs => $4), failure = $3 WHERE');

@@ -10,7 +10,7 @@ export interface QueueTable {
   readonly dueAt: string;
   /** Condition for rows whose work is not finished. */
   readonly open: string;
-  /** Order of claims; due time by default. */
+  /** Order of claims. Defaults to the due time. */
   readonly order?: string;
   /** Columns of a claimed row in addition to `id` and `attempt`. */
   readonly columns: string;
@@ -35,9 +35,9 @@ export function dueRowsOf({ table, open, dueAt, order = dueAt }: QueueTable): Pi
 }
 
 /**
- * WorkQueue claims, renews, retries and changes the rows of a table. A claim leases the row and increments its attempt. When the process dies, the
- * lease expires and another process claims the row. Every write of a claim is conditional on its attempt, so a process that lost its lease writes
- * nothing. All times are by the database clock.
+ * WorkQueue claims, renews, retries and changes the rows of a table. A claim leases the row and increments its attempt. If the process dies, the lease expires
+ * and another process claims the row. Every write of a claim is conditional on its attempt, so a process that lost its lease writes nothing. All times are by
+ * the database clock.
  */
 export class WorkQueue<Row extends ClaimedRow> {
   constructor(
@@ -63,7 +63,7 @@ export class WorkQueue<Row extends ClaimedRow> {
     return claimDue<Row>(this.db, claim, parameters);
   }
 
-  /** Does the work of a claimed row and renews the lease until the work has ended. `renew` replaces the default renewal. */
+  /** Performs the work of a claimed row and renews the lease until the work has ended. `renew` replaces the default renewal. */
   hold<Result>(
     row: ClaimedRow,
     work: () => Promise<Result>,
@@ -72,24 +72,30 @@ export class WorkQueue<Row extends ClaimedRow> {
     return underLease((this.queue.leaseSeconds * 1000) / RENEWALS_PER_LEASE, renew, work);
   }
 
-  /** Renews the lease and applies additional assignments (parameters start at $3). @returns false if the row no longer belongs to this claim */
+  /**
+   * Renews the lease and applies additional assignments (parameters start at $3).
+   * @returns false if the row no longer belongs to this claim
+   */
   renew(row: ClaimedRow, set?: string, ...values: unknown[]): Promise<boolean> {
     return this.write(row, set === undefined ? this.lease : `${this.lease}, ${set}`, values);
   }
 
-  /** Makes the row due again after the back-off of its attempt, and applies additional assignments (parameters start at $3). */
+  /** Makes the row due again after the backoff of its attempt, and applies additional assignments (parameters start at $3). */
   retry(row: ClaimedRow, set?: string, ...values: unknown[]): Promise<boolean> {
     const { firstPauseSeconds, longestPauseSeconds } = this.queue;
     return this.postpone(row, backOff(row.attempt, firstPauseSeconds, longestPauseSeconds), set, ...values);
   }
 
-  /** Makes the row due again after `seconds`, where 0 means at once, and applies additional assignments (parameters start at $3). */
+  /** Makes the row due again after `seconds`, where 0 means immediately, and applies additional assignments (parameters start at $3). */
   postpone(row: ClaimedRow, seconds: number, set?: string, ...values: unknown[]): Promise<boolean> {
     const due = `${this.queue.dueAt} = now() + make_interval(secs => $${values.length + 3})`;
     return this.write(row, set === undefined ? due : `${due}, ${set}`, [...values, seconds]);
   }
 
-  /** Updates an open row of this claim; parameters of `set` start at $3. @returns false if the row no longer belongs to this claim */
+  /**
+   * Updates an open row of this claim. Parameters of `set` start at $3.
+   * @returns false if the row no longer belongs to this claim
+   */
   async write(
     { id, attempt }: ClaimedRow,
     set: string,

@@ -1,20 +1,20 @@
 import { writeUuid } from '../../text/uuid.js';
 
-/** 2000-01-01, from which PostgreSQL counts, in milliseconds of Unix time. */
+/** 2000-01-01, the PostgreSQL epoch, in milliseconds of Unix time. */
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 const WORD = 2 ** 32;
-/** Signature, flags and length of the header's extension. */
+/** Signature, flags and extension length of the header. */
 const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\u00FF\r\n\0', 'latin1'), Buffer.alloc(8)]);
 const EMPTY = Buffer.alloc(0);
 const TRAILER = -1;
 const NULL = -1;
-/** Bytes of the length that stands before a field. */
+/** Size of the length prefix of a field, in bytes. */
 export const LENGTH_BYTES = 4;
 const MAX_UTF8_BYTES = 3;
-/** Enough for any field but a text: a length and at most 16 bytes. */
+/** Enough for any field except text: a length prefix and at most 16 bytes. */
 const FIXED_BYTES = 32;
 
-/** Encoded rows, where they are kept. */
+/** RowBytes is a range of a buffer that contains encoded rows. */
 export interface RowBytes {
   readonly bytes: Buffer;
   readonly start: number;
@@ -22,51 +22,51 @@ export interface RowBytes {
 }
 
 /**
- * Encodes rows in the binary format of COPY (PostgreSQL manual, COPY, "Binary Format"): each field is a length and the bytes that the
- * type has on the wire. The database need not parse it, and nothing must be escaped. A row begins with `row`; its fields follow in the
- * order of the columns, null as NULL.
+ * CopyRows encodes rows in the binary format of COPY (PostgreSQL manual, COPY, "Binary Format"): each field is a length prefix and the binary representation of
+ * its type. The database does not need to parse text, and nothing needs escaping. Start a row with `row` and write its fields in column order, with null for
+ * NULL.
  */
 export class CopyRows {
   private buffer: Buffer = EMPTY;
   private end = 0;
 
   /**
-   * @param capacity of a buffer, in bytes: how much is usually written before it is taken. What is longer gets a buffer of its own.
-   * @param free buffers of this capacity to use before new ones are allocated: memory that was written to lately is in the cache.
+   * @param capacity buffer size in bytes: how much is usually written between two calls of `take`; a longer row gets a larger buffer
+   * @param free buffers of this capacity to use before allocating new ones, because recently written memory is in the CPU cache
    */
   constructor(
     private readonly capacity: number,
     private readonly free: Buffer[] = [],
   ) {}
 
-  /** The data of one COPY, from its header to `last`. */
+  /** Starts the data of one COPY with its header. `last` ends it. */
   static begin(capacity: number, free: Buffer[] = []): CopyRows {
     const rows = new CopyRows(capacity, free);
     rows.encoded(HEADER);
     return rows;
   }
 
-  /** Bytes that were not taken yet. */
+  /** Number of bytes that have not been taken. */
   get length(): number {
     return this.end;
   }
 
-  /** The bytes from `start` on, where they are kept: they stay there when they are taken. */
+  /** Returns the range of bytes from `start`. It remains valid after `take`. */
   since(start: number): RowBytes {
     return { bytes: this.buffer, start, end: this.end };
   }
 
-  /** The bytes from `start` on, valid until the next write. */
+  /** Returns the bytes from `start`, valid until the next write. */
   view(start: number): Buffer {
     return this.buffer.subarray(start, this.end);
   }
 
-  /** Drops what was not taken. */
+  /** Discards the bytes that have not been taken. */
   clear(): void {
     this.end = 0;
   }
 
-  /** Takes the bytes out; the next write begins a new buffer. */
+  /** Returns the written bytes. The next write starts a new buffer. */
   take(): Buffer {
     const taken = this.buffer.subarray(0, this.end);
     this.buffer = EMPTY;
@@ -74,7 +74,7 @@ export class CopyRows {
     return taken;
   }
 
-  /** Takes the rest, with the trailer of the COPY. */
+  /** Returns the remaining bytes and the trailer of the COPY. */
   last(): Buffer {
     this.row(TRAILER);
     return this.take();
@@ -85,7 +85,7 @@ export class CopyRows {
     this.end = this.buffer.writeInt16BE(fieldCount, this.end);
   }
 
-  /** @param text in lower case, as 8-4-4-4-12 hexadecimal digits. */
+  /** @param text UUID in lowercase, as 8-4-4-4-12 hexadecimal digits */
   uuid(text: string | null): void {
     if (text === null) return this.null();
     this.reserve(FIXED_BYTES);
@@ -113,11 +113,11 @@ export class CopyRows {
     this.end = this.buffer.writeInt16BE(value, this.buffer.writeInt32BE(2, this.end));
   }
 
-  /** @param text a time that Date.parse reads. */
+  /** @param text time in a format supported by Date.parse */
   timestamptz(text: string | null): void {
     if (text === null) return this.null();
     this.reserve(FIXED_BYTES);
-    // Microseconds as two words, each of which a number holds exactly: a BigInt costs more than all the rest.
+    // Splits microseconds into two words, each of which a number represents exactly. A BigInt would cost more than the rest of the encoding.
     const milliseconds = Date.parse(text) - EPOCH_MS;
     const high = Math.floor(milliseconds / WORD);
     const low = (milliseconds - high * WORD) * 1000;
@@ -125,13 +125,13 @@ export class CopyRows {
     this.end = this.buffer.writeInt32BE(low | 0, at);
   }
 
-  /** Copies fields or rows that are encoded already. */
+  /** Copies encoded fields or rows. */
   encoded(bytes: Buffer, start = 0, end = bytes.length): void {
     this.reserve(end - start);
     this.end += bytes.copy(this.buffer, this.end, start, end);
   }
 
-  /** Writes ASCII texts over runs of zeros, each over the first run behind the text before. */
+  /** Overwrites runs of zeros with ASCII texts, each at the first zero after the previous text. */
   fillZeros(from: number, texts: readonly string[]): void {
     let at = from;
     for (const text of texts) {
@@ -157,12 +157,12 @@ export class CopyRows {
   }
 }
 
-/** The whole buffer behind bytes that were taken, to be used again; none when it has another capacity. */
+/** bufferBehind returns the complete buffer of bytes that were taken, for reuse; empty if its capacity differs. */
 export function bufferBehind(taken: Buffer, capacity: number): Buffer[] {
   return taken.buffer.byteLength === capacity ? [Buffer.from(taken.buffer)] : [];
 }
 
-/** Splits consecutive rows. */
+/** rowsIn splits a range into its rows. */
 export function* rowsIn({ bytes, start, end }: RowBytes): Generator<RowBytes> {
   for (let row = start; row < end;) {
     const next = endOfRow(bytes, row);
@@ -171,7 +171,7 @@ export function* rowsIn({ bytes, start, end }: RowBytes): Generator<RowBytes> {
   }
 }
 
-/** Where the row ends that begins at `start`. */
+/** endOfRow returns the offset at which the row that begins at `start` ends. */
 export function endOfRow(bytes: Buffer, start: number): number {
   let at = start + 2;
   for (let fields = bytes.readInt16BE(start); fields > 0; fields -= 1)
@@ -179,7 +179,7 @@ export function endOfRow(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** A UUID as an encoded field. */
+/** uuidField encodes a UUID as a field. */
 export function uuidField(id: string): Buffer {
   const field = new CopyRows(0);
   field.uuid(id);
@@ -188,7 +188,7 @@ export function uuidField(id: string): Buffer {
 
 const UUID_OID = 2950;
 
-/** A query parameter of type uuid[] in binary: dimensions, flags, type, length, lower bound, then the elements. */
+/** uuidArray encodes a query parameter of type uuid[] in binary: dimensions, flags, type, length, lower bound, then the elements. */
 export function uuidArray(ids: readonly string[]): Buffer {
   const head = Buffer.alloc(20);
   [1, 0, UUID_OID, ids.length, 1].forEach((value, index) => head.writeInt32BE(value, 4 * index));

@@ -7,17 +7,17 @@ import { setImmediate as nextEventLoopTurn } from 'node:timers/promises';
 import { bufferBehind, CopyRows } from './copy-rows.js';
 
 const CHUNK_BYTES = 64 * 1024;
-/** For the row that completes a chunk: most are no longer. */
+/** Space for the row that completes a chunk. Most rows are not longer. */
 const ROW_BYTES = 16 * 1024;
-/** How much may be encoded before the database has read it. */
+/** Maximum amount of encoded data that the database has not yet read. */
 const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
 
 /**
- * Copies rows into a table, in the order of the items. The database works on the rows that it has while the next ones are encoded.
+ * copyInto copies rows into a table, in the order of the items. The database processes rows while the next ones are encoded.
  *
- * @param table with its columns, when not all are written.
- * @param write encodes the rows of an item; an error of it aborts the COPY, and with it the transaction.
- * @returns the number of items.
+ * @param table table name, with a column list unless all columns are written
+ * @param write encodes the rows of an item; an exception aborts the COPY and its transaction
+ * @returns number of items
  */
 export async function copyInto<Item>(
   client: PoolClient,
@@ -27,9 +27,9 @@ export async function copyInto<Item>(
 ): Promise<number> {
   const stream = client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: MAX_AHEAD_BYTES }));
   const done = finished(stream);
-  // Without this a COPY that the database refuses would go on writing to the connection.
+  // Otherwise, a COPY that the database rejected would continue to write to the connection.
   stream.once('error', () => stream.destroy());
-  // The await below reports a failure; until then it must not count as an unhandled rejection.
+  // The await below reports a failure. Until then, it must not count as an unhandled rejection.
   done.catch(() => undefined);
   let count = 0;
   try {
@@ -44,14 +44,14 @@ export async function copyInto<Item>(
       sent.push(chunk);
       const isBelowLimit = stream.write(chunk);
       await (isBelowLimit ? nextEventLoopTurn() : Promise.race([once(stream, 'drain'), done]));
-      // When neither stream nor socket buffers anything, the kernel has all chunks, and their memory is free again.
+      // If neither the stream nor the socket has buffered data, the kernel has all chunks and their buffers can be reused.
       if (stream.writableLength === 0 && socketOf(client).writableLength === 0)
         for (const one of sent.splice(0)) free.push(...bufferBehind(one, CHUNK_BYTES + ROW_BYTES));
     }
     stream.end(rows.last());
   } catch (error) {
     stream.destroy(error as Error);
-    // The answer of the database says less than the error itself.
+    // The original error is more specific than the database's response.
     await done.catch(() => undefined);
     throw error;
   }
@@ -60,24 +60,24 @@ export async function copyInto<Item>(
   return count;
 }
 
-/** The socket of a connection, which the type of the client does not have. */
+/** Returns the socket of a connection, which the client's type does not declare. */
 function socketOf(client: PoolClient): Writable {
   return (client as unknown as { connection: { stream: Writable } }).connection.stream;
 }
 
-/** Ends the timer that pg starts for every query: it ends by a callback, which the streams of COPY do not call. */
+/** stopQueryTimer stops the timer that pg starts for every query. pg stops it in a callback, which COPY streams do not call. */
 export function stopQueryTimer(stream: object): void {
   (stream as { callback?: () => void }).callback?.();
 }
 
-/** Signature, flags and length of the extension, which has none (PostgreSQL manual, COPY, "Binary Format"). */
+/** Signature, flags and length of the empty header extension (PostgreSQL manual, COPY, "Binary Format"). */
 const HEADER_BYTES = 19;
 const FIELD_COUNT_BYTES = 2;
 /** Before each text: number of fields (-1 at the end) and number of bytes (-1 for NULL). */
 const BEFORE_TEXT_BYTES = 6;
 const NEWLINE = Buffer.from('\n');
 
-/** The texts of a binary COPY of one column: the bytes of each in parts, as they came, and a newline; no part for NULL. */
+/** copiedTextsOf yields the texts of a binary COPY of one column: each as its received parts plus a newline; no parts for NULL. */
 export async function* copiedTextsOf(copied: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
   let rest = Buffer.alloc(0);
   let skipped = HEADER_BYTES;
@@ -85,7 +85,7 @@ export async function* copiedTextsOf(copied: AsyncIterable<Buffer>): AsyncGenera
   let text: Buffer[] = [];
   let ended = false;
   for await (const chunk of copied) {
-    if (ended) continue; // to the end: a COPY that is not read to the end costs its connection
+    if (ended) continue; // reads to the end, because the connection cannot be reused otherwise
     const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let at = Math.min(skipped, data.length);
     skipped -= at;

@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds everyone who could have made the call that added a member to an approver group. Null: only the person in added_by, or not recorded. */
+/**
+ * Adds everyone who could have made the call that added a member to an approver group. Null if only the person in added_by could have, or if this was not
+ * recorded.
+ */
 export class PeopleBehindMembers1798000048300 implements MigrationInterface {
   name = 'PeopleBehindMembers1798000048300';
 

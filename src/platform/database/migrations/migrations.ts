@@ -3,7 +3,7 @@ import { Baseline1798000048250 } from './1798000048250-baseline.js';
 import { PeopleBehindMembers1798000048300 } from './1798000048300-people-behind-members.js';
 import { EditorsOfTrusts1798000048400 } from './1798000048400-editors-of-trusts.js';
 
-/** MIGRATIONS lists the migrations, oldest first. Each is applied in a transaction of its own. */
+/** MIGRATIONS lists all migrations, oldest first. Each runs in its own transaction. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
   Baseline1798000048250,
   PeopleBehindMembers1798000048300,

@@ -24,10 +24,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Sends these bytes as they are, with a pause between them, and answers the status line; empty when nobody answered. */
+/** Sends the bytes unchanged, with a pause between parts, and returns the status line; empty without a response. */
 const send = (head: string, ...parts: (string | Buffer)[]) => sendEvery(5, head, ...parts);
 
-/** As clients do, it hears the answer while it sends. */
+/** Like real clients, it receives the response while it is sending. */
 async function sendEvery(ms: number, head: string, ...parts: (string | Buffer)[]): Promise<string> {
   taken.length = 0;
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -48,47 +48,47 @@ const OK = 'HTTP/1.1 200 OK';
 const chunk = (size: number) => [`${size.toString(16)}\r\n`, Buffer.alloc(size, 1), '\r\n'];
 
 describe('the bytes of a body', () => {
-  it('are those that came, in whatever pieces', async () => {
+  it('are joined from chunks of any size', async () => {
     const bytes = Buffer.from(Array.from({ length: LIMIT }, (_, i) => i % 251));
     const parts = [bytes.subarray(0, 1), bytes.subarray(1, 70_000), bytes.subarray(70_000)];
     expect(await send(`Content-Length: ${LIMIT}`, ...parts)).toBe(OK);
     expect(taken).toEqual([bytes]);
   });
 
-  it('are as many as came when the length was not declared', async () => {
+  it('are limited to the received bytes if no length was declared', async () => {
     expect(await send('Transfer-Encoding: chunked', ...chunk(60_000), ...chunk(40_000), '0\r\n\r\n')).toBe(OK);
     expect(taken).toEqual([Buffer.alloc(LIMIT, 1)]);
   });
 
-  it('are none for a body of none', async () => {
+  it('are empty for an empty body', async () => {
     expect(await send('Content-Length: 0')).toBe(OK);
   });
 
-  it('are refused by their length before they come, and else when they are too many', async () => {
+  it('are rejected by declared length before they arrive, otherwise once they exceed the limit', async () => {
     expect(await send(`Content-Length: ${LIMIT + 1}`)).toMatch(/ 413 /);
     expect(await send('Transfer-Encoding: chunked', ...chunk(60_000), ...chunk(40_001))).toMatch(/ 413 /);
     expect(taken).toEqual([]);
   });
 
-  it('are not taken for whole when the sender breaks off', async () => {
+  it('are not treated as complete if the client disconnects', async () => {
     expect(await send('Content-Length: 10', 'abc')).not.toBe(OK);
     expect(await send('Transfer-Encoding: chunked', '5\r\nab')).not.toBe(OK);
     expect(taken).toEqual([]);
   });
 
-  it('may come as slowly as the pace allows, and no slower', async () => {
+  it('may arrive as slowly as the minimum rate allows', async () => {
     const tenth = Buffer.alloc(LIMIT / 10, 1);
     const declared = `Content-Length: ${LIMIT}`;
     expect(await sendEvery(60, declared, ...Array.from({ length: 10 }, () => tenth))).toBe(OK);
     expect(taken).toEqual([Buffer.alloc(LIMIT, 1)]);
-    // For longer than a second, after which it is looked at again.
+    // Lasts longer than a second, the interval after which the pace is checked again.
     const drops = Array.from({ length: 7 }, () => 'a');
     expect(await sendEvery(200, declared, ...drops)).toMatch(/ 408 /);
     expect(await sendEvery(200, 'Transfer-Encoding: chunked', 'ff\r\n', ...drops)).toMatch(/ 408 /);
     expect(taken).toEqual([]);
   });
 
-  it('are refused when nobody waits for them any more', async () => {
+  it('are rejected when the handler no longer needs them', async () => {
     const answer = sendEvery(40, `Content-Length: ${LIMIT}`, 'a', 'b', 'c');
     setTimeout(() => bodies.refuse(), 60);
     expect(await answer).toMatch(/ 408 /);

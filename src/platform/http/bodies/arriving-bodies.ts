@@ -5,39 +5,39 @@ import { detachBuffer } from '../../memory/external-memory.js';
 
 const { FST_ERR_CTP_BODY_TOO_LARGE: TooLarge, FST_ERR_CTP_INVALID_CONTENT_LENGTH: WrongLength } = errorCodes;
 
-/** The slowest pace at which a body may come. */
+/** Pace is the minimum rate at which a body must arrive. */
 export interface Pace {
-  /** Time at the beginning in which any pace is accepted. */
+  /** Initial time during which any rate is accepted. */
   readonly graceMs: number;
-  /** After that, on the average. */
+  /** Minimum average rate afterwards. */
   readonly bytesPerSecond: number;
 }
 
-/** Some 2 Mbit/s: the largest comes in 17 minutes. */
+/** About 2 Mbit/s: the largest body takes 17 minutes. */
 export const PACE: Pace = { graceMs: 20_000, bytesPerSecond: 256 * 1024 };
 const LOOK_AGAIN_MS = 1000;
 
-/** Reads bodies, which take their time; a stop does not wait for those that take long. */
+/** ArrivingBodies reads request bodies. Slow bodies do not delay a shutdown. */
 @Injectable()
 export class ArrivingBodies {
   private readonly refusals = new Set<() => void>();
   private pace = PACE;
 
-  /** For bodies that begin from now on. */
+  /** Sets the pace for bodies that begin from now on. */
   allow(pace: Pace): void {
     this.pace = pace;
   }
 
-  /** Refuses those that are on their way. */
+  /** Rejects all bodies that are still arriving. */
   refuse(): void {
     for (const refusal of this.refusals) refusal();
   }
 
   /**
-   * Reads a body up to the limit of its route. One that declares its length gets its memory before it comes, and each byte is copied there when
-   * it does: to put a hundred megabytes together at the end would keep everybody else waiting.
+   * Reads a body up to the limit of its route. If its length is declared, memory is allocated in advance and bytes are copied as they arrive, because
+   * concatenating a hundred megabytes at the end would block the event loop.
    *
-   * @throws 413 for more than the limit, 400 for another length than the declared one, 408 for one that comes too slowly.
+   * @throws 413 if the body exceeds the limit, 400 if it differs from the declared length, 408 if it arrives too slowly
    */
   read(request: FastifyRequest, body: IncomingMessage): Promise<Buffer> {
     const { bodyLimit } = request.routeOptions;
@@ -74,7 +74,7 @@ export class ArrivingBodies {
   }
 }
 
-/** Number of bytes that must have come by now. */
+/** dueBytes returns a function that returns the number of bytes that must have arrived by now. */
 export function dueBytes({ graceMs, bytesPerSecond }: Pace): () => number {
   const graceEnds = performance.now() + graceMs;
   return () => ((performance.now() - graceEnds) / 1000) * bytesPerSecond;
@@ -98,7 +98,7 @@ class BodyOfKnownLength {
     detachBuffer(chunk);
   }
 
-  /** Only called when all bytes are there: the memory is not initialized, and must not be disclosed. */
+  /** Call only after all bytes have arrived: the buffer is allocated uninitialized and could otherwise disclose memory. */
   whole(): Buffer {
     return this.bytes;
   }

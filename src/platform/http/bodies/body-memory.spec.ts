@@ -27,14 +27,14 @@ describe('the memory for bodies', () => {
     expect(() => memory.take(MB, 'c')).not.toThrow();
   });
 
-  it('is given back when a body is done with', () => {
+  it('is released when a body has been processed', () => {
     const memory = new BodyMemory();
     const count = fill(memory, 'a', 200).map((lease) => lease.release()).length;
     expect(count).toBeGreaterThan(300);
     expect(fill(memory, 'a', 200)).toHaveLength(count);
   });
 
-  it('takes one body of any size, and no second one from the same caller that leaves none for others', () => {
+  it('admits one body of any size, but no second one from the same caller that leaves no room', () => {
     const memory = new BodyMemory();
     const [large] = [memory.take(MAX_REQUEST_BODY_BYTES, 'a')];
     expect(() => memory.take(LARGE_BODY_MEMORY_BYTES / 2, 'a')).toThrow(/Retry after/);

@@ -2,18 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { Problem } from '../../errors/problem.js';
 import { BODY_MEMORY_BYTES, LARGE_BODY_MEMORY_BYTES } from './body-limits.js';
 
-/** A body counts for so much at least, which bounds how many there are. */
+/** Minimum number of bytes counted per body, which limits the number of bodies. */
 const MIN_BYTES = 128 * 1024;
 /**
- * A caller may hold this many times the memory that is left free. One caller alone gets three quarters, and however many callers take all that
- * they get, some is left for the next one (dynamic threshold of shared buffers, Choudhury and Hahne 1998).
+ * A caller may hold this many times the free memory. A single caller gets at most three quarters, and even if many callers use their full share, some memory
+ * remains for the next one (dynamic threshold of shared buffers, Choudhury and Hahne 1998).
  */
 const SHARE_OF_FREE = 3;
 const MAX_WAIT_SECONDS = 30;
-/** The pace is that of the last span of at least this length. */
+/** Minimum time over which the release rate is measured. */
 const SPAN_MS = 2000;
 
-/** Memory of one body, kept until every holder has released it. */
+/** BodyLease holds the memory of one body until every holder has released it. */
 export class BodyLease {
   private holders = 1;
 
@@ -46,21 +46,24 @@ class Usage {
   }
 }
 
-/** Bounds the memory of large bodies, and the share of each caller in it. What does not fit is refused with a Retry-After for when it probably will. */
+/** BodyMemory limits the memory of large bodies, and the share of each caller. A body that does not fit is rejected with the estimated Retry-After. */
 @Injectable()
 export class BodyMemory {
-  /** Bytes of bodies in the shared memory. */
+  /** Bytes held by bodies in the shared memory. */
   private readonly shared = new Usage();
-  /** Bytes of bodies that are counted apart. */
+  /** Bytes held by bodies that are counted separately. */
   private readonly large = new Usage();
   private span = { since: 0, bytes: 0 };
-  /** Bytes per millisecond that are released. */
+  /** Rate at which memory is released, in bytes per millisecond. */
   private pace = BODY_MEMORY_BYTES / 10_000;
 
-  /** @param caller id of the principal that sends the body. @throws Problem 429 `request.busy`. */
+  /**
+   * @param caller ID of the principal that sends the body
+   * @throws Problem 429 `request.busy`
+   */
   take(bytes: number, caller: string): BodyLease {
     const size = Math.max(bytes, MIN_BYTES);
-    // A large body is counted apart: among many small ones it would never fit.
+    // A large body is counted separately, because it would never fit among many small ones.
     if (size > BODY_MEMORY_BYTES / 2) return this.takeLarge(size, caller);
     const free = BODY_MEMORY_BYTES - this.shared.total - size;
     const own = this.shared.of(caller) + size;
@@ -70,7 +73,7 @@ export class BodyMemory {
     return new BodyLease(() => this.leave(size, caller));
   }
 
-  /** Beside a large body of their own, a caller may hold others in one half of the memory. */
+  /** A caller with one large body may hold further ones only within half of the memory. */
   private takeLarge(size: number, caller: string): BodyLease {
     const own = this.large.of(caller);
     const isFull = this.large.total > 0 && this.large.total + size > LARGE_BODY_MEMORY_BYTES;
@@ -88,9 +91,7 @@ export class BodyMemory {
     this.span = { since: performance.now(), bytes: 0 };
   }
 
-  /**
-   * Clients wait as long as it takes to release what was admitted before them, with jitter, so that they do not come back together.
-   */
+  /** Retry-After is the time to release the bodies admitted before, with jitter to spread retries. */
   private refusal(before: number): Problem {
     const seconds = (before / this.pace / 1000) * (0.5 + Math.random());
     const retryAfter = Math.min(MAX_WAIT_SECONDS, Math.max(1, Math.ceil(seconds)));

@@ -9,13 +9,13 @@ import { pointerStep } from '../../json/json-pointer.js';
 const MAX_DEPTH = 32;
 const MAX_VALUES = 2000;
 const MAX_POINTER_LENGTH = 200;
-/** Never legal member names: they reach the prototype of whatever object they are copied into. */
+/** Names that are never allowed, because they reach the prototype of any object they are copied into. */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * parseJsonBody parses a JSON body. It refuses deep nesting, floods of members, prototype names, NUL characters and lone surrogates
- * (PostgreSQL stores neither), numbers that a double changes, and names that occur twice. An empty body is undefined: many clients name a
- * media type with every call. A byte order mark of UTF-8 is skipped; other encodings are named.
+ * parseJsonBody parses a JSON body. It rejects deep nesting, too many values, prototype names, NUL characters and lone surrogates (PostgreSQL cannot store
+ * them), numbers that change as a double, and duplicate names. An empty body returns undefined, because many clients send a media type with every request. A
+ * UTF-8 byte order mark is skipped; the error for another encoding names the encoding.
  */
 export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {
   if (body.length === 0) return undefined;
@@ -55,7 +55,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** Walks without recursion, so that the walk itself cannot be made to overflow. */
+/** Iterative, so that deep nesting cannot overflow the stack. */
 function inspect(root: unknown, mostValues: number): void {
   const stack: Place[] = [{ value: root, pointer: '', depth: 0 }];
   let seen = 0;
@@ -74,7 +74,7 @@ function inspect(root: unknown, mostValues: number): void {
   }
 }
 
-/** Other readers of JSON keep no larger numbers (RFC 7493 section 2.2), and what people approve must be what was sent. 1e400 would be null. */
+/** Other JSON parsers do not preserve larger numbers (RFC 7493 section 2.2), and people must approve exactly what was sent. 1e400 would become null. */
 function assertKept(value: number, pointer: string): void {
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
     throw refusal(pointer, 'is a number beyond ±9007199254740991 (2^53−1): send it as a string');
@@ -96,14 +96,15 @@ function refusal(pointer: string, detail: string): Problem {
   });
 }
 
-/** Matches the first four bytes in hexadecimal: a byte order mark, or the NUL bytes of ASCII characters. */
+/** Match the first four bytes in hexadecimal: a byte order mark, or the NUL bytes of ASCII characters. */
 const UTF_32 = /^(?:0000|fffe0000|[\da-f]{2}000000)/;
 const UTF_16 = /^(?:fffe|feff|00[\da-f]{2}|[\da-f]{2}00)/;
 
 /**
- * JSON begins with an ASCII character, so that a NUL byte among the first two or three is that of a wider encoding (RFC 4627 section 3).
+ * assertNoWideEncoding rejects UTF-16 and UTF-32. JSON begins with an ASCII character, so a NUL byte among the first bytes indicates a wider encoding (RFC 4627
+ * section 3).
  *
- * @throws Problem 400 `request.malformed` that names the encoding.
+ * @throws Problem 400 `request.malformed`, which names the encoding
  */
 export function assertNoWideEncoding(body: Buffer): void {
   const head = body.toString('hex', 0, 4);
@@ -113,16 +114,16 @@ export function assertNoWideEncoding(body: Buffer): void {
   throw new Problem('malformed', 'request.malformed', detail);
 }
 
-/** Limits of a route that takes larger JSON than others: bytes of text, values in it. */
+/** Limits of a route that accepts larger JSON: bytes of text and number of values. */
 interface JsonLimits {
   readonly bytes: number;
   readonly values: number;
 }
 
-/** The route takes larger JSON bodies than others. */
+/** TakesJson sets larger limits for the JSON body of a route. */
 export const TakesJson = (limits: JsonLimits): MethodDecorator => RouteConfig({ json: limits });
 
-/** Must be called before routes are made, so that their limits count. */
+/** readJsonLimits applies the limits of routes. Call it before routes are registered. */
 export function readJsonLimits(server: FastifyInstance): void {
   server.addHook('onRoute', (route: RouteOptions) => {
     const limits = limitsOf(route.config);
@@ -130,7 +131,7 @@ export function readJsonLimits(server: FastifyInstance): void {
   });
 }
 
-/** Number of values that a body of this request may have; undefined for the default. */
+/** mostValuesOf returns the maximum number of values in the body of a request; undefined for the default. */
 export function mostValuesOf(request: FastifyRequest): number | undefined {
   return limitsOf(request.routeOptions.config)?.values;
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { RawBody, rawBodyOf, readRawBodies } from './raw-body.js';
 
-it('a route of raw bodies makes its media types readable, and those alone', async () => {
+it('a raw body route accepts its media types only', async () => {
   const server = fastify();
   readRawBodies(server, async (request: FastifyRequest, body: IncomingMessage) => {
     const pieces: Buffer[] = [];

@@ -3,30 +3,32 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyContentTypeParser, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { BodyLease, BodyMemory } from './body-memory.js';
 
-/** Port: who may send a large body, asked before any of it is read. */
+/** UploadAuthorizer is the port that decides who may send a large body, before any of it is read. */
 export abstract class UploadAuthorizer {
-  /** Returns the id of the caller that sends the body. Throws Problem 401 or 403. */
+  /** Returns the ID of the caller that sends the body. Throws Problem 401 or 403. */
   abstract authorize(request: FastifyRequest, scope: string): Promise<string>;
 }
 
-/** Marks a route that takes raw bodies: up to `limit` bytes of one of these media types. */
+/** A route that accepts raw bodies of up to `limit` bytes with one of these media types. */
 interface RawRoute {
   readonly limit: number;
   readonly types: readonly string[];
-  /** Its bodies are large: a caller without this scope is refused before any of the body is read, and so is a body that does not fit in memory. */
+  /**
+   * Set for routes with large bodies. Before reading the body, the request is rejected if the caller lacks this scope or if the body does not fit in memory.
+   */
   readonly scope?: string;
 }
 
-/** A body that nobody has looked at. */
+/** RawBody is an unparsed body. */
 export class RawBody {
   constructor(
     readonly bytes: Buffer,
-    /** Without parameters, in lower case. */
+    /** Media type in lowercase, without parameters. */
     readonly mediaType: string,
     private readonly lease?: BodyLease,
   ) {}
 
-  /** For work that goes on when the caller has gone: the memory of the body is counted until the work is over. */
+  /** Runs work that may outlast the request. The memory of the body is counted until the work is complete. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
     this.lease?.hold();
     try {
@@ -37,7 +39,7 @@ export class RawBody {
   }
 }
 
-/** The route takes its body as bytes, with its own limit. */
+/** TakesRaw makes a route receive its body as bytes, with its own limit. */
 export const TakesRaw = (limit: number, types: readonly string[], scope?: string): MethodDecorator =>
   RouteConfig({ raw: { limit, types, scope } satisfies RawRoute });
 
@@ -48,35 +50,38 @@ export const TheRawBody = createParamDecorator((_: unknown, context: ExecutionCo
 
 const leases = new WeakMap<FastifyRequest, BodyLease>();
 
-/** The body as bytes, when the route asks for that. */
+/** rawBodyOf returns the body as bytes if the route uses TakesRaw; otherwise undefined. */
 export function rawBodyOf(request: FastifyRequest, body: Buffer): RawBody | undefined {
   const route = rawRoute(request.routeOptions.config);
   const mediaType = mediaTypeOf(request);
   return route?.types.includes(mediaType) === true ? new RawBody(body, mediaType, leases.get(request)) : undefined;
 }
 
-/** Media type of a body without parameters, in lower case; '' when none is named. */
+/** mediaTypeOf returns the media type of a body in lowercase without parameters; '' if there is none. */
 export function mediaTypeOf({ headers }: FastifyRequest): string {
   return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Media types that the route of a call takes. */
+/** mediaTypesOf returns the media types that the route of a request accepts. */
 export function mediaTypesOf(request: FastifyRequest): readonly string[] {
   return rawRoute(request.routeOptions.config)?.types ?? [JSON_TYPE];
 }
 
 export const JSON_TYPE = 'application/json';
-/** Spellings of JSON; a type with the suffix is JSON to who does not know the type (RFC 6839 section 3.1). */
+/** Other names for JSON. A type with the suffix +json is JSON to a recipient that does not know the type (RFC 6839 section 3.1). */
 const OTHER_JSON = /^(?:text\/json|application\/[\w!#$&^.+-]+\+json)$/;
 
-/** Whether the route takes a body of this type: as bytes where it asks for that, else as JSON under any name. */
+/** takesMediaType returns true if the route accepts the media type of the request. Routes without raw bodies accept JSON under any of its names. */
 export function takesMediaType(request: FastifyRequest): boolean {
   const type = mediaTypeOf(request);
   const types = mediaTypesOf(request);
   return types.includes(type) || (rawRoute(request.routeOptions.config) === undefined && OTHER_JSON.test(type));
 }
 
-/** Must be called before routes are made, so that their limits and their media types count. `read` gives the body of a call. */
+/**
+ * readRawBodies applies the limits and media types of routes. Call it before routes are registered.
+ * @param read parser that returns the body of a request
+ */
 export function readRawBodies(server: FastifyInstance, read: FastifyContentTypeParser): void {
   server.addHook('onRoute', (route: RouteOptions) => {
     const raw = rawRoute(route.config);
@@ -86,14 +91,14 @@ export function readRawBodies(server: FastifyInstance, read: FastifyContentTypeP
   });
 }
 
-/** Admits large bodies of callers that the authorizer admits, while memory is free. */
+/** admitLargeBodies admits large bodies of authorized callers while memory is available. */
 export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuthorizer, memory: BodyMemory): void {
   server.addHook('preParsing', async (request, reply) => {
     const raw = rawRoute(request.routeOptions.config);
     if (raw?.scope === undefined) return;
     const caller = await authorizer.authorize(request, raw.scope);
     const length = lengthOf(request, raw);
-    // One that is too long is refused by its length alone.
+    // A body that is too long is rejected based on its length.
     if (length > raw.limit || reply.raw.closed) return;
     const lease = memory.take(length, caller);
     leases.set(request, lease);
@@ -101,7 +106,7 @@ export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuth
   });
 }
 
-/** RFC 9112 section 6.3; a body without a declared length may have any. */
+/** RFC 9112 section 6.3. A body without a declared length may have any length up to the limit. */
 function lengthOf({ headers }: FastifyRequest, { limit }: RawRoute): number {
   if (headers['transfer-encoding'] !== undefined) return limit;
   return Number(headers['content-length'] ?? 0);

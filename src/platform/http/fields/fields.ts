@@ -1,5 +1,5 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
+import { Transform, Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -49,9 +49,13 @@ export function Text(min: number, max: number, schema: Schema = {}): Field {
   return field([IsString, length], { type: String, ...lengths, ...schema });
 }
 
-/** IdRef is the UUID of a resource. */
+/** IdRef is the UUID of a resource. The property holds it in lower case, as PostgreSQL returns it and the audit log compares it. */
 export function IdRef(schema: Schema = {}): Field {
-  return field([(options) => IsUUID(undefined, options)], { type: String, format: 'uuid', ...schema });
+  const rules: Rule[] = [
+    (options) => IsUUID(undefined, options),
+    () => Transform(({ value }: { value: unknown }) => lowerCased(value)),
+  ];
+  return field(rules, { type: String, format: 'uuid', ...schema });
 }
 
 /** Int is a whole number from `min` to `max`. */
@@ -119,6 +123,11 @@ export function ListOf(item: Field | Class, { min, max, unique, ...schema }: Lis
 /** Optional makes a field optional. Null is rejected unless the property is Nullable. */
 export function Optional({ rules, schema }: Field): Field {
   return field([() => IsOptional(), ...rules], { ...schema, required: false } as ApiPropertyOptions);
+}
+
+function lowerCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(lowerCased);
+  return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
 function isField(item: Field | Class): item is Field {

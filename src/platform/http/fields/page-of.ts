@@ -6,7 +6,7 @@ interface ViewType<View extends object, Row> {
   of(row: Row): View;
 }
 
-/** PageOf returns the class of one page of a list whose items are `type` views of rows. */
+/** PageOf returns the class of a page whose items are `type` views of rows. */
 export function PageOf<View extends object, Row>(type: ViewType<View, Row>) {
   class PageView {
     @ApiProperty({ type: [type] })

@@ -11,7 +11,7 @@ class ServerView {
 const row = { id: 'a1', name: 'web-1', owner: null as string | null, passwordHash: 'secret' };
 
 describe('viewOf', () => {
-  it('copies the declared properties and nothing else', () => {
+  it('copies only the declared properties', () => {
     const view = viewOf(ServerView, present(row), { isReachable: true });
 
     expect(Object.fromEntries(Object.entries(view))).toEqual({
@@ -23,7 +23,7 @@ describe('viewOf', () => {
     expect(JSON.stringify(view)).toBe('{"id":"a1","name":"web-1","isReachable":true}');
   });
 
-  it('prefers a given value to that of the row', () => {
+  it('prefers a given value to the row value', () => {
     expect(viewOf(ServerView, present(row), { name: 'renamed', isReachable: false }).name).toBe('renamed');
   });
 

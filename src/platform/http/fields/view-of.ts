@@ -9,8 +9,8 @@ type Present<Row> = { [Key in keyof Row]: null extends Row[Key] ? Exclude<Row[Ke
 const names = new Map<new () => object, readonly string[]>();
 
 /**
- * viewOf returns what a client sees of a row: the properties that the class declares, taken from `given` or else from the row. Properties that the
- * class does not declare are never exposed.
+ * viewOf returns the client's view of a row: the properties that the class declares, taken from `given` or otherwise from the row. Undeclared properties are
+ * never exposed.
  */
 export function viewOf<View extends object, Row extends object>(
   type: new () => View,

@@ -16,13 +16,13 @@ const INTRODUCTION = [
   'If a signature needs an approval or takes longer, the operation returns 202 with a `Location` to poll. Errors are `application/problem+json` (RFC 9457) with a stable `code`; docs/errors.md explains each code.',
 ].join('\n\n');
 
-/** The OpenAPI 3.1 document of the running application. Made at the first request for it, so that a start does not wait for it. */
+/** ApiDocument generates the OpenAPI 3.1 document of the running application on first request, so that it does not delay startup. */
 @Injectable()
 export class ApiDocument {
   private app: INestApplication | undefined;
   private document: OpenAPIObject | undefined;
 
-  /** The application that is described: with all its routes. */
+  /** Sets the application to describe. All its routes must be registered. */
   describe(app: INestApplication): this {
     this.app = app;
     return this;
@@ -78,7 +78,7 @@ function description() {
     .build();
 }
 
-/** refine declares the problem responses and the missing credentials of public operations, and describes what has no description. */
+/** refine adds problem responses and missing descriptions, and declares that public operations require no credentials. */
 function refine(document: OpenAPIObject): void {
   for (const path of Object.values(document.paths)) {
     for (const method of METHODS) {
@@ -95,7 +95,7 @@ function refine(document: OpenAPIObject): void {
 
 type Parameters = NonNullable<NonNullable<OpenAPIObject['paths'][string]['get']>['parameters']>;
 
-/** Joins what `@Headers()` finds and what `@ApiHeader()` declares for one header (RFC 9110: any case): the described one stays. */
+/** Merges the parameters that `@Headers()` and `@ApiHeader()` declare for the same header (case-insensitive, RFC 9110). The one with a description is kept. */
 function onePerHeader(parameters: Parameters): Parameters {
   const isDescribedElsewhere = (name: string) =>
     parameters.some((other) => 'in' in other && other.name !== name && other.name.toLowerCase() === name.toLowerCase());

@@ -25,14 +25,15 @@ import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReauthorizationInterceptor } from '../reauthorization.js';
+import { WaitingCallsInterceptor } from '../waiting-calls.js';
 import { announceReplays } from '../../idempotency/replays.js';
 import { traceRequests } from '../../tracing/tracing.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { validationPipe } from '../validation.js';
 
-/** Largest body in bytes unless a route says otherwise. */
+/** Default maximum body size in bytes. */
 const BODY_LIMIT = 64 * 1024;
-/** Headers that a console on another origin may read. */
+/** Response headers that a console on another origin may read. */
 const EXPOSED = [
   'ETag',
   'Idempotent-Replayed',
@@ -43,14 +44,14 @@ const EXPOSED = [
   'Retry-After',
   'X-Request-Id',
 ];
-/** Interval between two polls of what is not done yet, in seconds. */
+/** Seconds between two polls of a pending resource. */
 const POLL_SECONDS = '2';
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-/** Where SignServer has its REST interface under its own path, which its clients are set up with (jsign's documentation, `--keystore`). */
+/** Prefix of SignServer's REST interface, which its clients are configured with (jsign documentation, `--keystore`). */
 const SIGN_SERVER = ['/signserver/rest/', '/rest/'] as const;
 
-/** The HTTP server with limits that a slow or endless client cannot stretch. */
+/** httpAdapter returns the HTTP server with limits that a slow or endless client cannot exceed. */
 export function httpAdapter(config: Config): FastifyAdapter {
   const mounts = config.transitMounts.map((mount) => [`/v1/${mount}/`, '/v1/transit/'] as const);
   const path = new TolerantPath(new Map([...mounts, SIGN_SERVER]));
@@ -58,10 +59,10 @@ export function httpAdapter(config: Config): FastifyAdapter {
     rewriteUrl: (request: { url?: string; method?: string }) => path.of(request),
     bodyLimit: BODY_LIMIT,
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
-    requestTimeout: 20 * 60_000, // arriving-bodies.ts limits how slowly a body may come
+    requestTimeout: 20 * 60_000, // arriving-bodies.ts enforces a minimum rate for bodies
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
-    return503OnClosing: false, // what still comes in is answered, see graceful-shutdown.ts
+    return503OnClosing: false, // requests during shutdown are still served, see graceful-shutdown.ts
     genReqId: requestId,
     frameworkErrors: refuseAddress,
     clientErrorHandler: refuseConnection,
@@ -75,7 +76,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
   });
 }
 
-/** Everything that makes the application answer as designed; main and the tests call the same. */
+/** configureHttp applies all HTTP settings of the application. Main and the tests both use it. */
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
@@ -94,12 +95,12 @@ export function configureHttp(app: NestFastifyApplication): void {
   lingerAfterRefusals(server, app.get(GracefulShutdown));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
-  app.useGlobalInterceptors(new NextLinkInterceptor(), new ReauthorizationInterceptor());
+  app.useGlobalInterceptors(new NextLinkInterceptor(), new WaitingCallsInterceptor(), new ReauthorizationInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
   if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
 }
 
-/** Before anything asks for the address of the caller: what a trusted proxy wrote becomes addresses alone, without ports. */
+/** Removes ports from the addresses that trusted proxies added. Runs before anything uses the client address. */
 function readForwardedAddresses(server: FastifyInstance): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw;
@@ -114,7 +115,7 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** JSON by any name. Other media types are read where a route takes them. */
+/** JSON under any of its names. Other media types are accepted by individual routes. */
 const TYPES = [JSON_TYPE, 'text/json'];
 const ANY_JSON = /^application\/[\w!#$&^.+-]+\+json(?:$|[\s;])/i;
 
@@ -122,7 +123,7 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   server.removeAllContentTypeParsers();
   server.addHook('onRequest', (request, _reply, done) => {
     const coding = request.headers['content-encoding'];
-    // Where nobody reads the body, its type and its coding are not what is wrong.
+    // Without a body, media type and coding are not reported as the error.
     if (isEmpty(request) && !takesMediaType(request)) delete request.raw.headers['content-type'];
     if (request.is404) done(new NotFoundException());
     else done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
@@ -130,7 +131,7 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   readJsonLimits(server);
   const read = async (request: FastifyRequest, body: IncomingMessage) => {
     const takesBody = takesMediaType(request);
-    // Of a chunked body only its end says that it is empty.
+    // A chunked body is known to be empty only when it ends.
     if (!takesBody && request.headers['content-length'] !== undefined) throw new UnsupportedMediaTypeException();
     const bytes = await bodies.read(request, body);
     if (takesBody) return rawBodyOf(request, bytes) ?? parseJsonBody(bytes, mostValuesOf(request));
@@ -143,14 +144,14 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   readRawBodies(server, read);
 }
 
-/** Without content the media type says nothing: clients that post no form name its type all the same (RFC 9112 section 6.3). */
+/** Without content, the media type is irrelevant: some clients send one even if they post nothing (RFC 9112 section 6.3). */
 function isEmpty({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
 /**
- * Security headers of every answer; pages replace the policy by their own. No page may be framed by another site, and no cache keeps an answer that does
- * not allow it: a proxy would give it to the next caller.
+ * Sets security headers on every response; pages override the content security policy. No other site may frame a page. Responses are not cached unless they
+ * allow it, because a proxy could return them to another caller.
  */
 function secure(server: FastifyInstance, config: Config): void {
   const https = config.publicUrl.startsWith('https:');
@@ -178,7 +179,7 @@ function hangUpWhenClosing(server: FastifyInstance, closing: GracefulShutdown): 
   });
 }
 
-/** What was accepted is polled at its Location: a client that is told no interval polls as fast as it can. */
+/** Adds Retry-After to accepted requests, because clients without an interval poll their Location as fast as they can. */
 function hintPolling(server: FastifyInstance): void {
   server.addHook('onSend', (_request, reply, payload, done) => {
     if (reply.statusCode === 202 && !reply.hasHeader('retry-after')) void reply.header('retry-after', POLL_SECONDS);

@@ -4,7 +4,7 @@ import { SCHEMA_FIELDS, SINGLE_FIELDS } from './single-fields.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** Descriptions of parameters whose controllers have no text for them. */
+/** Descriptions of parameters that have none in their controllers. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   ...SHARED_FIELDS,
   ...SINGLE_FIELDS,
@@ -47,7 +47,7 @@ interface Schema extends Described {
   anyOf?: Schema[];
 }
 
-/** describe gives a description to every schema, field and parameter that has none. */
+/** describe adds a description to every schema, field and parameter that has none. */
 export function describe(document: OpenAPIObject): void {
   const schemas = (document.components?.schemas ?? {}) as Record<string, Schema>;
   for (const [name, schema] of Object.entries(schemas)) describeFields(name, schema);
@@ -78,7 +78,7 @@ function usesOf(document: OpenAPIObject, schemas: Record<string, Schema>): Map<s
   for (const { responses, summary = '' } of operationsOf(document))
     for (const [status, response] of Object.entries(responses))
       add(response, status.startsWith('2') ? `Response of "${summary}".` : 'A problem (RFC 9457).');
-  // Parts of parts get their text in a later round.
+  // Nested parts are described in later iterations.
   for (let before = -1; before !== uses.size;) {
     before = uses.size;
     for (const [name, schema] of Object.entries(schemas)) if (uses.has(name)) add(schema, `Part of ${name}.`);

@@ -6,28 +6,27 @@ import { promisify } from 'node:util';
 import { Config } from '../../config/config.js';
 import { ArrivingBodies } from '../bodies/arriving-bodies.js';
 
-/** A busy client calls again well within this time and hears that its connection ends. */
+/** An active client sends another request within this time and learns from the response that the connection closes. */
 const LINGER_MS = 3000;
 const LOOK_EVERY_MS = 50;
-/** How long a connection may take to send the head of its first request once the server hangs up. */
+/** Maximum time for a new connection to send the head of its first request during shutdown. */
 const HEAD_WITHIN_MS = 1000;
-/** Of bodies that begin after that. */
+/** Pace for bodies that begin after that. */
 const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
 
 /**
- * GracefulShutdown drains HTTP connections when the process stops. Requests are still answered, each on a connection that closes with its response,
- * and readiness fails, so that load balancers send requests elsewhere. For SVC_DRAIN_SECONDS the server stays open even without connections, since a
- * load balancer that checks every few seconds sends requests until its next check. The server then closes when no connection is left, or three
- * seconds after the stop began, whichever is first: without that wait, a client with a keep-alive connection would be cut off in the middle of its
- * next request. When the server closes, request bodies that are still arriving are refused, since some may take minutes. Connections without a
- * request are closed: Node.js closes connections that have had a request, but waits indefinitely for connections that port checks, load balancers
- * and browsers opened in advance.
+ * GracefulShutdown drains HTTP connections when the process stops. Requests are still served, each on a connection that closes with its response, and readiness
+ * fails, so that load balancers use other instances. For SVC_DRAIN_SECONDS the server stays open even without connections, since a load balancer keeps sending
+ * requests until its next check. The server then closes when no connection is left, but at the latest three seconds after the shutdown began. Without this
+ * wait, a client with a keep-alive connection would be cut off in its next request. When the server closes, bodies that are still arriving are rejected, since
+ * some take minutes. Connections without a request are closed too: Node.js closes connections that have had a request, but waits indefinitely for those that
+ * port checks, load balancers and browsers opened in advance.
  */
 @Injectable()
 export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutdown {
   private server: Server | undefined;
   private started = false;
-  /** Connections without a request in progress, each with the time since when. */
+  /** Connections without a request in progress, with the time since when. */
   private readonly waiting = new Map<Socket, number>();
 
   constructor(
@@ -35,12 +34,12 @@ export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutd
     private readonly config: Config,
   ) {}
 
-  /** True from the first moment of a stop. */
+  /** Whether the shutdown has begun. */
   get begun(): boolean {
     return this.started;
   }
 
-  /** To be called by who opens HTTP; a process without it has nobody to wait for. */
+  /** Sets the server to drain. Processes that do not serve HTTP do not call it. */
   serves(server: Server): void {
     this.server = server;
     const waits = (socket: Socket) => !socket.destroyed && this.waiting.set(socket, performance.now());
@@ -63,7 +62,7 @@ export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutd
     const connections = promisify(this.server.getConnections.bind(this.server));
     const drained = performance.now() + this.config.drainSeconds * 1000;
     const until = Math.max(drained, performance.now() + LINGER_MS);
-    // Even with nobody connected one look later: a load balancer may be about to call.
+    // Waits at least once even without connections, because a load balancer may be about to send a request.
     do await sleep(LOOK_EVERY_MS);
     while (performance.now() < drained || (performance.now() < until && (await connections()) > 0));
     this.bodies.allow(LAST_PACE);

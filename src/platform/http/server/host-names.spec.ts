@@ -7,7 +7,7 @@ const isOurs = hostCheck({
 });
 const HERE = '192.0.2.7';
 
-describe('a Host', () => {
+describe('the Host header', () => {
   it.each([
     'sealwright.example.com',
     'SEALWRIGHT.example.com:8443',
@@ -22,7 +22,7 @@ describe('a Host', () => {
     'sw.team.svc.cluster.local',
     '[2001:DB8::5]:443',
     `${HERE}:9090`,
-  ])('%s is ours', (host) => expect(isOurs(host, HERE)).toBe(true));
+  ])('accepts %s', (host) => expect(isOurs(host, HERE)).toBe(true));
 
   it.each([
     'rebound.attacker.example',
@@ -43,9 +43,9 @@ describe('a Host', () => {
     'ⓛocalhost.attacker.example',
     '',
     undefined,
-  ])('%s is not', (host) => expect(isOurs(host, HERE)).toBe(false));
+  ])('rejects %s', (host) => expect(isOurs(host, HERE)).toBe(false));
 
-  it('that is an address is ours only where the connection came in', () => {
+  it('accepts an IP address only if the connection was received on it', () => {
     expect(isOurs('[2001:db8::9]:1', '2001:db8::9')).toBe(true);
     expect(isOurs('[2001:db8::9]:1', '2001:db8::8')).toBe(false);
   });

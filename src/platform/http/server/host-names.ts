@@ -4,12 +4,12 @@ import { isLoopback } from '../../../formats/addresses/address.js';
 import type { Config } from '../../config/config.js';
 import { Problem } from '../../errors/problem.js';
 
-/** Monitoring (kubelet, load balancers) asks for these by address; their answers hold nothing confidential. */
+/** Monitoring (kubelet, load balancers) requests these paths by IP address. The responses contain nothing confidential. */
 const HEALTH = /^\/actuator\/health(?:[/?]|$)/;
 
 /**
- * Refuses calls to a name that is not ours. A foreign page whose name is resolved to this machine (DNS rebinding) is of the
- * same origin as what it calls then, and only the Host header differs (RFC 9110 section 7.4).
+ * refuseForeignHosts rejects requests for names other than the service's own. If an attacker's name resolves to this machine (DNS rebinding), the attacker's
+ * page is of the same origin as the service, and only the Host header differs (RFC 9110 section 7.4).
  */
 export function refuseForeignHosts(server: FastifyInstance, config: Config): void {
   const isOurs = hostCheck(config);
@@ -20,7 +20,7 @@ export function refuseForeignHosts(server: FastifyInstance, config: Config): voi
   });
 }
 
-/** HTTP/1.0 knows no Host (RFC 1945), and no browser speaks it: programs that ask a TSA still do. */
+/** HTTP/1.0 has no Host header (RFC 1945). Browsers do not use it, but some TSA clients do. */
 function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
   return raw.httpVersion === '1.0' && headers.host === undefined;
 }
@@ -28,8 +28,8 @@ function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
 type HostCheck = (host: string | undefined, localAddress: string) => boolean;
 
 /**
- * Whether a Host names this service: by the name of SVC_PUBLIC_URL, one of SVC_ALLOWED_HOSTS or a name of this machine, or by the very
- * address that the connection came in at, which no name can be rebound to. Ports do not count.
+ * hostCheck returns a check whether a Host header names this service: the name in SVC_PUBLIC_URL, a name in SVC_ALLOWED_HOSTS, a name of this machine, or the
+ * address on which the connection arrived, which cannot be rebound. Ports are ignored.
  */
 export function hostCheck({ publicUrl, allowedHosts }: Pick<Config, 'publicUrl' | 'allowedHosts'>): HostCheck {
   const names = new Set([new URL(publicUrl).hostname, ...allowedHosts]);
@@ -42,7 +42,7 @@ export function hostCheck({ publicUrl, allowedHosts }: Pick<Config, 'publicUrl' 
   });
 }
 
-/** The same check, which remembers its last answer: nearly all calls have the same Host, and reading it takes longer than the rest of the hook. */
+/** Caches the last result, because nearly all requests have the same Host and parsing it takes longer than the rest of the hook. */
 function withLast(check: HostCheck): HostCheck {
   let last: { readonly host?: string; readonly address: string; readonly answer: boolean } | undefined;
   return (host, address) => {
@@ -52,7 +52,7 @@ function withLast(check: HostCheck): HostCheck {
   };
 }
 
-/** In lower case, without port and without the dot at its end; undefined for what is no Host. */
+/** Returns the name in lowercase, without port and trailing dot; undefined if the Host header is invalid. */
 function hostNameOf(host = ''): string | undefined {
   if (!/^(?:[\w.-]{1,255}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5})?$/.test(host)) return undefined;
   const url = URL.parse(`http://${host}`);
@@ -63,7 +63,7 @@ function bare(name: string): string {
   return name.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** An IPv4 address without the prefix that a socket of both families puts before it. */
+/** Returns IPv4 addresses without the prefix that a dual-stack socket adds. */
 function localAddressOf({ raw }: FastifyRequest): string {
   return (raw.socket.localAddress ?? '').replace(/^::ffff:/, '');
 }

@@ -8,20 +8,20 @@ const LOOK_AGAIN_MS = 1000;
 const TOO_SLOW = 408;
 
 /**
- * An answer to a request that is still coming would be lost if the connection were closed behind it: what arrives at a closed socket is answered
- * by a reset, which discards an answer that the client has not read yet (RFC 9112 section 9.6). Proxies that speak HTTP/1.0 would answer 502 in place
- * of it. So the answer leaves at once, the rest of the body is read and thrown away, and the connection ends after that.
+ * lingerAfterRefusals keeps the connection open after responding to a request whose body is still arriving. Data that arrives at a closed socket triggers a
+ * reset, which discards a response the client has not read yet (RFC 9112 section 9.6), and HTTP/1.0 proxies would return 502 instead. The response is sent
+ * immediately, the rest of the body is discarded, and then the connection closes.
  */
 export function lingerAfterRefusals(server: FastifyInstance, closing: GracefulShutdown): void {
   server.addHook('onSend', (request, reply, payload, done) => {
     const isComing = !request.raw.complete && hasBody(request);
-    // Who was too slow has had his time.
+    // A client that was too slow gets no extra time.
     if (isComing && reply.statusCode !== TOO_SLOW && !closing.begun) void linger(request, reply, closing);
     done(null, payload);
   });
 }
 
-/** RFC 9112 section 6.3 */
+/** See RFC 9112 section 6.3. */
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
@@ -29,7 +29,7 @@ function hasBody({ headers }: FastifyRequest): boolean {
 async function linger({ raw: request }: FastifyRequest, reply: FastifyReply, closing: GracefulShutdown): Promise<void> {
   const { raw: response } = reply;
   const { socket } = request;
-  // Node closes behind an answer that says so, or whose request did.
+  // Node.js closes the connection after a response if the request or the response demands it.
   const isLast = !response.shouldKeepAlive;
   reply.removeHeader('connection');
   response.shouldKeepAlive = true;

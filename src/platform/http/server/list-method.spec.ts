@@ -3,8 +3,8 @@ import { listRequestIn } from './list-method.js';
 
 const read = (...lines: string[]) => listRequestIn(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`));
 
-describe('a request by LIST', () => {
-  it('is the GET that asks for a list', () => {
+describe('a LIST request', () => {
+  it('is converted to a GET with list=true', () => {
     const headers = { host: 'vault', 'x-vault-token': 'a b' };
     expect(read('LIST /v1/transit/keys HTTP/1.1', 'Host: vault', 'X-Vault-Token:  a b ')).toEqual({
       url: '/v1/transit/keys?list=true',
@@ -26,11 +26,11 @@ describe('a request by LIST', () => {
     ['a lone line feed', ['LIST /v1/x HTTP/1.1', 'A: b\nContent-Length: 3']],
     ['another request behind it', ['LIST /v1/x HTTP/1.1', '', 'GET /v1/y HTTP/1.1']],
     ['no version', ['LIST /v1/x']],
-  ])('is none with %s', (_, lines) => {
+  ])('is not accepted with %s', (_, lines) => {
     expect(read(...lines)).toBeUndefined();
   });
 
-  it('is none before all of it is there', () => {
+  it('is not accepted before it has arrived completely', () => {
     expect(listRequestIn(Buffer.from('LIST /v1/x HTTP/1.1\r\nHost: v'))).toBeUndefined();
   });
 });

@@ -11,8 +11,8 @@ interface ListRequest {
 }
 
 /**
- * A whole request by the method LIST, which Vault made up for `GET …?list=true`, in bytes that Node's parser has refused for the method. Read
- * more strictly than HTTP is: one request and no body, each header once. Undefined for anything else.
+ * listRequestIn parses a complete request with the method LIST, Vault's own equivalent of `GET …?list=true`, from bytes that Node's parser rejected. It is
+ * stricter than HTTP: one request without a body, each header at most once. Returns undefined for anything else.
  */
 export function listRequestIn(packet: Buffer): ListRequest | undefined {
   const text = packet.toString('latin1');
@@ -27,7 +27,7 @@ export function listRequestIn(packet: Buffer): ListRequest | undefined {
   return { url: `${url}${url.includes('?') ? '&' : '?'}list=true`, headers };
 }
 
-/** By lower-case name; undefined when a line is none, or a name comes twice. */
+/** Returns headers by lowercase name; undefined if a line is malformed or a name is repeated. */
 function headersIn(lines: readonly string[]): Record<string, string> | undefined {
   const headers: Record<string, string> = {};
   for (const line of lines) {
@@ -39,7 +39,7 @@ function headersIn(lines: readonly string[]): Record<string, string> | undefined
   return headers;
 }
 
-/** Answers it as the GET that it stands for, and hangs up. */
+/** answerList responds as to the equivalent GET and closes the connection. */
 export async function answerList(
   server: FastifyInstance,
   socket: Socket,

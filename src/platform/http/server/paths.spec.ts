@@ -9,7 +9,7 @@ const path = new TolerantPath(
 );
 const of = (url: string, method = 'POST') => path.of({ url, method });
 
-describe('the path that the router gets', () => {
+describe('the route path', () => {
   it.each([
     ['/api/v1/sign/digest', '/api/v1/sign/digest'],
     ['/api/v1/sign/digest/', '/api/v1/sign/digest'],
@@ -23,11 +23,11 @@ describe('the path that the router gets', () => {
     ['/tsa/', '/tsa'],
     ['/static/a//b/', '/static/a//b/'],
     ['/', '/'],
-  ])('%s is %s', (given, wanted) => {
+  ])('of %s is %s', (given, wanted) => {
     expect(of(given)).toBe(wanted);
   });
 
-  it('keeps its end where something is taken away: an empty id is not the collection', () => {
+  it('keeps a trailing slash for DELETE and PATCH, because an empty ID is not the collection', () => {
     for (const method of ['DELETE', 'PATCH']) expect(of('/api/auth/sessions/', method)).toBe('/api/auth/sessions/');
   });
 });

@@ -3,11 +3,11 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 const DOUBLED = /\/{2,}/g;
 
 /**
- * The path as the router gets it: a slash too many, doubled or at the end, changes nothing for programs. The pages and files of the console
- * are left as they are, and so is the end of what takes something away: a DELETE whose id is empty must not become one of the collection.
+ * TolerantPath normalizes paths for the router: doubled and trailing slashes make no difference to API clients. Paths of the console are unchanged. A DELETE
+ * keeps its trailing slash, so that an empty ID cannot address the whole collection.
  */
 export class TolerantPath {
-  /** @param aliases first segments of a path that stand for another, such as `/v1/kms/` for `/v1/transit/` */
+  /** @param aliases prefixes that stand for another one, such as `/v1/kms/` for `/v1/transit/` */
   constructor(private readonly aliases: ReadonlyMap<string, string>) {}
 
   of({ url = '/', method = 'GET' }: { readonly url?: string; readonly method?: string }): string {
@@ -35,7 +35,7 @@ interface KnownRoute {
 
 const routes = new WeakMap<FastifyInstance, KnownRoute[]>();
 
-/** Must be called before routes are made. */
+/** rememberRoutes records routes for allowedMethods. Call it before routes are registered. */
 export function rememberRoutes(server: FastifyInstance): void {
   const known: KnownRoute[] = [];
   routes.set(server, known);
@@ -44,7 +44,7 @@ export function rememberRoutes(server: FastifyInstance): void {
   });
 }
 
-/** The methods that a path answers to, sorted; none where there is nothing at the path. */
+/** allowedMethods returns the methods that a path supports, sorted; empty if the path does not exist. */
 export function allowedMethods(server: FastifyInstance, url: string): string[] {
   const segments = (url.split('?', 1)[0] ?? '').split('/');
   const matching = (routes.get(server) ?? []).filter((route) => matches(route.segments, segments));

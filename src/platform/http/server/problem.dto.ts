@@ -1,9 +1,9 @@
 export class FaultView {
-  /** RFC 6901 pointer into the body, or the parameter. @example /digest */
+  /** RFC 6901 pointer into the body, or the name of the parameter. @example /digest */
   pointer: string;
   /** @example 'a sha256 digest has 32 bytes, this one has 20' */
   detail: string;
-  /** Column of the error in a text with its own syntax, from 1. @example 12 */
+  /** One-based column of the error, for text with its own syntax. @example 12 */
   column?: number;
 }
 
@@ -17,13 +17,13 @@ export class ProblemView {
   status: number;
   /** @example '/digest: a sha256 digest has 32 bytes, this one has 20.' */
   detail: string;
-  /** Stable; explained in docs/errors.md. @example digest.length */
+  /** Stable error code, documented in docs/errors.md. @example digest.length */
   code: string;
-  /** X-Request-Id of the call. Quote it in support requests. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
+  /** X-Request-Id of the request. Quote it in support requests. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
   requestId: string;
-  /** The resource that the problem is about. @example /api/v1/sign/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Path of the resource that the problem concerns. @example /api/v1/sign/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   instance?: string;
-  /** The scope that is missing. @example sign:digest */
+  /** Scope that the caller lacks. @example sign:digest */
   scope?: string;
   errors?: FaultView[];
 }

@@ -6,10 +6,7 @@ import { allowedMethods } from './paths.js';
 import { mediaTypesOf } from '../bodies/raw-body.js';
 import { Problem, type ProblemKind } from '../../errors/problem.js';
 
-/**
- * Port: where refused calls are written down before the refusal is answered.
- * Rejects when the entry cannot be written; the caller then gets 503.
- */
+/** Refusals is the port that records rejected requests before the response is sent. If it rejects, the caller receives 503. */
 export abstract class Refusals {
   abstract record(request: FastifyRequest, problem: Problem): Promise<void>;
 }
@@ -28,7 +25,7 @@ const STATUS: Record<ProblemKind, { status: number; title: string }> = {
   unavailable: { status: 503, title: 'Service Unavailable' },
 };
 
-/** Refusals of the HTTP layer itself, by status: they never reach a service. */
+/** Errors of the HTTP layer by status. They never reach a service. */
 const OF_HTTP = {
   400: { code: 'request.malformed', title: 'Bad Request', detail: 'The request cannot be read.' },
   404: {
@@ -57,7 +54,7 @@ export interface Answer extends Refusal {
   readonly title: string;
 }
 
-/** Turns every error into application/problem+json (RFC 9457). The one place that knows statuses. */
+/** ProblemFilter converts every error to application/problem+json (RFC 9457). It is the only place that maps problems to status codes. */
 @Catch()
 @Injectable()
 export class ProblemFilter implements ExceptionFilter {
@@ -110,7 +107,7 @@ export function answerOfHttp(status: HttpRefusal, request?: FastifyRequest): Ans
   return { status, title, problem: new Problem('malformed', code, more ?? detail) };
 }
 
-/** A path that answers to other methods is there, whatever the router says. */
+/** Changes 404 to 405 if the path supports other methods. */
 function routed(status: HttpRefusal, request: FastifyRequest): HttpRefusal {
   return status === 404 && request.is404 && allowedMethods(request.server, request.url).length > 0 ? 405 : status;
 }
@@ -122,7 +119,7 @@ function moreOf(status: HttpRefusal, request: FastifyRequest): string | undefine
   return status === 415 ? wrongMediaType(request) : undefined;
 }
 
-/** Names what the route takes. */
+/** Returns a message with the media types that the route accepts. */
 function wrongMediaType(request: FastifyRequest): string {
   const { 'content-encoding': coding, 'content-type': given } = request.headers;
   if (coding !== undefined && coding !== 'identity') return 'Send the body without a Content-Encoding.';
@@ -138,7 +135,7 @@ function ofProblem(problem: Problem): Answer {
   return { ...STATUS[problem.kind], problem };
 }
 
-/** Status of an error of Nest (HttpException) or Fastify (statusCode), when the client caused it. */
+/** Returns the 4xx status of an error of Nest (HttpException) or Fastify (statusCode); otherwise undefined. */
 function statusOf(error: unknown): number | undefined {
   const status =
     error instanceof HttpException ? error.getStatus() : (error as { statusCode?: unknown } | undefined)?.statusCode;
@@ -153,11 +150,11 @@ function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): voi
   const { status, problem } = answer;
   const foreign = errorShapeOf(request)?.(answer, request);
   if (status === 405) void reply.header('allow', allowedMethods(request.server, request.url).join(', '));
-  // RFC 9110 section 15.5.16.
+  // See RFC 9110 section 15.5.16.
   if (status === 415 && request.headers['content-encoding'] !== undefined)
     void reply.header('accept-encoding', 'identity');
   const { retryAfter, scope } = problem;
-  // Else a client that was refused in the middle of a body could go on sending it.
+  // Otherwise a client that was rejected within its body could continue to send it.
   if (status === 408 || status === 413) void reply.header('connection', 'close');
   if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
   if (status === 401 || scope !== undefined)
@@ -183,7 +180,7 @@ export function problemText({ status, title, problem }: Answer, requestId: strin
   return JSON.stringify({ type, title, status, detail, code, requestId, instance, scope, errors });
 }
 
-/** RFC 6750 section 3; in the scheme that the caller used, where that is DPoP (RFC 9449 section 7.1). */
+/** RFC 6750 section 3, with the scheme DPoP if the caller used it (RFC 9449 section 7.1). */
 function challengeOf(status: number, { code, scope }: Problem, { headers }: FastifyRequest): string {
   const scheme = /^dpop /i.test(headers.authorization ?? '') ? 'DPoP' : 'Bearer';
   if (scope !== undefined) return `${scheme} realm="sealwright", error="insufficient_scope", scope="${scope}"`;
@@ -192,30 +189,30 @@ function challengeOf(status: number, { code, scope }: Problem, { headers }: Fast
     : `${scheme} realm="sealwright"`;
 }
 
-/** A refusal, before it is put in the words of a protocol. */
+/** Refusal is an error response, independent of its format. */
 export interface Refusal {
   readonly status: number;
   readonly problem: Problem;
 }
 
-/** A refusal in the words of another protocol. */
+/** ForeignAnswer is an error response in the format of another protocol. */
 export interface ForeignAnswer {
   readonly status: number;
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Undefined where problem+json is spoken all the same. */
+/** ErrorShape converts an error to the format of another protocol; undefined to use problem+json. */
 export type ErrorShape = (refusal: Refusal, request: FastifyRequest) => ForeignAnswer | undefined;
 
 const shapes = new Map<string, ErrorShape>();
 
-/** Calls whose path begins so are refused in this shape, wherever that happens: the router, the reader of bodies, a guard or a service. */
+/** useErrorShape sets the error format for paths with this prefix, regardless of where the error occurs: router, body parser, guard or service. */
 export function useErrorShape(prefix: string, shape: ErrorShape): void {
   shapes.set(prefix, shape);
 }
 
-/** The shape for the path of a call; undefined where problem+json is spoken. */
+/** errorShapeOf returns the error format for the path of a request; undefined for problem+json. */
 export function errorShapeOf({ url }: FastifyRequest): ErrorShape | undefined {
   return [...shapes].find(([prefix]) => url.startsWith(prefix))?.[1];
 }

@@ -6,7 +6,7 @@ import { truncate } from '../../text/truncate.js';
 
 const ROUTE_ARGUMENTS = '__routeArguments__';
 
-/** A handler that takes no query refuses one: a misspelt or misplaced parameter must not silently do nothing. */
+/** UnknownQueryGuard rejects query parameters of handlers that take none, because a misspelled or misplaced parameter would otherwise have no effect. */
 @Injectable()
 export class UnknownQueryGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -23,12 +23,12 @@ function takesQuery(context: ExecutionContext): boolean {
   return Object.keys((declared as object | undefined) ?? {}).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`));
 }
 
-/** PostgreSQL stores no NUL character, so nothing can be meant by one: a query that holds it is refused, as a body is (json-body.ts). */
+/** refuseNulInQuery rejects queries that contain a NUL character, as json-body.ts does for bodies. PostgreSQL cannot store NUL. */
 export function refuseNulInQuery(server: FastifyInstance): void {
   server.addHook('onRequest', (request, _reply, done) => done(hasNul(request.url) ? refusal(request) : undefined));
 }
 
-/** Comes before everything else, for every caller: it must cost nothing. */
+/** Runs first for every request and must therefore be cheap. */
 function hasNul(url: string): boolean {
   const query = url.indexOf('?');
   return query !== -1 && url.includes('%00', query);

@@ -5,10 +5,10 @@ import { errorShapeOf, answerOfHttp, type HttpRefusal, isHttpRefusal, problemTex
 import { answerList, listRequestIn } from './list-method.js';
 
 const TYPE = 'application/problem+json; charset=utf-8';
-/** Errors of Node's HTTP parser; anything else that it cannot read is a 400. */
+/** Errors of Node's HTTP parser by status. All others are 400. */
 const STATUS_OF_PARSER: Record<string, HttpRefusal> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
-/** Answers an address that the router cannot read: no handler, no hook and no filter sees such a request. */
+/** refuseAddress responds to a URL that the router cannot parse. Such requests reach no handler, hook or filter. */
 export function refuseAddress(
   error: Error & { statusCode?: number },
   request: FastifyRequest,
@@ -28,7 +28,10 @@ export function refuseAddress(
     .send(problemText(answer, request.id));
 }
 
-/** Answers what is not even HTTP, then hangs up; all there is of such a request is its socket. LIST, which Vault made up, is answered. */
+/**
+ * refuseConnection responds to data that is not valid HTTP and closes the connection. Only the socket of such a request is available. Vault's method LIST is
+ * served.
+ */
 export function refuseConnection(
   this: FastifyInstance,
   error: Error & { code?: string; rawPacket?: unknown },

@@ -1,4 +1,4 @@
-/** SCHEDULE_TABLES creates the tables of `schedules`: schedules. */
+/** SCHEDULE_TABLES creates the tables of `schedules`. */
 export const SCHEDULE_TABLES: readonly string[] = [
   `CREATE TABLE "schedule" (
       "id" uuid NOT NULL,
