@@ -10,7 +10,7 @@ import { user } from './cli/user.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
 import { setup } from './cli/setup.command.js';
 
-/** In the order of the help: what is needed first comes first. */
+/** Commands in the order of the help text: those needed first come first. */
 const COMMANDS = [
   setup,
   doctor,
@@ -29,5 +29,5 @@ const COMMANDS = [
 ];
 
 const code = await runProgram(COMMANDS, process.argv.slice(2));
-// What the libraries keep open (sockets, timers) must not keep a finished command alive.
+// Libraries may keep sockets and timers open, which would keep the process alive after the command has finished.
 process.exit(code);

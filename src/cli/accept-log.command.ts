@@ -7,7 +7,7 @@ import { Config } from '../platform/config/config.js';
 import { CommandLogger } from '../platform/log/structured-logger.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 
-/** Accepts the audit log in the database although the HSM has signed another. */
+/** acceptLog accepts the audit log in the database although the HSM signed a different one. */
 export const acceptLog: AdminCommand = {
   name: 'accept-log',
   usage: ['', '--leaves N [--damaged-in-place]'],
@@ -25,7 +25,7 @@ export const acceptLog: AdminCommand = {
   run: accept,
 };
 
-/** What a database that came out of a backup looks like, as well as one that was damaged. */
+/** Faults that a database restored from a backup shows. Damage can cause the same faults. */
 const MAY_BE_RESTORED = new Set(['log.rolled-back', 'log.forked']);
 
 const OPTIONS = {

@@ -8,7 +8,7 @@ import { findPrograms } from './backup/postgres-programs.js';
 import { faultsOf, witnessFault } from './backup/verify-backup.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, interruption, note, print } from './command.js';
 
-/** Backs up what belongs together, and says whether a backup is whole. */
+/** backup creates and verifies backups of the database, the token and the settings. */
 export const backup: AdminCommand = {
   name: 'backup',
   usage: [
@@ -64,7 +64,7 @@ interface Values {
 }
 
 async function make(out: string, { base, witness, json, 'postgres-bin': programs }: Values): Promise<void> {
-  // Whatever a program that is started here writes, nobody else may read.
+  // Files written by child processes are readable only by this account.
   process.umask(0o077);
   const way = base ? 'base' : 'logical';
   const config = new Config();
@@ -90,14 +90,14 @@ async function make(out: string, { base, witness, json, 'postgres-bin': programs
   });
 }
 
-/** remember records the outcome for metrics and alerts. A backup is complete without it. */
+/** remember records the outcome for metrics and alerts. A failure to record it does not invalidate the backup. */
 async function remember(config: Config, outcome: { at: Date; fault?: string }): Promise<void> {
   await recordBackup(config, outcome).catch((error: Error) => {
     note(`The outcome was not recorded in the database, so metrics and doctor do not show it: ${error.message}`);
   });
 }
 
-/** record stores that a backup was made by other means, such as pgBackRest or snapshots. */
+/** record records a backup that was made by other means, such as pgBackRest or snapshots. */
 async function record(madeAt: string | undefined): Promise<void> {
   const at = new Date(madeAt ?? Date.now());
   if (Number.isNaN(at.getTime()) || at.getTime() > Date.now() + 60_000)

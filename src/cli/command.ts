@@ -1,33 +1,33 @@
 import { forTerminal } from '../platform/text/truncate.js';
 
-/** How `sealwright-admin` ends. */
+/** Exit codes of `sealwright-admin`. */
 export const ADMIN_EXIT = {
   done: 0,
-  /** It failed, or it found what it looked for: `doctor` something bad, `backup verify` a fault. */
+  /** The command failed or found a fault: `doctor` a finding that is `bad`, `backup verify` a damaged backup. */
   failed: 1,
-  /** The call or the settings are wrong; nothing was done. */
+  /** The arguments or settings are invalid; nothing was changed. */
   usage: 2,
-  /** Another process does it at the moment. */
+  /** Another process is performing the same operation. */
   elsewhere: 3,
 } as const;
 
-/** A command of `sealwright-admin`. */
+/** AdminCommand is a command of `sealwright-admin`. */
 export interface AdminCommand {
-  /** First word of the call. */
+  /** First command-line argument. */
   readonly name: string;
-  /** The words after the name, one way to call it a line. */
+  /** Arguments after the name, one line for each form. */
   readonly usage: readonly string[];
-  /** What it does, in a line of the list. */
+  /** One-line description in the list of commands. */
   readonly summary: string;
-  /** What a person must know before it is run, in lines that fit a terminal. */
+  /** Help text with what a person must know before running the command, in lines that fit a terminal. */
   readonly details: readonly string[];
-  /** What exit codes mean here, where that is more than ADMIN_EXIT says. */
+  /** Exit codes of this command, if they differ from ADMIN_EXIT. */
   readonly codes?: readonly string[];
-  /** Reads its own arguments with `parseArgs`, whose errors become a usage error. Sets `process.exitCode` when it is not to be 0. */
+  /** Parses its own arguments with `parseArgs`, whose errors become usage errors. Sets `process.exitCode` if it should not be 0. */
   run(args: string[]): Promise<void>;
 }
 
-/** What an operator can understand and put right: it is printed without a stack. */
+/** AdminError is an error that an operator can understand and correct. It is printed without a stack trace. */
 export class AdminError extends Error {
   constructor(
     message: string,
@@ -37,17 +37,17 @@ export class AdminError extends Error {
   }
 }
 
-/** Prints what was asked for. Everything else goes to stderr, so that the output of `--json` stays JSON. */
+/** print writes the requested output. Everything else goes to stderr, so that the output of `--json` stays valid JSON. */
 export function print(...lines: readonly string[]): void {
   for (const line of lines) process.stdout.write(`${forTerminal(line)}\n`);
 }
 
-/** Says what happens meanwhile. */
+/** note writes a progress message to stderr. */
 export function note(line: string): void {
   process.stderr.write(`${forTerminal(line)}\n`);
 }
 
-/** Aborts when the process is told to stop, so that what was begun is removed. */
+/** interruption returns a signal that aborts when the process is asked to stop, so that unfinished work can be cleaned up. */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => controller.abort());

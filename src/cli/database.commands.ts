@@ -9,7 +9,7 @@ import { CountReconciler, type Reconciled } from '../inventory/analytics/count-r
 import { FindingReconciler } from '../ssh-keys/keys/finding-reconciler.service.js';
 import { CommandLogger } from '../platform/log/structured-logger.js';
 
-/** Brings the database to the schema of this version. */
+/** migrate migrates the database to the schema of this version. */
 export const migrate: AdminCommand = {
   name: 'migrate',
   usage: ['[--json]'],
@@ -33,7 +33,7 @@ export const migrate: AdminCommand = {
   },
 };
 
-/** Compares what is derived from other rows, and not recomputed at each look, with those rows: counts of the inventory, findings of SSH keys. */
+/** reconcileCounts recomputes stored values derived from other rows (inventory counts, SSH key findings) and repairs differences. */
 export const reconcileCounts: AdminCommand = {
   name: 'reconcile-counts',
   usage: [''],
@@ -63,7 +63,7 @@ async function reconcile(args: string[]): Promise<void> {
   }
 }
 
-/** Answers whether all counts were right. */
+/** Prints the result and returns whether all counts were right. */
 function sayCounts({ states, tally, sources }: Reconciled): boolean {
   if (states > 0) print(`repaired the state of ${states} assets, which differed from their occurrences`);
   for (const { dimension, values, off } of tally)

@@ -9,7 +9,7 @@ import { examineLeftBehind } from './doctor/left-behind.js';
 import { examineRights } from './doctor/rights-review.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 
-/** Looks at everything that the service stands on and does, and says what to do next. */
+/** doctor examines the installation and its dependencies, and reports the next step for each fault. */
 export const doctor: AdminCommand = {
   name: 'doctor',
   usage: ['[--all] [--log] [--json]'],
@@ -37,10 +37,10 @@ export const doctor: AdminCommand = {
   },
 };
 
-/** A lock was not got in time, a statement was not done in time. */
+/** SQLSTATEs of a lock timeout and a statement timeout. */
 const LATE = new Set(['55P03', '57014']);
 
-/** Without database and schema nothing else can be asked. */
+/** The other examinations require a database with the schema of this version. */
 async function examine(config: Config, wholeLog: boolean): Promise<Finding[]> {
   const fault = await schemaFaultOf(config).then(
     (reason) => (reason === undefined ? undefined : bad('schema', reason, 'docs/upgrade.md')),
@@ -64,7 +64,7 @@ async function examine(config: Config, wholeLog: boolean): Promise<Finding[]> {
   }
 }
 
-/** Whoever holds a lock or keeps the server busy stands in the finding `locks`, or is found as its page says. */
+/** After a timeout, the finding `locks` or its runbook page identifies the transaction that holds the lock or keeps the server busy. */
 function nextAfter(error: unknown): string {
   return LATE.has(sqlState(error) ?? '') ? 'runbook: transactions' : 'see the log';
 }

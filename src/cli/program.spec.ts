@@ -31,27 +31,30 @@ const works = command('works', async () => print('done'));
 const fails = (error: Error) => [command('fails', () => Promise.reject(error))];
 
 describe('sealwright-admin', () => {
-  it.each([[[]], [['help']], [['--help']], [['-h']]])('explains itself without a store: %j', async (argv) => {
+  it.each([[[]], [['help']], [['--help']], [['-h']]])('prints its help without a store: %j', async (argv) => {
     expect(await runProgram([works], argv)).toBe(0);
     expect(out).toContain('begin with: sealwright-admin doctor');
     expect(out).toMatch(/^ {2}works +Does works$/m);
   });
 
-  it.each([[['help', 'works']], [['works', '--help']], [['works', '-h']]])('explains a command: %j', async (argv) => {
-    expect(await runProgram([works], argv)).toBe(0);
-    expect(out).toMatch(
-      /^Usage: sealwright-admin works --out DIRECTORY\n {7}sealwright-admin works verify DIRECTORY\n/,
-    );
-    expect(out).toContain('Ends with 1 when it is Tuesday.');
-    expect(out).not.toContain('done');
-  });
+  it.each([[['help', 'works']], [['works', '--help']], [['works', '-h']]])(
+    'prints the help of a command: %j',
+    async (argv) => {
+      expect(await runProgram([works], argv)).toBe(0);
+      expect(out).toMatch(
+        /^Usage: sealwright-admin works --out DIRECTORY\n {7}sealwright-admin works verify DIRECTORY\n/,
+      );
+      expect(out).toContain('Ends with 1 when it is Tuesday.');
+      expect(out).not.toContain('done');
+    },
+  );
 
-  it('says that there is no such command, and ends with 2', async () => {
+  it('reports an unknown command and exits with 2', async () => {
     expect(await runProgram([works], ['wroks'])).toBe(2);
     expect(said).toContain('There is no command "wroks"');
   });
 
-  it('shows how it is called when an argument is wrong, and ends with 2', async () => {
+  it('prints the usage when an argument is invalid and exits with 2', async () => {
     const strict = command('strict', async (args) => void parseArgs({ args, options: { all: { type: 'boolean' } } }));
     expect(await runProgram([strict], ['strict', '--al'])).toBe(2);
     expect(said).toContain("Unknown option '--al'");
@@ -59,30 +62,30 @@ describe('sealwright-admin', () => {
     expect(await runProgram([strict], ['strict', 'extra'])).toBe(2);
   });
 
-  it('ends with the code that the command set', async () => {
+  it('exits with the code that the command set', async () => {
     const finds = command('finds', async () => void (process.exitCode = 3));
     expect(await runProgram([finds], ['finds'])).toBe(3);
   });
 
-  it('says what an operator can put right in one line, without a stack', async () => {
+  it('reports operator errors in one line, without a stack trace', async () => {
     expect(await runProgram(fails(new AdminError('The disk is full.')), ['fails'])).toBe(1);
     expect(said).toBe('sealwright-admin: The disk is full.\n');
   });
 
-  it('ends with 2 when the settings are wrong, and names all of them', async () => {
+  it('exits with 2 when settings are invalid, and names all of them', async () => {
     expect(await runProgram(fails(new ConfigError(['SVC_PORT', 'SVC_HOST'])), ['fails'])).toBe(2);
     expect(said).toContain('SVC_PORT');
     expect(said).toContain('SVC_HOST');
   });
 
-  it('says in words what the database answered', async () => {
+  it('reports database errors in plain words', async () => {
     const refused = Object.assign(new DatabaseError('no pg_hba.conf entry', 1, 'error'), { code: '28000' });
     expect(await runProgram(fails(refused), ['fails'])).toBe(1);
     expect(said).toContain('it refuses the user or the password (SVC_DATABASE_URL)');
     expect(said).not.toContain('program.spec');
   });
 
-  it('shows where anything else came from, and no password', async () => {
+  it('prints the stack trace of other errors, without passwords', async () => {
     const surprise = new Error('connect postgresql://u:p4ss@db/x');
     expect(await runProgram(fails(surprise), ['fails'])).toBe(1);
     expect(said).toContain('program.spec');

@@ -13,7 +13,7 @@ import { type AdminCommand, AdminError, ADMIN_EXIT, note, print } from './comman
 const NAME = 'sealwright-admin';
 const MIN_COLUMN = 22;
 
-/** Runs one command and answers the exit code. A wrong call changes nothing: it is refused before any store is opened. */
+/** runProgram runs one command and returns its exit code. Invalid arguments are rejected before any store is opened. */
 export async function runProgram(commands: readonly AdminCommand[], argv: readonly string[]): Promise<number> {
   const [name = 'help', ...args] = argv;
   try {
@@ -37,7 +37,7 @@ async function run(command: AdminCommand, args: string[]): Promise<void> {
   }
 }
 
-/** `parseArgs` throws a TypeError with a code of its own for each way in which arguments can be wrong. */
+/** `parseArgs` throws a TypeError with a distinct code for each kind of invalid argument. */
 function isWrongCall(error: unknown): error is TypeError {
   return error instanceof TypeError && String((error as { code?: unknown }).code).startsWith('ERR_PARSE_ARGS');
 }

@@ -17,7 +17,7 @@ import { type RecordedKey, RestoredState } from './restore/restored-state.reposi
 const MAX_KEYS_SHOWN = 20;
 const STATE = new RestoredState();
 
-/** Restores a backup, says what a restored database lacks, and accepts it. */
+/** restore restores a backup, reports what the restored database lacks, and accepts it. */
 export const restore: AdminCommand = {
   name: 'restore',
   usage: [
@@ -153,7 +153,10 @@ async function report(
   print(`Accepting revokes ${since.apiKeys.length} API keys and disables ${since.people.length} users again.`);
 }
 
-/** A key in the token that the database does not have was made after the backup; the reverse was destroyed since, or is of another token. */
+/**
+ * Lists keys that exist on one side only. A key only in the token was created after the backup; a key only in the database was destroyed since, or belongs to
+ * another token.
+ */
 function compareKeys(held: readonly HeldKey[], recorded: readonly RecordedKey[]): void {
   const ids = new Set(recorded.map(({ ckaId }) => ckaId.toString('hex')));
   const heldIds = new Set(held.map(({ ckaId }) => Buffer.from(ckaId).toString('hex')));

@@ -1,7 +1,8 @@
 import { type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AdministrationModule } from '../app/app.module.js';
 import { AuditService } from '../audit/entries/audit.service.js';
 import { acceptedPolicies } from '../audit/history/accepted-policies.js';
@@ -11,6 +12,7 @@ import type { Actor } from '../access/caller.js';
 import { Config } from '../platform/config/config.js';
 import { newId } from '../platform/database/new-id.js';
 import { Problem } from '../platform/errors/problem.js';
+import { canonicalJson } from '../platform/json/canonical-json.js';
 import { CommandLogger } from '../platform/log/structured-logger.js';
 import { RowSealEpoch } from '../platform/sealing/row-seal-epoch.js';
 import { type ForgedRows, RowSealKeeper } from '../platform/sealing/row-seal-keeper.js';
@@ -18,9 +20,11 @@ import { Resealer } from '../platform/sealing/resealer.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 
+/** Primary keys of each table in the audit entry about accepted rows. */
+const MAX_RECORDED = 20;
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 
-/** Seals every stored secret by the present key. */
+/** reseal encrypts every stored secret with the current key. */
 export const reseal: AdminCommand = {
   name: 'reseal',
   usage: [''],
@@ -33,23 +37,23 @@ export const reseal: AdminCommand = {
   run: resealAll,
 };
 
-/** Accepts rows that do not match their seals, after an operator has looked at them. */
+/** sealRows accepts rows whose seals do not match, after an operator has reviewed them. */
 export const sealRows: AdminCommand = {
   name: 'seal-rows',
-  usage: ['', '--accept COUNT'],
+  usage: ['', '--accept DIGEST'],
   summary: 'Lists credentials and rights that were not written by the service, and accepts them',
   details: [
     'Without --accept it lists the rows by table and primary key, and changes nothing.',
-    'With the printed number it seals them as they are, including rights that someone added in the database.',
+    'With the printed digest it seals exactly these rows, including rights that someone added in the database. If a row was changed since, nothing is sealed.',
     'For a database of before the seals that was restored, and after SVC_JWT_SECRET was lost. docs/runbook.md, "rows".',
     '',
-    '  --accept COUNT   seals the rows, if there are exactly COUNT of them',
+    '  --accept DIGEST   seals the rows, if their content still has this digest (SHA-256)',
   ],
   codes: ['Returns 1 if there are rows that are not accepted.'],
   run: acceptRows,
 };
 
-/** Makes another sealing key in the token and seals by it. Keys before it stay: they open what is not sealed anew. */
+/** rotateSealingKey creates a new sealing key in the token and encrypts with it. Earlier keys stay, because some data remains encrypted under them. */
 export const rotateSealingKey: AdminCommand = {
   name: 'rotate-sealing-key',
   usage: [''],
@@ -61,7 +65,7 @@ export const rotateSealingKey: AdminCommand = {
   run: newSealingKey,
 };
 
-/** Lets every process try its PIN once more, after the PIN of the token was changed to the one in the file. */
+/** retryPin lets every process retry its PIN after the PIN in the file was corrected. */
 export const retryPin: AdminCommand = {
   name: 'retry-pin',
   usage: [''],
@@ -90,27 +94,73 @@ function resealAll(args: string[]): Promise<void> {
 async function acceptRows(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { accept: { type: 'string' } } });
   await inService([], async (app) => {
-    const keeper = app.get(RowSealKeeper);
-    const forged = [...(await keeper.forged()), ...(await policiesBehind(app))];
-    const count = forged.reduce((sum, table) => sum + table.count, 0);
-    for (const table of forged) print(`${table.table}: ${table.count} rows: ${table.keys.join(', ')}`);
+    const db = app.get(DataSource);
+    const { tables, count, digest } = await db.transaction('REPEATABLE READ', (tx) => reviewIn(app, tx, false));
+    for (const table of tables) print(`${table.table}: ${table.count} rows: ${namesOf(table)}`);
     if (count === 0) return print('Every credential and right was written by the service.');
-    if (values.accept === String(count)) {
-      const sealed = await keeper.sealAll();
-      const tables = forged.map(({ table }) => table);
-      await record(app, 'rows.accepted', { ...sealed, ...(await acceptedPolicies(app.get(DataSource), tables)) });
+    if (values.accept === digest && (await sealReviewed(app, digest)))
       return print(`${count} rows were sealed as they are.`);
-    }
-    print(`${count} rows were not written by the service. To accept them as they are: seal-rows --accept ${count}`);
+    print(`${count} rows were not written by the service. To accept them as they are: seal-rows --accept ${digest}`);
     process.exitCode = ADMIN_EXIT.failed;
   });
 }
 
-/** Returns policies that were restored in the database, with valid seals, although the audit log has newer revisions. */
-async function policiesBehind(app: INestApplicationContext): Promise<ForgedRows[]> {
-  const rows: { id: string; revision: number }[] = await app
+interface Review {
+  readonly tables: readonly ForgedRows[];
+  readonly count: number;
+  /** SHA-256 over all rows that would be accepted, hexadecimal. */
+  readonly digest: string;
+  readonly policies: Awaited<ReturnType<typeof acceptedPolicies>>;
+}
+
+/** Seals the reviewed rows and records it, in one transaction. Returns false, and changes nothing, if the rows no longer have this digest. */
+async function sealReviewed(app: INestApplicationContext, digest: string): Promise<boolean> {
+  const changed = new Error('the rows were changed after they were listed');
+  const seal = async (tx: EntityManager) => {
+    const { tables, policies, ...review } = await reviewIn(app, tx, true);
+    if (review.digest !== digest) throw changed;
+    const counts = Object.fromEntries(tables.map(({ table, count }) => [table, count]));
+    const rows = Object.fromEntries(tables.map(({ table, keys }) => [table, keys.slice(0, MAX_RECORDED)]));
+    await append(app, tx, 'rows.accepted', { ...counts, digest, rows, ...policies });
+    return true;
+  };
+  return app
     .get(DataSource)
-    .query('SELECT id::text, revision FROM approval_policy');
+    .transaction('REPEATABLE READ', seal)
+    .catch((error: unknown) => {
+      if (error === changed) return false;
+      throw error;
+    });
+}
+
+/** Reviews the sealed rows, and the policies that are older than in the log, which would be accepted together. */
+async function reviewIn(app: INestApplicationContext, tx: EntityManager, seal: boolean): Promise<Review> {
+  const review = await app.get(RowSealKeeper).review(tx, { seal });
+  const tables = [...review.tables, ...(await policiesBehind(app, tx))];
+  const names = tables.map(({ table }) => table);
+  const policies = await acceptedPolicies(tx, names);
+  const all = policies.policySet === undefined ? [] : await allPolicies(tx);
+  const content = canonicalJson([review.digest, tables, policies.policySet, all]);
+  const digest = createHash('sha256').update(content).digest('hex');
+  return { tables, policies, digest, count: tables.reduce((sum, table) => sum + table.count, 0) };
+}
+
+/** An accepted set of policies is accepted as a whole, including the policies that match their seals. */
+async function allPolicies(tx: EntityManager): Promise<unknown[]> {
+  const rows: { policy: unknown }[] = await tx.query(
+    `SELECT to_jsonb(p) - 'seal' AS policy FROM approval_policy p ORDER BY id`,
+  );
+  return rows.map(({ policy }) => policy);
+}
+
+function namesOf({ keys, count }: ForgedRows): string {
+  const more = count - keys.length;
+  return more === 0 ? keys.join(', ') : `${keys.join(', ')} and ${more} more`;
+}
+
+/** Returns policies that were restored in the database, with valid seals, although the audit log has newer revisions. */
+async function policiesBehind(app: INestApplicationContext, tx: EntityManager): Promise<ForgedRows[]> {
+  const rows: { id: string; revision: number }[] = await tx.query('SELECT id::text, revision FROM approval_policy');
   try {
     const behind = (await app.get(RightsLedger).latest()).policiesBehind(rows);
     const keys = behind.map(({ id, revision, logged }) => `${id} (revision ${revision}, log: ${logged})`);
@@ -143,12 +193,17 @@ function forgetRefusedPins(args: string[]): Promise<void> {
 }
 
 async function record(app: INestApplicationContext, action: string, detail: Record<string, unknown>): Promise<void> {
+  await app.get(DataSource).transaction((tx) => append(app, tx, action, detail));
+}
+
+function append(
+  app: INestApplicationContext,
+  tx: EntityManager,
+  action: string,
+  detail: Record<string, unknown>,
+): Promise<void> {
   const target = { kind: 'service', id: 'secrets' };
-  await app
-    .get(DataSource)
-    .transaction((tx) =>
-      app.get(AuditService).append(tx, [{ action, actor: OPERATOR, target, correlation: newId(), detail }]),
-    );
+  return app.get(AuditService).append(tx, [{ action, actor: OPERATOR, target, correlation: newId(), detail }]);
 }
 
 async function inService(args: string[], work: (app: INestApplicationContext) => Promise<void>): Promise<void> {

@@ -16,7 +16,7 @@ import { seedSigningKeys, seedTimestampKey } from './trial-keys.js';
 const ADMIN = 'admin@sealwright.local';
 const ORIGIN = { requestId: 'seed-demo', address: '' };
 
-/** Makes a fresh installation usable. What is there stays; the facts go into a file that only its owner can read. */
+/** seedDemo makes a fresh installation usable. Keeps existing data and writes the credentials to a file that only its owner can read. */
 export const seedDemo: AdminCommand = {
   name: 'seed-demo',
   usage: ['[--out FILE] [--timestamps] [--inventory]'],
@@ -94,7 +94,7 @@ async function newFacts(app: INestApplicationContext, config: Config): Promise<F
   const users = app.get(UsersService);
   const password = randomBytes(15).toString('base64url');
   const actor = { kind: 'system', id: 'seed-demo', name: 'seed-demo' } as const;
-  // The address is taken when the file was lost: passwords are not kept, so another administrator is made.
+  // If the file was lost, its password cannot be recovered. Another administrator is created under a new address.
   const again = `admin-${randomBytes(3).toString('hex')}@sealwright.local`;
   const order = { email: ADMIN, password, roles: ['admin' as const] };
   const user =

@@ -10,7 +10,7 @@ const HOME = '/var/lib/sealwright';
 const ACCOUNT = 'sealwright';
 const LOCAL_REDIS = 'redis://127.0.0.1:6379';
 
-/** Prepares an installation of the Debian package. */
+/** setup prepares an installation of the Debian package. */
 export const setup: AdminCommand = {
   name: 'setup',
   usage: [
@@ -64,7 +64,7 @@ async function prepare(args: string[]): Promise<void> {
   print('Back up /etc/sealwright/secrets and /etc/sealwright/pkcs11-pin now: without them no backup can be opened.');
 }
 
-/** The secrets must be those of the lost machine: with new ones the restored database could not be opened. */
+/** The secrets must be those of the lost machine. The restored database cannot be decrypted with new ones. */
 async function prepareForRestore(installation: Installation, account: Account, values: Options): Promise<void> {
   for (const name of ['database-url', 'jwt-secret'])
     if ((await installation.secret(name)) === undefined)
@@ -107,7 +107,7 @@ async function prepareDatabase(installation: Installation, values: Options): Pro
   await installation.ensureSecret('database-url', () => url);
 }
 
-/** Returns the password of an address that `createLocalDatabase` made, on this machine or on another; undefined for any other address. */
+/** Returns the password in an address that `createLocalDatabase` returned, on this or another machine; undefined for any other address. */
 function localPasswordOf(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined;
   const { hostname, username, password } = new URL(address);
@@ -137,7 +137,7 @@ async function createAdministrator(values: Options): Promise<void> {
   runAsService(['user', 'create', email, '--role', 'admin', '--link']);
 }
 
-/** Runs another command of this program as the account of the units, with their settings. */
+/** Runs another command of this program as the service account, with the settings of the units. */
 function runAsService(args: readonly string[]): void {
   const { status } = spawnSync('sealwright-admin', args, { stdio: 'inherit' });
   if (status !== 0)

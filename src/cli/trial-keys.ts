@@ -27,7 +27,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const VALID_DAYS = 365;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Creates the keys that the first examples sign with. A key of that name that is there already stays as it is. */
+/** seedSigningKeys creates the signing keys of the first examples. Existing keys of the same name are kept. */
 export async function seedSigningKeys(app: INestApplicationContext, caller: Caller): Promise<void> {
   const vault = app.get(KeyVault);
   for (let waited = 0; !vault.health().up && waited < MAX_HSM_START_MS; waited += 100) await sleep(100);
@@ -35,8 +35,8 @@ export async function seedSigningKeys(app: INestApplicationContext, caller: Call
 }
 
 /**
- * Creates a timestamp authority: a key in the HSM with a certificate (RFC 3161 section 2.3) of a root that is made for it, whose
- * private key is dropped at once. A key of that name that is there already stays as it is.
+ * seedTimestampKey creates a timestamp authority: an HSM key with a certificate (RFC 3161 section 2.3) issued by a new root, whose private key is discarded
+ * immediately. An existing key of the same name is kept.
  */
 export async function seedTimestampKey(app: INestApplicationContext, caller: Caller): Promise<void> {
   const order = { name: app.get(Config).tsaKey, type: 'rsa-2048', purpose: 'timestamping' } as const;
@@ -58,7 +58,10 @@ async function createUnlessTaken(
   }
 }
 
-/** PEM: the certificate of a timestamp key, whose SubjectPublicKeyInfo is given in DER, and its root. */
+/**
+ * Returns a PEM chain of the timestamp key's certificate and its root.
+ * @param publicKey SubjectPublicKeyInfo of the timestamp key in DER
+ */
 async function trialChain(publicKey: Uint8Array): Promise<string> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const notBefore = new Date();

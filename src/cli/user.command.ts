@@ -11,7 +11,7 @@ import { CommandLogger } from '../platform/log/structured-logger.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, print } from './command.js';
 import { readNewPassword } from './new-password.js';
 
-/** Changes accounts of people. */
+/** user creates and changes user accounts. */
 export const user: AdminCommand = {
   name: 'user',
   usage: [

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { formsOf } from './api/command-forms.js';
 import { COMMANDS, COMMON, run } from './run.js';
 
-/** Arguments that call each form of each command. No service is there: what is refused is refused before anything is read or asked. */
+/** Arguments that call each form of each command. No service is running: an option must be refused before any file is read or service called. */
 const CALLS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   login: { browser: ['--client', 'x'], key: ['--api-key'] },
   sign: {
@@ -48,7 +48,7 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   sensor: { once: ['/nowhere'], endpoints: ['tls://127.0.0.1'], stay: ['--stay'] },
 };
 
-/** Options that choose the form. */
+/** Options that select the form. */
 const CHOOSING: Readonly<Record<string, readonly string[]>> = {
   login: ['api-key'],
   sign: ['request', 'format', 'collect'],
@@ -73,7 +73,7 @@ const cases = COMMANDS.flatMap((command) =>
   }),
 );
 
-/** Runs the program and returns its exit code with what it printed on the error stream. */
+/** Runs the program. Returns its exit code and the text it printed to standard error. */
 async function refusal(args: readonly string[]): Promise<{ code: number; said: string }> {
   let said = '';
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
@@ -85,14 +85,14 @@ async function refusal(args: readonly string[]): Promise<{ code: number; said: s
 
 afterEach(() => vi.restoreAllMocks());
 
-describe('an option that has no effect', () => {
-  it('is tried for each form of each command', () => {
+describe('an option or argument that has no effect', () => {
+  it('is tested for each form of each command', () => {
     const forms = COMMANDS.flatMap((command) => Object.keys(formsOf(command)).map((form) => `${command.name} ${form}`));
     const tried = Object.entries(CALLS).flatMap(([name, calls]) => Object.keys(calls).map((form) => `${name} ${form}`));
     expect(tried.toSorted()).toEqual(forms.toSorted());
   });
 
-  it.each(cases)('sealwright $command ($form) refuses --$name', async ({ command, call, name, type }) => {
+  it.each(cases)('is rejected: sealwright $command ($form) --$name', async ({ command, call, name, type }) => {
     const value = type === 'boolean' ? [] : [name === 'output' ? 'json' : '1'];
     const { code, said } = await refusal([command, `--${name}`, ...value, ...(call ?? [])]);
     expect({ code, said }).toEqual({ code: 2, said: expect.stringContaining(`--${name} has no effect`) });
@@ -102,7 +102,7 @@ describe('an option that has no effect', () => {
     ['keys', 'extra'],
     ['agent', 'extra'],
     ['login', '--api-key', 'extra'],
-  ])('nor is an argument: sealwright %s %s', async (...args) => {
+  ])('is rejected as an argument: sealwright %s %s', async (...args) => {
     expect(await refusal(args)).toEqual({ code: 2, said: expect.stringContaining('"extra" has no effect') });
   });
 
@@ -112,7 +112,7 @@ describe('an option that has no effect', () => {
     ['a.ko', '--timestamp', 'signatures by openssl have no timestamp'],
     ['a.efi', '--algorithm=sha512', 'sbsign chooses the hash itself'],
     ['a.exe', '--algorithm=sha3-256', 'osslsigncode takes sha256, sha384, sha512'],
-  ])('is refused where the tool for the file has no use for it: sign %s %s', async (file, option, reason) => {
+  ])('is rejected if the tool for the file does not support it: sign %s %s', async (file, option, reason) => {
     const { code, said } = await refusal(['sign', file, 'other.bin', option, '--key', 'x']);
     expect({ code, said }).toEqual({ code: 2, said: expect.stringContaining(`no effect on ${file}: ${reason}`) });
   });

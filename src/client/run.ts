@@ -27,7 +27,7 @@ import { gpg } from './gpg/gpg-program.js';
 import { gpgconf } from './gpg/real-gpg.js';
 import { notationPlugin } from './notation/notation-plugin.js';
 
-/** In the order of the help. */
+/** COMMANDS lists all commands in the order of the help. */
 export const COMMANDS: readonly ClientCommand[] = [
   login,
   sign,
@@ -54,7 +54,7 @@ export const COMMON = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-/** Runs one command of the program and answers how it is to end. */
+/** Runs one command of the program and returns the exit code. */
 export async function run([name = 'help', ...args]: readonly string[]): Promise<number> {
   try {
     if (['help', '--help', '-h'].includes(name)) return help();
@@ -128,12 +128,12 @@ function help(only?: ClientCommand): ExitCode {
   return EXIT.done;
 }
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 type Program = (args: readonly string[], environment: ClientEnvironment) => Promise<number>;
 
 const apiOf = (environment: ClientEnvironment) => () => ApiClient.open(environment, undefined);
 
-/** Stand-ins for programs of others, by the word that comes first: they read their arguments as those do. The wrappers call them. */
+/** PROGRAMS contains replacements for third-party programs, by the first argument. They parse arguments like the originals. The wrappers call them. */
 export const PROGRAMS: Readonly<Record<string, Program>> = {
   gpg: (args, environment) => gpg(args, { variables: environment.variables, api: apiOf(environment) }),
   gpgconf: (args, environment) => gpgconf(args, environment.variables),

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
@@ -57,6 +58,7 @@ export class WebhookEndpointsService {
     const target = await this.target(id, order.url, order.format);
     const sealed = secret === undefined ? null : await this.secrets.closeSecret(id, secret);
     const row = await this.write(order.name, async (tx) => {
+      await stillMay(tx, caller);
       if (secret !== undefined) await this.idempotency.assertFirst(tx, use, (made) => `/api/webhooks/${made}`);
       const earlier = secret === undefined ? await this.idempotency.earlier(tx, use) : undefined;
       if (earlier !== undefined) return tx.findOneByOrFail(WebhookEndpoint, { id: earlier });
@@ -96,6 +98,7 @@ export class WebhookEndpointsService {
       ...(url === undefined ? {} : await this.target(id, url, format)),
     };
     return this.write(name ?? present, async (tx) => {
+      await stillMay(tx, caller);
       const { affected } = await tx.update(WebhookEndpoint, { id, version }, { ...next, version: version + 1 });
       if (affected !== 1) throw staleProblem(`/api/webhooks/${id}`);
       const shown = url === undefined ? {} : { url: shownUrl(url, format) };

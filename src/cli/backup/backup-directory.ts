@@ -3,8 +3,8 @@ import { dirname, join, relative, sep } from 'node:path';
 import { AdminError } from '../command.js';
 
 /**
- * prepareDirectory creates `path` and its missing parents with mode 0700, and checks that the account can write to it. It creates one level at a
- * time: Node's recursive mkdir never returns below a parent that keeps answering ENOENT, such as /proc. Throws AdminError.
+ * prepareDirectory creates `path` and its missing parents with mode 0700 and checks that the account can write to it. It creates one level at a time because
+ * Node's recursive mkdir never returns below a parent that keeps failing with ENOENT, such as /proc. Throws AdminError.
  * @param path absolute
  */
 export async function prepareDirectory(path: string): Promise<void> {
@@ -13,7 +13,7 @@ export async function prepareDirectory(path: string): Promise<void> {
   for (const name of relative(existing, path).split(sep).filter(Boolean)) {
     created = join(created, name);
     await mkdir(created, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-      // Another backup may create the same directory at the same time.
+      // A concurrent backup may create the same directory.
       if (error.code !== 'EEXIST') throw unusable(path, error.message);
     });
   }

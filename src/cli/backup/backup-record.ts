@@ -3,10 +3,10 @@ import { BACKUP_JOB } from '../../platform/jobs/job-lease.repository.js';
 import { connected } from './database-snapshot.reader.js';
 
 /**
- * recordBackup stores the outcome of a backup as the last run of the job `backup`, which metrics, alert rules and `doctor` read. Rejects if the
- * database cannot be written to.
+ * recordBackup stores the outcome of a backup as the last run of the job `backup`, which metrics, alert rules and `doctor` read. Rejects if the database is not
+ * writable.
  * @param fault why the backup failed; undefined if it succeeded
- * @param at when the data was as the backup has it; only a later time than the recorded one counts
+ * @param at time of the data in the backup; ignored unless later than the recorded time
  */
 export async function recordBackup(config: Config, { at, fault }: { at: Date; fault?: string }): Promise<void> {
   const client = await connected(config);

@@ -6,14 +6,14 @@ import { AdminError } from '../command.js';
 import type { Server } from './postgres-programs.js';
 import type { BackedUpLog, BackupManifest } from './manifest.js';
 
-/** A database as it is at one moment. */
+/** DatabaseSnapshot is a consistent view of a database at one moment. */
 export interface DatabaseSnapshot {
-  /** For `pg_dump --snapshot`; of use until the snapshot is closed. */
+  /** Snapshot ID for `pg_dump --snapshot`. Valid until the snapshot is closed. */
   readonly id: string;
   readonly server: Server;
   readonly takenAt: Date;
   readonly serverVersion: string;
-  /** Bytes that the database has on disk. */
+  /** Size of the database on disk, in bytes. */
   readonly bytes: number;
   readonly schema: BackupManifest['schema'];
   readonly log: (BackedUpLog & { readonly note: string }) | undefined;
@@ -28,10 +28,7 @@ interface LogRow {
   readonly publicKey: Buffer;
 }
 
-/**
- * Opens a snapshot that a dump and what is said about it in the manifest have in common: everything in one is true of the other, whatever
- * is written meanwhile.
- */
+/** openSnapshot opens a snapshot shared by the dump and the facts in the manifest, so that both describe the same data regardless of concurrent writes. */
 export async function openSnapshot(config: Config): Promise<DatabaseSnapshot> {
   const client = await connected(config);
   try {
@@ -45,7 +42,7 @@ export async function openSnapshot(config: Config): Promise<DatabaseSnapshot> {
   }
 }
 
-/** foreignSchema explains why a database without the tables of this version cannot be backed up by it. */
+/** foreignSchema returns the error for a database that lacks the tables of this version. */
 async function foreignSchema(config: Config): Promise<AdminError> {
   const client = await connected(config);
   try {
@@ -69,7 +66,7 @@ async function foreignSchema(config: Config): Promise<AdminError> {
   }
 }
 
-/** Number of tables and sequences of others than PostgreSQL itself: a restore goes into a database that has none. */
+/** countRelations counts tables and sequences outside PostgreSQL's own schemas. A restore requires a database without any. */
 export async function countRelations(config: Config): Promise<{ server: Server; version: string; relations: number }> {
   const client = await connected(config);
   try {
@@ -85,7 +82,7 @@ export async function countRelations(config: Config): Promise<{ server: Server; 
   }
 }
 
-/** connected opens a connection of `sealwright-admin` to the host that takes writes. */
+/** connected opens a connection of `sealwright-admin` to the host that accepts writes. */
 export function connected(config: Config): Promise<Client> {
   return onAnyHost(config, async () => {
     const client = new (databaseClient(config))({

@@ -27,25 +27,25 @@ import { assertSound } from './verify-backup.js';
 const BASE_DIRECTORY = 'database';
 const SETTINGS_FILE = 'settings.env';
 const LOG_KEY_FILE = 'log-key.pem';
-/** A name without it was never finished. */
+/** Suffix of the directory of an unfinished backup. */
 const UNFINISHED = '.partial';
 const MB = 1024 * 1024;
-/** A dump is compressed and has no indexes: it takes less than half of what the database takes. */
+/** Upper bound for the size of a dump relative to the database. A dump is compressed and contains no indexes. */
 const DUMP_SHARE = 1 / 2;
-/** What is left for others on the same disk: a full disk would stop a token that is kept in files. */
+/** Free space that a backup leaves on the disk. A full disk would stop a token that is stored in files. */
 const MIN_LEFT_BYTES = 64 * MB;
 
 export interface BackupOrder {
   readonly config: Config;
-  /** Directory in which the directory of the backup is made. */
+  /** Parent directory of the backup directory. */
   readonly out: string;
   readonly way: DatabaseCopyWay;
-  /** A witness: a file or an https address that records the backup. */
+  /** File or https address of a witness that records the backup. */
   readonly witness?: string | undefined;
-  /** Where PostgreSQL's programs are. */
+  /** Directory of the PostgreSQL client programs. */
   readonly programs?: string | undefined;
   readonly signal: AbortSignal;
-  /** Told of each step. */
+  /** Called with a progress message for each step. */
   readonly says: (line: string) => void;
 }
 
@@ -53,13 +53,13 @@ export interface MadeBackup {
   readonly directory: string;
   readonly manifest: BackupManifest;
   readonly manifestSha256: string;
-  /** The newest checkpoint in the backup, a signed note. */
+  /** Newest checkpoint in the backup, as a signed note. */
   readonly checkpoint: string | undefined;
 }
 
 /**
- * Makes a backup: the database at one moment, and after that the token, so that the token of the backup has every key that the database of
- * the backup names. It appears under its name when all of it is on disk and was read again; whatever goes wrong before leaves nothing.
+ * makeBackup creates a backup. It copies the database before the token, so that the copied token has every key that the copied database names. The directory
+ * gets its final name after everything is on disk and verified; on failure, it is removed.
  */
 export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
   const { config, says } = order;
@@ -93,7 +93,7 @@ export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
 interface Work extends Omit<BackupOrder, 'programs'> {
   readonly snapshot: DatabaseSnapshot;
   readonly programs: PostgresPrograms;
-  /** The directory of SoftHSM's tokens; undefined for another HSM. */
+  /** Directory of the SoftHSM tokens; undefined for another HSM. */
   readonly tokens: string | undefined;
   readonly name: string;
 }
@@ -125,7 +125,7 @@ async function fill(draft: string, work: Work): Promise<MadeBackup> {
   return { directory, manifest, manifestSha256, checkpoint: snapshot.log?.note };
 }
 
-/** Tells the witness of a backup that is there. Its failure is the command's failure, but the backup stays. */
+/** testify reports a finished backup to the witness. Rejects if the witness fails; the backup stays. */
 export async function testify(witness: string, { manifest, manifestSha256, checkpoint }: MadeBackup): Promise<void> {
   await tellWitness(witness, { at: manifest.madeAt, backup: manifest.name, manifestSha256, checkpoint });
 }
@@ -172,8 +172,8 @@ async function manifestOf(
 }
 
 /**
- * assertSchema refuses a schema that has outgrown this version: its backup could miss what this version does not know. An older schema is
- * backed up as it is, since a backup comes before a migration; `restore run` names the missing migrations.
+ * assertSchema rejects a schema that is newer than this version, because its backup could be incomplete. An older schema is backed up as is, since backups
+ * precede migrations; `restore run` lists the missing migrations.
  */
 function assertSchema({ schema }: DatabaseSnapshot): void {
   const fault = epochFault(schema);
@@ -216,7 +216,7 @@ function pemOf(publicKey: string): string {
   return key.export({ format: 'pem', type: 'spki' }).toString();
 }
 
-/** Everything below, files and directories, is on disk when this resolves. */
+/** Syncs all files and directories below `directory` to disk. */
 async function toDisk(directory: string): Promise<void> {
   const files = await pathsBelow(directory);
   const folders = new Set(files.map((path) => dirname(join(directory, path))));

@@ -6,63 +6,62 @@ import { AdminError } from '../command.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
 export const MANIFEST_FILE = 'manifest.json';
-/** Of a logical copy. */
+/** Name of the dump in a logical backup. */
 export const DUMP_FILE = 'database.dump';
 export const CHECKPOINT_FILE = 'checkpoint.txt';
-/** A version of the product reads the formats up to its own. */
+/** Format written by this version. Versions also read all earlier formats. */
 export const MANIFEST_FORMAT = 1;
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
-/** A file of a backup. */
 interface BackupFile {
-  /** Below the directory of the backup, with `/`. */
+  /** Path relative to the backup directory, separated by `/`. */
   readonly path: string;
   readonly bytes: number;
-  /** Lower-case hexadecimal. */
+  /** SHA-256 in lowercase hexadecimal. */
   readonly sha256: string;
 }
 
-/** The audit log in the database of a backup. */
+/** State of the audit log in the database of a backup. */
 export interface BackedUpLog {
-  /** Name in checkpoints. */
+  /** Name of the log in checkpoints. */
   readonly origin: string;
-  /** Leaves under the newest checkpoint of the database. */
+  /** Number of leaves covered by the newest checkpoint in the database. */
   readonly size: number;
-  /** Their root, base64. */
+  /** Root hash of these leaves, base64. */
   readonly root: string;
-  /** SubjectPublicKeyInfo of the key that signs checkpoints, DER in base64. */
+  /** SubjectPublicKeyInfo of the checkpoint signing key, DER in base64. */
   readonly publicKey: string;
 }
 
-/** `softhsm`: the directory of SoftHSM's tokens is in the backup. `elsewhere`: another HSM, which is backed up by its own means. */
+/** How a backup includes the token. `softhsm`: it contains the SoftHSM token directory. `elsewhere`: the HSM is backed up by other means. */
 export type TokenCopyWay = 'softhsm' | 'elsewhere';
 
-/** `logical`: pg_dump, restored by `restore run`. `base`: pg_basebackup, restored by PostgreSQL's own means. */
+/** How a backup includes the database. `logical`: pg_dump, restored with `restore run`. `base`: pg_basebackup, restored with PostgreSQL's own tools. */
 export type DatabaseCopyWay = 'logical' | 'base';
 
-/** What a backup is of, written last: a directory without it is no backup. */
+/** BackupManifest describes a backup. It is written last; a directory without it is not a backup. */
 export interface BackupManifest {
   readonly format: number;
   readonly name: string;
-  /** Time of the database's snapshot, ISO 8601. */
+  /** Time of the database snapshot, ISO 8601. */
   readonly madeAt: string;
-  /** Version of the product. */
+  /** Sealwright version that made the backup. */
   readonly version: string;
   readonly schema: { readonly migrations: readonly string[]; readonly minReader: number; readonly minWriter: number };
   readonly database: {
     readonly way: DatabaseCopyWay;
-    /** Version of the server, like `17.2`. */
+    /** Server version, such as `17.2`. */
     readonly server: string;
-    /** Version of the program that wrote it. */
+    /** Version of the program that made the copy. */
     readonly program: string;
   };
-  /** Undefined when no checkpoint was signed yet. */
+  /** Undefined if no checkpoint has been signed yet. */
   readonly log?: BackedUpLog | undefined;
   readonly token: { readonly way: TokenCopyWay; readonly label: string; readonly module: string };
   readonly files: readonly BackupFile[];
 }
 
-/** Reads and checks the manifest of a backup. AdminError when there is none, or when it is of a later version of the product. */
+/** readManifest reads and validates the manifest of a backup. Throws AdminError if it is missing, or if a later version of the product wrote it. */
 export async function readManifest(directory: string): Promise<BackupManifest> {
   const file = join(directory, MANIFEST_FILE);
   const { size = 0 } = await stat(file).catch((error: NodeJS.ErrnoException) => {
@@ -85,7 +84,7 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
   return manifest;
 }
 
-/** A copy that root put back belongs to root, and commands run as the account of the service. */
+/** A copy restored by root belongs to root, but commands run as the service account. */
 function unreadable(directory: string): string {
   return `${directory} cannot be read by this account. Run: chown -R sealwright: ${directory}`;
 }
@@ -112,7 +111,7 @@ function isManifest(found: Partial<BackupManifest>): boolean {
   );
 }
 
-/** No path leads out of the directory of the backup. */
+/** Rejects paths that lead outside the backup directory. */
 function isFile({ path, bytes, sha256 }: Partial<BackupFile>): boolean {
   const parts = typeof path === 'string' ? path.split('/') : [''];
   return (
@@ -122,7 +121,9 @@ function isFile({ path, bytes, sha256 }: Partial<BackupFile>): boolean {
   );
 }
 
-/** Every file below a directory but the manifest, by path. A link or a device is refused: it would lead elsewhere when it is restored. */
+/**
+ * filesOf returns every file below a directory except the manifest, sorted by path. Throws on links and devices, which could point elsewhere after a restore.
+ */
 export async function filesOf(directory: string): Promise<BackupFile[]> {
   const files: BackupFile[] = [];
   for (const path of await pathsBelow(directory)) {
@@ -135,7 +136,7 @@ export async function filesOf(directory: string): Promise<BackupFile[]> {
   return files;
 }
 
-/** Paths of everything but directories, with `/`, in the order of their code units. */
+/** pathsBelow returns the paths of everything except directories, separated by `/` and sorted by code unit. */
 export async function pathsBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries

@@ -7,7 +7,7 @@ import { ended, findPrograms, startProgram } from './postgres-programs.js';
 
 const SERVER = { host: 'db2.example', port: 6543 };
 
-/** A directory with a program of this name that does this. */
+/** Creates a directory with an executable shell script. */
 function programs(name: string, script: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-programs-'));
   writeFileSync(join(directory, name), `#!/bin/sh\n${script}\n`);
@@ -17,23 +17,23 @@ function programs(name: string, script: string): string {
 
 const versioned = (version: string) => programs('pg_dump', `echo 'pg_dump (PostgreSQL) ${version} (Debian)'`);
 
-describe("PostgreSQL's programs", () => {
+describe('the PostgreSQL programs', () => {
   it.each([
     ['17.2', '17.0'],
     ['17.2', '18.1'],
     ['15.6', '15.14'],
-  ])('for a server %s may be of %s', async (server, version) => {
+  ])('for server %s may be version %s', async (server, version) => {
     expect(await findPrograms(server, versioned(version))).toMatchObject({ version });
   });
 
-  it('that are older than the server are refused, with what is needed and what is there', async () => {
+  it('are rejected if older than the server, reporting the required and the installed version', async () => {
     const refused = findPrograms('17.2', versioned('15.6'));
     await expect(refused).rejects.toThrow('of version 17 or later are needed');
     await expect(findPrograms('17.2', versioned('15.6'))).rejects.toThrow('There are those of 15.6');
     await expect(findPrograms('17.2', join(tmpdir(), 'nowhere'))).rejects.toThrow('There are none');
   });
 
-  it('get the password in their environment, and never in their arguments', async () => {
+  it('receive the password in their environment, never in their arguments', async () => {
     const seen = join(mkdtempSync(join(tmpdir(), 'sealwright-seen-')), 'seen');
     const directory = programs('psql', `{ echo "args $*"; env; } > ${seen}`);
     const config = new Config({
@@ -51,13 +51,13 @@ describe("PostgreSQL's programs", () => {
     expect(env.filter((line) => line.startsWith('SVC_'))).toEqual([]);
   });
 
-  it('that fail fail the command, in their own words', async () => {
+  it('fail the command with their own error message', async () => {
     const directory = programs('pg_dump', `echo 'pg_dump: error: connection was lost' >&2; exit 1`);
     const child = startProgram({ directory, version: '17.2' }, 'pg_dump', [], undefined);
     await expect(ended(child, 'pg_dump')).rejects.toThrow('pg_dump failed (1): pg_dump: error: connection was lost');
   });
 
-  it('that are killed, or are not there, fail it too', async () => {
+  it('fail the command when killed or missing', async () => {
     const killed = startProgram({ directory: programs('psql', 'kill -9 $$'), version: '1' }, 'psql', [], undefined);
     await expect(ended(killed, 'psql')).rejects.toThrow('psql failed (SIGKILL)');
     const missing = startProgram({ directory: '/nowhere', version: '1' }, 'psql', [], undefined);

@@ -7,27 +7,27 @@ import { AdminError } from '../command.js';
 
 type Program = 'pg_dump' | 'pg_restore' | 'pg_basebackup' | 'psql';
 
-/** PostgreSQL's client programs of one version. */
+/** PostgresPrograms locates the PostgreSQL client programs of one version. */
 export interface PostgresPrograms {
-  /** Where they are; empty when the path of this process finds them. */
+  /** Directory of the programs; empty if they are found on PATH. */
   readonly directory: string;
-  /** Like `17.2`. */
+  /** Version, such as `17.2`. */
   readonly version: string;
 }
 
-/** Where distributions keep the programs of several versions side by side. */
+/** Directories in which distributions install several versions side by side. */
 const HOMES = ['/usr/lib/postgresql', '/usr/pgsql', '/opt/homebrew/opt', '/usr/local/opt'];
 const SYSTEM_AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
 const MAX_SAID_BYTES = 2000;
 
 /**
- * The programs to be used with a server: of its version, else of the least later one. Earlier ones refuse the server, or lose what they do
- * not know. AdminError when there is none.
+ * findPrograms returns the client programs for a server: those of its major version, otherwise the nearest later one. Earlier programs refuse the server or
+ * lose features they do not support. Throws AdminError if no suitable programs are installed.
  *
- * @param directory where the operator says that they are; nothing else is looked at then
+ * @param directory directory given by the operator; no other directory is searched
  */
 export async function findPrograms(serverVersion: string, directory?: string): Promise<PostgresPrograms> {
-  // What the path has may be a wrapper that chooses among those: it comes last.
+  // PATH comes last, because its programs may be wrappers that choose among these directories.
   const places = directory === undefined ? [...(await installedPlaces()), ''] : [directory];
   const found = (await Promise.all(places.map(programsIn))).flatMap((programs) => programs ?? []);
   const [fitting] = found
@@ -42,7 +42,7 @@ export async function findPrograms(serverVersion: string, directory?: string): P
   );
 }
 
-/** The first number of `17.2`. */
+/** majorOf returns the major version, such as 17 for `17.2`. */
 export function majorOf(version: string): number {
   return Number.parseInt(version, 10);
 }
@@ -66,13 +66,16 @@ async function programsIn(directory: string): Promise<PostgresPrograms | undefin
   }
 }
 
-/** One server of the database: with several hosts, the one that the snapshot is of. */
+/** Server is one database host. With several hosts configured, it is the host of the snapshot. */
 export interface Server {
   readonly host: string;
   readonly port: number;
 }
 
-/** Starts a program that connects to the database. The password is in its environment, which nobody else can read; not in its arguments. */
+/**
+ * startProgram starts a program that connects to the database. It passes the password in the environment rather than in the arguments, which other accounts can
+ * read.
+ */
 export function startProgram(
   { directory }: PostgresPrograms,
   name: Program,
@@ -84,7 +87,7 @@ export function startProgram(
   return spawn(join(directory, name), [...args], { env, stdio: ['pipe', 'pipe', 'pipe'], ...(signal && { signal }) });
 }
 
-/** Resolves when it ended with 0; otherwise rejects with what it said. What it writes to stdout is read by the caller, or dropped. */
+/** ended resolves when the program exits with code 0; otherwise it rejects with the end of its stderr. The caller must read or discard stdout. */
 export async function ended(child: ChildProcess, name: Program): Promise<void> {
   let said: Buffer = Buffer.alloc(0);
   child.stderr?.on('data', (chunk: Buffer) => (said = Buffer.concat([said, chunk]).subarray(-MAX_SAID_BYTES)));
@@ -112,7 +115,7 @@ function connectionOf(
     ...(isVerified && { PGSSLROOTCERT: ca === '' ? SYSTEM_AUTHORITIES : ca }),
     ...(cert !== undefined && { PGSSLCERT: cert }),
     ...(key !== undefined && { PGSSLKEY: key }),
-    // Roles may have time-outs that a long copy would meet.
+    // Timeouts configured for the role could abort a long copy.
     PGOPTIONS: `${parameters['options'] ?? ''} -c statement_timeout=0 -c idle_in_transaction_session_timeout=0`.trim(),
     PGCONNECT_TIMEOUT: '10',
     PGAPPNAME: `sealwright-admin ${program}`,

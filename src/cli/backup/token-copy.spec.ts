@@ -17,14 +17,14 @@ beforeEach(() => {
   writeFileSync(join(tokens, 'one', 'key.lock'), '');
 });
 
-describe('the copy of a token', () => {
-  it('has every file as it is', async () => {
+describe('a token copy', () => {
+  it('contains every file unchanged', async () => {
     await copyToken(tokens, join(place, 'copy'));
     expect(readdirSync(join(place, 'copy', 'one')).sort()).toEqual(readdirSync(join(tokens, 'one')).sort());
     expect(readFileSync(join(place, 'copy', 'one', 'key.object'), 'utf8')).toBe('key 0');
   });
 
-  it('is of one moment when objects that belong together are written meanwhile', async () => {
+  it('is consistent when related objects are written during the copy', async () => {
     const write = (round: number) => {
       writeFileSync(join(tokens, 'one', 'a.object'), `round ${round}`);
       for (let file = 0; file < 40; file += 1) writeFileSync(join(tokens, 'one', `m${file}.object`), `${round}`);
@@ -32,7 +32,7 @@ describe('the copy of a token', () => {
     };
     write(0);
     const copied = copyToken(tokens, join(place, 'copy'));
-    // What was copied before a round and what was copied after it do not belong together.
+    // Files copied before and after a round do not match.
     for (let round = 1; round <= 30; round += 1) {
       await sleep(2);
       write(round);
@@ -42,7 +42,7 @@ describe('the copy of a token', () => {
     expect(text('a.object')).toBe(text('z.object'));
   });
 
-  it('is closed to others, whatever the original is', async () => {
+  it('is private, whatever the mode of the original', async () => {
     chmodSync(join(tokens, 'one'), 0o755);
     chmodSync(join(tokens, 'one', 'key.object'), 0o644);
     await copyToken(tokens, join(place, 'copy'));
@@ -50,15 +50,15 @@ describe('the copy of a token', () => {
     expect(modes).toEqual([0o700, 0o700, 0o600]);
   });
 
-  it('of a directory without a token is refused', async () => {
+  it('is refused for a directory without a token', async () => {
     mkdirSync(join(place, 'empty'));
     await expect(copyToken(join(place, 'empty'), join(place, 'copy'))).rejects.toThrow('holds no token');
     await expect(copyToken(join(place, 'none'), join(place, 'copy'))).rejects.toThrow('holds no token');
   });
 });
 
-describe('a token that is put back', () => {
-  it('appears whole in an empty directory, and again after an attempt that was cut short', async () => {
+describe('a restored token', () => {
+  it('appears completely in an empty directory, even after an interrupted attempt', async () => {
     const home = join(place, 'home', 'tokens');
     mkdirSync(`${home}.restoring`, { recursive: true });
     writeFileSync(join(`${home}.restoring`, 'half'), 'x');
@@ -66,7 +66,7 @@ describe('a token that is put back', () => {
     expect(readdirSync(home)).toEqual(['one']);
   });
 
-  it('never takes the place of one that is there', async () => {
+  it('never replaces an existing token', async () => {
     const home = join(place, 'home');
     mkdirSync(home);
     writeFileSync(join(home, 'newer.object'), 'newer');
@@ -75,23 +75,23 @@ describe('a token that is put back', () => {
   });
 });
 
-describe('the directory of tokens', () => {
+describe('the token directory', () => {
   const configured = (text: string) => {
     writeFileSync(join(place, 'softhsm2.conf'), text);
     return tokenDirectory(join(place, 'softhsm2.conf'));
   };
 
-  it('is read from the configuration of SoftHSM', async () => {
+  it('is read from the SoftHSM configuration', async () => {
     expect(await configured('log.level = ERROR\n  directories.tokendir = /var/lib/x/tokens/\n')).toBe(
       '/var/lib/x/tokens',
     );
   });
 
-  it.each(['', 'directories.tokendir = tokens\n'])('must be said, as an absolute path: "%s"', async (text) => {
+  it.each(['', 'directories.tokendir = tokens\n'])('must be configured as an absolute path: "%s"', async (text) => {
     await expect(configured(text)).rejects.toThrow('directories.tokendir');
   });
 
-  it('that is not readable is said so, with the variable that names it', async () => {
+  it('that is unreadable is reported with the variable that configures it', async () => {
     await expect(tokenDirectory(join(place, 'none'))).rejects.toThrow('SOFTHSM2_CONF');
   });
 });
@@ -106,7 +106,7 @@ it.each([
   expect(overlap(one, other)).toBe(expected);
 });
 
-it('SoftHSM is known by the name of its library', () => {
+it('SoftHSM is recognized by the name of its library', () => {
   expect(isSoftHsm('/usr/lib/softhsm/libsofthsm2.so')).toBe(true);
   expect(isSoftHsm('/opt/vendor/libCryptoki2.so')).toBe(false);
 });

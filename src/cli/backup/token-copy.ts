@@ -6,15 +6,15 @@ import { pathsBelow } from './manifest.js';
 
 export const TOKEN_DIRECTORY = 'token';
 const PAUSE_MS = 50;
-/** SoftHSM writes an object within milliseconds; a service that signs checkpoints writes one a second. */
+/** SoftHSM writes an object within milliseconds. A service that signs checkpoints writes one object per second. */
 const MAX_TRIES = 200;
 
-/** Whether the PKCS#11 module is SoftHSM, which keeps its tokens in files. */
+/** isSoftHsm returns true if the PKCS#11 module is SoftHSM, which stores tokens in files. */
 export function isSoftHsm(module: string): boolean {
   return /softhsm/i.test(module);
 }
 
-/** The directory of the tokens, by SoftHSM's configuration (softhsm2.conf(5), directories.tokendir). */
+/** tokenDirectory reads the token directory from SoftHSM's configuration (softhsm2.conf(5), directories.tokendir). */
 export async function tokenDirectory(configuration: string): Promise<string> {
   const text = await readFile(configuration, 'utf8').catch((cause: Error) => {
     throw new AdminError(`SoftHSM's configuration cannot be read (SOFTHSM2_CONF): ${cause.message}`);
@@ -26,8 +26,8 @@ export async function tokenDirectory(configuration: string): Promise<string> {
 }
 
 /**
- * Copies the tokens of SoftHSM at one moment: when a file changed while it was copied, all of it is copied again. The service may go on
- * working. The copy holds private keys, encrypted under the PIN.
+ * copyToken copies the SoftHSM tokens consistently: if a file changes during the copy, it copies everything again. The service may keep running. The copy holds
+ * private keys, encrypted under the PIN.
  */
 export async function copyToken(from: string, to: string): Promise<void> {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
@@ -42,8 +42,8 @@ export async function copyToken(from: string, to: string): Promise<void> {
 }
 
 /**
- * Puts the tokens of a backup where SoftHSM looks for them. Tokens that are there stay as they are: they are newer than the backup.
- * @returns whether the copy was put there; the directory appears whole or not at all
+ * putToken copies the tokens of a backup to SoftHSM's token directory. Existing tokens are kept, because they are newer than the backup.
+ * @returns whether the copy was installed; the directory appears completely or not at all
  */
 export async function putToken(from: string, to: string): Promise<boolean> {
   if ((await stateOf(to)).size > 0) return false;
@@ -56,7 +56,7 @@ export async function putToken(from: string, to: string): Promise<boolean> {
   return true;
 }
 
-/** Whether one of two directories is inside the other, or the same. */
+/** overlap returns true if the directories are the same or one contains the other. */
 export function overlap(one: string, other: string): boolean {
   const leads = (from: string, to: string) => {
     const way = relative(from, to);
@@ -65,14 +65,14 @@ export function overlap(one: string, other: string): boolean {
   return leads(one, other) || leads(other, one);
 }
 
-/** Whatever the modes of the original are. */
+/** Restricts access to the owner, regardless of the modes of the original. */
 async function closeToOthers(directory: string): Promise<void> {
   await chmod(directory, 0o700);
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true }))
     await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
 }
 
-/** Size and times of each file. Locks of SoftHSM are empty and are touched by readers. */
+/** Returns size, times and inode of each file. Lock files are skipped, because they are empty and readers touch them. */
 async function stateOf(directory: string): Promise<Map<string, string>> {
   const paths = await pathsBelow(directory).catch(() => []);
   const state = new Map<string, string>();
@@ -93,7 +93,7 @@ function isComplete(wanted: ReadonlyMap<string, string>, copied: ReadonlyMap<str
   return [...wanted].every(([path, state]) => sizeOf(copied.get(path)) === sizeOf(state));
 }
 
-/** An object that was deleted meanwhile: the directory is looked at once more anyway. */
+/** Ignores objects deleted during the copy; the state is compared again afterwards. */
 function ignoreVanished(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;
 }

@@ -41,12 +41,12 @@ beforeEach(async () => {
 });
 
 describe('a backup', () => {
-  it('is sound as it was made', async () => {
+  it('is valid when unmodified', async () => {
     expect(await assertSound(directory, {})).toEqual(manifest);
   });
 
   it.runIf(process.getuid?.() === 0)(
-    'that the account cannot read is refused with the command that gives it to it',
+    'that the account cannot read is rejected with the command that grants access',
     async () => {
       process.seteuid?.(65534);
       try {
@@ -57,7 +57,7 @@ describe('a backup', () => {
     },
   );
 
-  it('that was cut short is not a backup: the manifest is written last', async () => {
+  it('that was interrupted is not a backup, because the manifest is written last', async () => {
     rmSync(at(MANIFEST_FILE));
     await expect(readManifest(directory)).rejects.toThrow('is not a backup');
     writeFileSync(at(MANIFEST_FILE), '');
@@ -82,39 +82,39 @@ describe('a backup', () => {
       'database.dump is not a file',
     ],
     ['was added', () => writeFileSync(at('token', 'another'), 'x'), 'token/another is not of the backup'],
-  ])('is refused when a file of it %s', async (_what, damage, words) => {
+  ])('is rejected when one of its files %s', async (_what, damage, words) => {
     damage();
     const faults = await faultsOf(directory, manifest, {});
     expect(faults).toEqual([expect.stringContaining(words)]);
     await expect(assertSound(directory, {})).rejects.toThrow(words);
   });
 
-  it('is not made with a link in it, which would lead elsewhere', async () => {
+  it('cannot be created with a symbolic link in it', async () => {
     symlinkSync('/etc/passwd', at('token', 'link'));
     await expect(filesOf(directory)).rejects.toThrow('neither a file nor a directory');
   });
 
   it.each(['../outside', '/etc/passwd', 'token/../../x', 'token//x', ''])(
-    'whose manifest names the path "%s" is refused',
+    'whose manifest contains the path "%s" is rejected',
     async (path) => {
       writeManifest({ files: [{ path, bytes: 1, sha256: 'a'.repeat(64) }] });
       await expect(readManifest(directory)).rejects.toThrow('is damaged');
     },
   );
 
-  it.each(['{', '[]', 'null', '{"format":1}', '"x"'])('whose manifest is %s is refused', async (text) => {
+  it.each(['{', '[]', 'null', '{"format":1}', '"x"'])('whose manifest is %s is rejected', async (text) => {
     writeFileSync(at(MANIFEST_FILE), text);
     await expect(readManifest(directory)).rejects.toThrow('is damaged');
   });
 
-  it('in a format of a later version says which version to use', async () => {
+  it('in a newer format reports which version to use', async () => {
     writeManifest({ format: MANIFEST_FORMAT + 1, version: '9.9.9', files: 'in another form' });
     await expect(readManifest(directory)).rejects.toThrow('made by version 9.9.9');
   });
 });
 
 describe('a witness', () => {
-  it('knows the backup that it recorded, and finds one that was put in its place', async () => {
+  it('recognizes the backup it recorded, and detects one that replaced it', async () => {
     const witness = join(mkdtempSync(join(tmpdir(), 'sealwright-witness-')), 'witness.jsonl');
     await tellWitness(witness, { at: manifest.madeAt, backup: 'another', manifestSha256: 'a'.repeat(64) });
     expect(await witnessFault(directory, manifest, witness)).toContain('has no backup');

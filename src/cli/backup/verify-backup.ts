@@ -17,11 +17,11 @@ import { readWitness } from './witness.js';
 
 interface VerifyOptions {
   readonly signal?: AbortSignal;
-  /** Reads the dump as a restore would; without it only hashes are compared. */
+  /** If set, the whole dump is read, as in a restore; otherwise only hashes are compared. */
   readonly programs?: PostgresPrograms | undefined;
 }
 
-/** Rejects with every fault of a backup. */
+/** assertSound rejects with all faults of a backup. */
 export async function assertSound(directory: string, options: VerifyOptions): Promise<BackupManifest> {
   const manifest = await readManifest(directory);
   const faults = await faultsOf(directory, manifest, options);
@@ -29,10 +29,10 @@ export async function assertSound(directory: string, options: VerifyOptions): Pr
   throw new AdminError(`${directory} is damaged:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
 }
 
-/** What is wrong with a backup; nothing when it is as it was made. */
+/** faultsOf returns all faults of a backup; empty if it is unchanged and complete. */
 export async function faultsOf(directory: string, manifest: BackupManifest, options: VerifyOptions): Promise<string[]> {
   const faults = [...(await filesThatDiffer(directory, manifest)), ...(await logFaults(directory, manifest))];
-  // A dump whose bytes are others need not be read.
+  // Reading a dump whose hash does not match is pointless.
   if (faults.length === 0 && options.programs !== undefined)
     faults.push(...(await dumpFaults(directory, manifest, options)));
   return faults;
@@ -42,7 +42,7 @@ async function filesThatDiffer(directory: string, { files }: BackupManifest): Pr
   const faults: string[] = [];
   for (const { path, bytes, sha256 } of files) {
     const file = join(directory, path);
-    // A link could lead to other bytes after they were compared.
+    // lstat, because the target of a link could change after the comparison.
     const found = await lstat(file).catch(() => undefined);
     if (found === undefined) faults.push(`${path} is missing`);
     else if (!found.isFile()) faults.push(`${path} is not a file`);
@@ -54,7 +54,7 @@ async function filesThatDiffer(directory: string, { files }: BackupManifest): Pr
   return [...faults, ...more.map((path) => `${path} is not of the backup`)];
 }
 
-/** The checkpoint in the backup is the one that the manifest speaks of, and the key of the log signed it. */
+/** Verifies that the checkpoint in the backup is the one in the manifest and is signed with the log key. */
 async function logFaults(directory: string, { log }: BackupManifest): Promise<string[]> {
   if (log === undefined) return [];
   const note = await readFile(join(directory, CHECKPOINT_FILE), 'utf8').catch(() => '');
@@ -64,7 +64,7 @@ async function logFaults(directory: string, { log }: BackupManifest): Promise<st
   return isIt ? [] : [`${CHECKPOINT_FILE} is not the signed checkpoint that the manifest names`];
 }
 
-/** Reads the whole dump, as a restore would. */
+/** Reads the whole dump, as a restore does. */
 async function dumpFaults(
   directory: string,
   { database }: BackupManifest,
@@ -84,7 +84,7 @@ async function dumpFaults(
   );
 }
 
-/** Whether a witness recorded exactly this backup; the reason when not. */
+/** witnessFault returns why a witness did not record exactly this backup; undefined if it did. */
 export async function witnessFault(
   directory: string,
   { name }: BackupManifest,

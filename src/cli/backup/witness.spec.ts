@@ -21,8 +21,8 @@ async function witness(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/witness`;
 }
 
-describe('a witness at an address', () => {
-  it('receives a POST, in JSON', async () => {
+describe('a witness', () => {
+  it('receives a POST request with JSON', async () => {
     let got = '';
     const address = await witness((request, response) => {
       request.on('data', (chunk) => (got += String(chunk))).on('end', () => response.end());
@@ -31,27 +31,27 @@ describe('a witness at an address', () => {
     expect(JSON.parse(got)).toEqual(SAID);
   });
 
-  it('that refuses is no witness', async () => {
+  it('that answers with an error fails the call', async () => {
     const address = await witness((_request, response) => response.writeHead(507).end());
     await expect(tellWitness(address, SAID)).rejects.toThrow('The witness answered 507');
   });
 
-  it('is not followed elsewhere', async () => {
+  it('does not follow redirects', async () => {
     const address = await witness((_request, response) => response.writeHead(307, { location: '/other' }).end());
     await expect(tellWitness(address, SAID)).rejects.toThrow('does not answer');
   });
 
-  it.each(['http://witness.example/x', 'ftp://witness.example/x', 'https://'])('%s is refused', (address) => {
+  it.each(['http://witness.example/x', 'ftp://witness.example/x', 'https://'])('is rejected at %s', (address) => {
     expect(witnessAddressFault(address)).toBe(`must be the path of a file or an https:// address, not ${address}`);
   });
 
-  it.each(['https://witness.example/x', '/mnt/witness.jsonl', 'witness.jsonl'])('%s can be used', (address) => {
+  it.each(['https://witness.example/x', '/mnt/witness.jsonl', 'witness.jsonl'])('is accepted at %s', (address) => {
     expect(witnessAddressFault(address)).toBeUndefined();
   });
 });
 
-describe('the file of a witness', () => {
-  it('has backups and checkpoints, and is read past lines of another form', async () => {
+describe('a witness file', () => {
+  it('contains backups and checkpoints, and skips lines of another format', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'witness-')), 'witness.jsonl');
     await tellWitness(file, SAID);
     await tellWitness(file, { at: SAID.at, checkpoint: 'a note' });
@@ -62,7 +62,7 @@ describe('the file of a witness', () => {
     ]);
   });
 
-  it('is read from its end when it has grown beyond 16 MiB', async () => {
+  it('is read from its end when it is larger than 16 MiB', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'witness-')), 'witness.jsonl');
     writeFileSync(file, `${JSON.stringify({ at: SAID.at, checkpoint: 'x'.repeat(17 * 1024 * 1024) })}\n`);
     await tellWitness(file, SAID);
@@ -70,7 +70,7 @@ describe('the file of a witness', () => {
   });
 });
 
-describe('the newest state that a witness saw', () => {
+describe('the newest state a witness recorded', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const der = publicKey.export({ format: 'der', type: 'spki' });
   const noteOf = (size: number, origin = 'host/log', key = privateKey) => {
@@ -83,11 +83,11 @@ describe('the newest state that a witness saw', () => {
       { origin: 'host/log', publicKey: der },
     );
 
-  it('is the largest that the key of the log signed, in whatever order', () => {
+  it('is the largest one signed by the key of the log, in any order', () => {
     expect(seen(noteOf(5), noteOf(9), noteOf(7))).toMatchObject({ size: 9, root: Buffer.alloc(32, 9) });
   });
 
-  it('is nothing that another key signed, of another log, or that is no checkpoint', () => {
+  it('ignores other signers, other logs, and lines that are not checkpoints', () => {
     const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     expect(seen(noteOf(9, 'host/log', other), noteOf(9, 'else/log'), 'x')).toBeUndefined();
     expect(seen()).toBeUndefined();

@@ -4,10 +4,10 @@ import { openNote } from '../../verifier/signed-note.js';
 import { AdminError } from '../command.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
-/** A line is some 400 bytes, so this is the last month of a log that grows all day. */
+/** At about 400 bytes per line, this covers the last month of a log that grows all day. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
-/** readWitness returns the last lines of a witness's file. It skips lines that were cut short or have another form. */
+/** readWitness returns the last lines of a witness file. It skips truncated and malformed lines. */
 export async function readWitness(file: string): Promise<Witnessed[]> {
   const text = await tailOf(file).catch((cause: Error) => {
     throw new AdminError(`The witness cannot be read: ${cause.message}`);
@@ -39,7 +39,7 @@ async function tailOf(file: string): Promise<string> {
   }
 }
 
-/** The newest state that witnesses saw of a log, if the key of the log signed it. */
+/** newestWitnessed returns the newest log state that witnesses recorded with a valid signature of the log key. */
 export function newestWitnessed(
   said: readonly Witnessed[],
   { origin, publicKey }: { readonly origin: string; readonly publicKey: Buffer },

@@ -4,13 +4,13 @@ import { isId } from '../../platform/database/new-id.js';
 import { LogVerifier } from '../../verifier/log-verifier.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
-/** Who lost their rights after the backup, by the ids of the database. */
+/** RevokedSince lists who lost rights after the backup, by ID in the database. */
 export interface RevokedSince {
   readonly apiKeys: readonly string[];
   readonly people: readonly string[];
-  /** Actions after the backup, with how often each happened. */
+  /** Number of occurrences of each action after the backup. */
   readonly actions: ReadonlyMap<string, number>;
-  /** Faults of the export. */
+  /** Faults found in the export. */
   readonly findings: readonly string[];
 }
 
@@ -23,10 +23,10 @@ interface LoggedEntry {
 }
 
 /**
- * Reads an export of the audit log that is newer than the database (`sealwright log`, GET /api/v1/audit/log/export), which an auditor kept.
+ * readNewerLog reads an export of the audit log that an auditor kept and that is newer than the database (`sealwright log`, GET /api/v1/audit/log/export).
  *
- * @param from leaves that the database has; what comes after them is lost there
- * @param publicKey of the log, SubjectPublicKeyInfo in DER
+ * @param from number of leaves in the database; later leaves are lost there
+ * @param publicKey public key of the log, SubjectPublicKeyInfo in DER
  */
 export async function readNewerLog(file: string, from: number, publicKey: Buffer | undefined): Promise<RevokedSince> {
   const verifier = new LogVerifier(publicKey === undefined ? {} : { publicKey });
@@ -47,13 +47,13 @@ export async function readNewerLog(file: string, from: number, publicKey: Buffer
   return { apiKeys: [...apiKeys], people: [...people], actions, findings };
 }
 
-/** The last word about a person counts. */
+/** The last entry about a person counts. */
 function remember(people: Set<string>, id: string, disabled: unknown): void {
   if (disabled === true) people.add(id);
   if (disabled === false) people.delete(id);
 }
 
-/** The entry of a leaf that the database does not have. */
+/** Returns the entry of a leaf that the database does not have; undefined for any other line. */
 function entryIn(line: string, from: number): LoggedEntry | undefined {
   try {
     const { index, data } = readJson(line) as { index?: unknown; data?: LoggedEntry | null };

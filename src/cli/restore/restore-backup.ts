@@ -23,7 +23,7 @@ import { AdminError } from '../command.js';
 interface RestoreOrder {
   readonly config: Config;
   readonly directory: string;
-  /** Where PostgreSQL's programs are. */
+  /** Directory of the PostgreSQL client programs. */
   readonly programs?: string | undefined;
   readonly signal: AbortSignal;
   readonly says: (line: string) => void;
@@ -31,15 +31,15 @@ interface RestoreOrder {
 
 export interface Restored {
   readonly manifest: BackupManifest;
-  /** Whether the token of the backup was put in place; false when there is one already, undefined when the backup has none. */
+  /** Whether the token of the backup was installed; false if a token already existed, undefined if the backup has none. */
   readonly token: boolean | undefined;
-  /** Migrations of this version that the database of the backup lacks. */
+  /** Number of migrations of this version that the database of the backup lacks. */
   readonly missingMigrations: number;
 }
 
 /**
- * Restores a backup into an empty database, and its token into an empty directory. The database and the mark that holds it are written in
- * one transaction: until that commits the database is as empty as before, so whatever is interrupted is simply run again.
+ * restoreBackup restores a backup into an empty database and its token into an empty directory. The data and the hold on the restored database are written in
+ * one transaction, so an interrupted restore can simply be repeated.
  */
 export async function restoreBackup(order: RestoreOrder): Promise<Restored> {
   const { config, directory, signal, says } = order;
@@ -103,7 +103,7 @@ async function restoreToken(
   return putToken(join(directory, TOKEN_DIRECTORY), await tokenDirectory(softHsmConfiguration()));
 }
 
-/** psql ends a transaction that nobody commits by a rollback, also when this process is killed in between. */
+/** psql rolls back an uncommitted transaction, even if this process is killed. */
 async function restoreDatabase(
   { config, directory, signal }: RestoreOrder,
   manifest: BackupManifest,
@@ -113,7 +113,7 @@ async function restoreDatabase(
   const args = ['--no-psqlrc', '--quiet', '--no-password', '--set=ON_ERROR_STOP=1', '--file=-'];
   const psql = startProgram(target.programs, 'psql', args, connection, signal);
   const written = ended(psql, 'psql');
-  // It is awaited below; until then a failure must not end the process.
+  // The promise is awaited below. Until then, a rejection must not end the process.
   written.catch(() => undefined);
   const dump = startProgram(
     target.programs,
@@ -126,7 +126,7 @@ async function restoreDatabase(
   if (input === null || dump.stdout === null) throw new Error('the programs have no pipes');
   const read = ended(dump, 'pg_restore');
   read.catch(() => undefined);
-  // psql closes its input when it refuses a statement; the reason is what it says then.
+  // psql closes its input when a statement fails. The error is reported from its stderr.
   input.on('error', () => undefined);
   try {
     input.write('BEGIN;\n');
@@ -136,20 +136,20 @@ async function restoreDatabase(
   } catch (error) {
     dump.kill('SIGKILL');
     input.destroy();
-    // When psql refused a statement, its words are the reason, and not the broken pipe.
+    // If psql failed, its message is the cause, not the broken pipe.
     await written;
     throw error;
   }
   await written;
 }
 
-/** Holds the restored database until an operator accepts it (RestoredDatabases): in the script, so in the transaction that restores. */
+/** Returns SQL that holds the restored database until an operator accepts it (RestoredDatabases). It is part of the restoring transaction. */
 function holdSql({ name, madeAt }: BackupManifest): string {
   const values = [newId(), name, madeAt].map((value) => `'${value.replaceAll("'", "''")}'`).join(', ');
   return `INSERT INTO public.restored_database (id, backup, made_at) VALUES (${values});\n`;
 }
 
-/** Writes to another stream without ending it, and waits for it. */
+/** Returns a stream that writes to `to` with backpressure but does not end it. */
 function passedOn(to: Writable): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {

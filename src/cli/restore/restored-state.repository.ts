@@ -3,24 +3,24 @@ import { User } from '../../auth/model/user.entity.js';
 import { type EntityManager, In } from 'typeorm';
 import type { RevokedSince } from './newer-log.js';
 
-/** Serials of certificates that were issued after the backup are not known; no authority issued so many since. */
+/** Serials issued after the backup are unknown. No authority has issued this many certificates since. */
 const SERIALS_AHEAD = 2 ** 32;
 
-/** A key as the database has it. */
+/** RecordedKey is a key that the database expects in the token. */
 export interface RecordedKey {
   readonly ckaId: Buffer;
   readonly what: string;
 }
 
-/** A row that was under way when the backup was made, and about which the world may know more than the database. */
+/** OpenWork counts rows in progress at the time of the backup, whose real state may be ahead of the database. */
 interface OpenWork {
   readonly what: string;
   readonly count: number;
 }
 
-/** What an operator must know of a restored database, and what changes when it is accepted. */
+/** RestoredState reports the state of a restored database and applies the changes made when it is accepted. */
 export class RestoredState {
-  /** Keys that the database expects in the token. */
+  /** Returns the keys that the database expects in the token. */
   async keys(tx: EntityManager): Promise<RecordedKey[]> {
     return tx.query(
       `SELECT v.cka_id AS "ckaId", 'signing key ' || k.name || ' v' || v.version AS what
@@ -44,13 +44,13 @@ export class RestoredState {
     return rows.map(({ what, count }) => ({ what, count: Number(count) }));
   }
 
-  /** Time of the newest entry of the audit log: changes after it are lost. */
+  /** Returns the time of the newest audit log entry. Later changes are lost. */
   async newestEntry(tx: EntityManager): Promise<Date | undefined> {
     const [row]: { at: Date | null }[] = await tx.query('SELECT max(at) AS at FROM audit_entry');
     return row?.at ?? undefined;
   }
 
-  /** Ends sessions, stops rotations, moves serials on, and revokes what was revoked since. The answer has the numbers of rows. */
+  /** Ends sessions, halts rotations, advances certificate serials, and revokes what was revoked after the backup. Returns the number of rows affected. */
   async changes(tx: EntityManager, revoked: RevokedSince): Promise<Record<string, number>> {
     return {
       sessionsEnded: await affected(
@@ -79,7 +79,7 @@ async function affected(tx: EntityManager, sql: string, values: unknown[] = []):
   return count;
 }
 
-/** Accounts that do not match their seal are disabled all the same, and stay without one. */
+/** Accounts with an invalid seal are disabled too, and remain without a seal. */
 async function disablePeople(tx: EntityManager, ids: readonly string[]): Promise<number> {
   const people = trustedRows(tx, User, await tx.findBy(User, { id: In([...ids]), disabled: false }));
   const known = In(people.map(({ id }) => id));

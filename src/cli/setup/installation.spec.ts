@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 describe.runIf(process.getuid?.() === 0)('an installation that is set up twice', () => {
-  it('keeps every secret it generated', async () => {
+  it('keeps every generated secret', async () => {
     const secret = await installation.ensureSecret('jwt-secret', newSecret);
     expect(secret.length).toBeGreaterThan(32);
     expect(await installation.ensureSecret('jwt-secret', newSecret)).toBe(secret);
@@ -31,7 +31,7 @@ describe.runIf(process.getuid?.() === 0)('an installation that is set up twice',
     expect(await installation.ensureSecret('jwt-secret', () => 'made')).toBe('made');
   });
 
-  it('adds missing settings and leaves the text of the operator alone', async () => {
+  it('adds missing settings and leaves operator text unchanged', async () => {
     writeFileSync(join(etc, 'sealwright.env'), '# ours\nSVC_PUBLIC_URL=https://a.example\nSVC_PORT=1');
     expect(await installation.addSettings({ SVC_PUBLIC_URL: 'https://b.example', SVC_HOST: '127.0.0.1' })).toEqual([
       'SVC_HOST',
@@ -42,7 +42,7 @@ describe.runIf(process.getuid?.() === 0)('an installation that is set up twice',
     expect(await installation.addSettings({ SVC_HOST: 'elsewhere' })).toEqual([]);
   });
 
-  it('refuses a value that would add another setting', async () => {
+  it('rejects a value that would add another setting', async () => {
     await expect(installation.addSettings({ SVC_PUBLIC_URL: 'https://a\nSVC_PROFILE=dev' })).rejects.toThrow(
       'SVC_PUBLIC_URL must be a single line',
     );

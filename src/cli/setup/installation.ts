@@ -3,18 +3,18 @@ import { chmod, chown, mkdir, readFile, rename, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 
 const PIN_DIGITS = 16;
-/** A secret of SVC_JWT_SECRET has at least 32 characters. */
+/** SVC_JWT_SECRET requires at least 32 characters per secret. */
 const SECRET_BYTES = 48;
 
-/** Account is the system account of the units. */
+/** Account is the system account that the units run as. */
 export interface Account {
   readonly uid: number;
   readonly gid: number;
 }
 
 /**
- * Installation reads and writes /etc/sealwright, the directory of the units: settings in `sealwright.env`, secrets in `secrets/` (root, 0600),
- * the PIN in `pkcs11-pin` (the account, 0400). What exists is kept, so that setup can be repeated.
+ * Installation reads and writes /etc/sealwright, the configuration directory of the units: settings in `sealwright.env`, secrets in `secrets/` (root, 0600),
+ * the PIN in `pkcs11-pin` (service account, 0400). Existing values are kept, so that setup can be repeated.
  */
 export class Installation {
   constructor(
@@ -30,7 +30,7 @@ export class Installation {
     );
   }
 
-  /** Appends the settings that are missing and returns their names. A value with a line break is refused by throwing. */
+  /** Appends missing settings and returns their names. Throws if a value contains a line break. */
   async addSettings(wanted: Readonly<Record<string, string>>): Promise<string[]> {
     const present = await this.settings();
     const missing = Object.entries(wanted).filter(([name]) => present[name] === undefined);
@@ -49,7 +49,7 @@ export class Installation {
     return (await this.read(join('secrets', name))).trim() || undefined;
   }
 
-  /** Returns the secret; stores `make()` under its name if there is none yet. */
+  /** Returns the secret, creating it with `make()` if it does not exist. */
   async ensureSecret(name: string, make: () => string): Promise<string> {
     const present = await this.secret(name);
     if (present !== undefined) return present;
@@ -59,7 +59,7 @@ export class Installation {
     return value;
   }
 
-  /** Stores the PIN where the key process reads it, unless there is one, and returns it. */
+  /** Returns the PIN, creating the file that the key process reads if it does not exist. */
   async ensurePin(): Promise<string> {
     const present = (await this.read('pkcs11-pin')).trim();
     if (present !== '') return present;
@@ -75,7 +75,7 @@ export class Installation {
     });
   }
 
-  /** Nobody sees a half-written file, and nobody else can read it in between. */
+  /** Replaces the file atomically. Other accounts cannot read the temporary file. */
   private async replace(name: string, text: string, mode: number, owner: Account = { uid: 0, gid: 0 }): Promise<void> {
     const file = join(this.etc, name);
     await writeFile(`${file}.new`, text, { mode: 0o600 });

@@ -11,7 +11,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
-/** A server that answers the calls one after the other; the last answer stands for all that come after. */
+/** Starts a server that gives these answers in order. The last answer is repeated. */
 async function serving(...answers: RequestListener[]) {
   const sockets = new Set<Socket>();
   const bodies: string[] = [];
@@ -37,8 +37,8 @@ const json =
   (_request, response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
-describe('a call of the service', () => {
-  it('has the credential and JSON, and resolves with the JSON of the answer', async () => {
+describe('an API call', () => {
+  it('sends the credential and JSON, and resolves with the JSON response', async () => {
     const { api, bodies } = await serving((request, response) =>
       json(200, { method: request.method, authorization: request.headers.authorization })(request, response),
     );
@@ -49,7 +49,7 @@ describe('a call of the service', () => {
     expect(bodies).toEqual(['{"text":"ä"}']);
   });
 
-  it('after another one takes the same connection', async () => {
+  it('reuses the connection of an earlier call', async () => {
     const { api, sockets } = await serving(json(200, {}), json(422, {}), json(200, {}));
     await api.call('POST', '/a', { body: {} });
     await api.call('POST', '/a', { body: {} }).catch(() => undefined);
@@ -57,13 +57,13 @@ describe('a call of the service', () => {
     expect(sockets.size).toBe(1);
   });
 
-  it('that may be repeated is, while the service is busy', async () => {
+  it('is retried while the service is busy, if it is repeatable', async () => {
     const { api, calls } = await serving(json(503, {}, { 'retry-after': '0' }), json(200, { done: true }));
     expect(await api.call('POST', '/a', { body: {}, repeatable: true })).toEqual({ done: true });
     expect(calls()).toBe(2);
   });
 
-  it('that may not be repeated is not', async () => {
+  it('is not retried if it is not repeatable', async () => {
     const { api, calls } = await serving(json(503, { code: 'busy', detail: 'Not now.' }), json(200, {}));
     await expect(api.call('POST', '/a', { body: {} })).rejects.toMatchObject({
       message: 'Not now. [busy]',
@@ -72,13 +72,13 @@ describe('a call of the service', () => {
     expect(calls()).toBe(1);
   });
 
-  it('is not redirected: another place would get the credential', async () => {
+  it('does not follow redirects, which would disclose the credential', async () => {
     const { api, calls } = await serving(json(302, {}, { location: '/elsewhere' }), json(200, {}));
     await expect(api.call('GET', '/a')).rejects.toMatchObject({ message: 'Found [HTTP 302]', exitCode: EXIT.failed });
     expect(calls()).toBe(1);
   });
 
-  it('fails when its answer ends in the middle', async () => {
+  it('fails when the response is truncated', async () => {
     const { api } = await serving((_request, response) => {
       response.writeHead(200, { 'content-length': 100 });
       response.write('{"a":', () => response.destroy());
@@ -86,12 +86,12 @@ describe('a call of the service', () => {
     await expect(api.call('GET', '/a')).rejects.toThrow('aborted');
   });
 
-  it('is over after its time', async () => {
+  it('times out', async () => {
     const { api } = await serving(() => undefined);
     await expect(api.call('POST', '/a', { body: {}, limitMs: 50 })).rejects.toThrow(/does not answer: .*timeout/);
   });
 
-  it('ends when nobody waits for it any more', async () => {
+  it('is aborted when the caller cancels', async () => {
     const { api } = await serving(() => undefined);
     const program = new AbortController();
     const call = api.call('GET', '/a', { signal: program.signal });
@@ -99,26 +99,26 @@ describe('a call of the service', () => {
     await expect(call).rejects.toThrow('the program is gone');
   });
 
-  it('is not sent when nobody waits for it any more', async () => {
+  it('is not sent when the caller has already cancelled', async () => {
     const { api, calls } = await serving(json(200, {}));
     const program = AbortSignal.abort(new Error('the program is gone'));
     await expect(api.call('GET', '/a', { signal: program })).rejects.toThrow('the program is gone');
     expect(calls()).toBe(0);
   });
 
-  it('is over after its time when its answer does not end', async () => {
+  it('times out when the response body does not end', async () => {
     const { api } = await serving((_request, response) => void response.writeHead(200).write('{"a":'));
     await expect(api.call('GET', '/a', { limitMs: 50 })).rejects.toThrow('aborted');
   });
 
-  it('holds nothing of a program that waits for many answers', async () => {
+  it('leaves no abort listeners after many calls with one signal', async () => {
     const { api } = await serving(json(200, {}));
     const program = new AbortController();
     for (let turn = 0; turn < 3; turn += 1) await api.call('GET', '/a', { signal: program.signal });
     await vi.waitFor(() => expect(getEventListeners(program.signal, 'abort')).toEqual([]));
   });
 
-  it('goes to a service below a path of a proxy, and to one at an IPv6 address', async () => {
+  it('supports a service under a proxy path and at an IPv6 address', async () => {
     const server = createServer((request, response) => void response.end(JSON.stringify(request.url)));
     servers.push(server.listen(0, '::1'));
     await once(server, 'listening');
@@ -127,7 +127,7 @@ describe('a call of the service', () => {
     expect(await api.call('GET', '/api/v1/a?b=c')).toBe('/signing/api/v1/a?b=c');
   });
 
-  it('says why there was no answer', async () => {
+  it('reports why there was no response', async () => {
     const api = await ApiClient.open({ ...readEnvironment(), token: 'secret' }, 'http://127.0.0.1:1');
     await expect(api.call('POST', '/a', { body: {} })).rejects.toThrow(/does not answer: .*ECONNREFUSED/);
   });

@@ -6,7 +6,7 @@ import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
 import { workloadToken } from './workload-identity.js';
 import { exchange, type HttpAnswer, httpServer, type HttpServer, isOk, retryAfterOf } from './http-exchange.js';
 
-/** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
+/** Statuses after which a repeatable call is retried, from the service or from a proxy in front of it (RFC 9110 section 15). */
 const PASSING = new Set([408, 429, 502, 503, 504]);
 const ATTEMPTS = 5;
 const MAX_PAUSE_S = 30;
@@ -16,16 +16,16 @@ const MAX_STREAM_MS = 6 * 3_600_000;
 
 export interface CallOptions {
   readonly body?: unknown;
-  /** A body that is JSON already, sent byte by byte. */
+  /** JSON text, sent unchanged. */
   readonly json?: string;
-  /** A body that is not JSON; its type is among the headers. */
+  /** Body that is not JSON. Its type is in the headers. */
   readonly raw?: Buffer | undefined;
   readonly headers?: Record<string, string>;
-  /** The call may be repeated: it reads, or carries an Idempotency-Key. */
+  /** Whether the call may be repeated: it only reads, or carries an Idempotency-Key. */
   readonly repeatable?: boolean;
-  /** The answer is given up after so long. */
+  /** Time limit in milliseconds. */
   readonly limitMs?: number;
-  /** Ends the call: nobody waits for the answer any more. */
+  /** Aborts the call when its response is no longer needed. */
   readonly signal?: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ interface Problem {
   readonly scope?: string;
 }
 
-/** Calls the service over HTTP. What may be repeated is, when the service is busy or away for a moment. */
+/** ApiClient calls the service over HTTP. Repeatable calls are retried while the service is busy or briefly unavailable. */
 export class ApiClient {
   private readonly server: HttpServer;
 
@@ -47,7 +47,11 @@ export class ApiClient {
     this.server = httpServer(credentials.url);
   }
 
-  /** `url` comes from the command line. ClientError when there is no address or no credential. */
+  /**
+   * Opens a client with a credential. `url` comes from the command line.
+   *
+   * @throws ClientError if there is no address or no credential
+   */
   static async open(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
     const kept = environment.token === undefined ? await readStoredCredentials(environment.credentialsFile) : undefined;
     const safe = addressOf(environment, url ?? environment.url ?? kept?.url);
@@ -61,7 +65,11 @@ export class ApiClient {
     return new ApiClient({ ...kept, url: safe, token }, environment, own === undefined);
   }
 
-  /** For calls that prove by themselves who makes them. ClientError when there is no address. */
+  /**
+   * Opens a client for calls that authenticate themselves.
+   *
+   * @throws ClientError if there is no address
+   */
   static async withoutCredential(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
     const given = url ?? environment.url ?? (await readStoredCredentials(environment.credentialsFile))?.url;
     return new ApiClient({ url: addressOf(environment, given) }, environment);
@@ -76,7 +84,7 @@ export class ApiClient {
     throw errorOf(answer, content);
   }
 
-  /** Sends a body that is not JSON, and resolves with that of the answer. The call is repeated while the service is busy. */
+  /** Sends a body that is not JSON and returns the body of the response. The call is repeated while the service is busy. */
   async bytes(method: string, path: string, sent?: { type: string; body: Buffer }): Promise<{ body: Buffer }> {
     const headers: Record<string, string> = sent === undefined ? {} : { 'content-type': sent.type };
     const answer = await this.answered(method, path, { raw: sent?.body, headers, repeatable: true });
@@ -85,14 +93,14 @@ export class ApiClient {
     throw errorOf(answer, body.toString());
   }
 
-  /** The body of an answer that may be too large to hold, and may take long. */
+  /** Returns the body of a response that may be too large for memory and slow to read. */
   async stream(path: string): Promise<AsyncIterable<unknown>> {
     const answer = await this.answered('GET', path, { limitMs: MAX_STREAM_MS });
     if (isOk(answer)) return answer;
     throw errorOf(answer, await text(answer));
   }
 
-  /** The answer, with a renewed credential when the first one had ended. */
+  /** Returns the response. Renews the credential and retries once if it has expired. */
   private async answered(method: string, path: string, options: CallOptions): Promise<HttpAnswer> {
     const answer = await this.sent(method, path, options);
     if (answer.statusCode !== 401 || !(await this.renewed())) return answer;
@@ -135,7 +143,7 @@ export class ApiClient {
     });
   }
 
-  /** A refresh token works once, and using it twice ends the login: of several processes one renews, the others take what it got. */
+  /** A refresh token works once, and using it twice ends the login. One of several processes renews it, and the others use the result. */
   private async renewed(): Promise<boolean> {
     if (this.isWorkload) return this.exchangedAgain();
     const { refreshToken, clientId } = this.credentials;
@@ -149,7 +157,7 @@ export class ApiClient {
     });
   }
 
-  /** A run of GitHub Actions gets another identity token whenever it asks; of other builds the one that they have was used. */
+  /** A GitHub Actions run can request a new identity token at any time. Other builds have only one, which is already used. */
   private async exchangedAgain(): Promise<boolean> {
     if (this.environment.variables['ACTIONS_ID_TOKEN_REQUEST_URL'] === undefined) return false;
     const token = await workloadToken(this.credentials.url, this.environment.variables);
@@ -157,7 +165,7 @@ export class ApiClient {
     return token !== undefined;
   }
 
-  /** Exchanges the refresh token, and keeps the new pair. */
+  /** Exchanges the refresh token and stores the new pair. */
   private async exchanged(url: string, refreshToken: string, clientId: string): Promise<boolean> {
     const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId });
     const signal = AbortSignal.timeout(RENEWAL_MS);
@@ -176,7 +184,7 @@ export class ApiClient {
   }
 }
 
-/** A job of GitHub Actions without the permission has no address to get a token from. */
+/** A GitHub Actions job without the permission has no address from which to request a token. */
 function inGitHub({ variables }: ClientEnvironment): string {
   return variables['SEALWRIGHT_RUN']?.startsWith('github-') === true
     ? ' The job has no identity token: give it "permissions: id-token: write".'
@@ -200,7 +208,7 @@ function errorOf(answer: HttpAnswer, content: string): ClientError {
   return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(answer), code); // prettier-ignore
 }
 
-/** What stands before the service answers in its own words. */
+/** Proxies in front of the service respond in their own format. */
 function problemOf(content: string): Problem {
   try {
     return (JSON.parse(content) ?? {}) as Problem;
@@ -211,7 +219,7 @@ function problemOf(content: string): Problem {
 
 function unreachable(url: string, error: Error): ClientError {
   const { message, name } = error.cause instanceof Error ? error.cause : error;
-  // Of several addresses that were tried none has the message.
+  // The error for several failed addresses has no message.
   const reason = message === '' ? ((error as NodeJS.ErrnoException).code ?? name) : message;
   return new ClientError(EXIT.failed, `${url} does not answer: ${reason}`);
 }

@@ -22,7 +22,7 @@ export function isFinalRequestStatus({ status }: Request): boolean {
   return FINAL.has(status);
 }
 
-/** Reads a request until it is final, for `seconds` at most. */
+/** awaited polls a request until it is final, for at most `seconds`. */
 export async function awaited(api: ApiClient, id: string, seconds: number): Promise<Request> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
@@ -33,7 +33,7 @@ export async function awaited(api: ApiClient, id: string, seconds: number): Prom
   }
 }
 
-/** Seconds of --wait. */
+/** Parses the value of --wait in seconds. */
 export function secondsOf(given: string | undefined): number {
   const seconds = given === undefined ? 0 : Number(given);
   if (Number.isInteger(seconds) && seconds >= 0 && seconds <= 86_400) return seconds;

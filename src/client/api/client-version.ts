@@ -6,7 +6,7 @@ export const CLIENT_VERSION = manifest().version;
 /** CLIENT_BUILD is the version with the commit that the program was built from: `1.4.0+1f2e3d4c5b6a`. */
 export const CLIENT_BUILD = `${CLIENT_VERSION}+${manifest().gitHead ?? builtCommit() ?? 'unknown'}`;
 
-/** The client's own package names its commit as npm does, in `gitHead`. */
+/** npm records the commit of the client package in `gitHead`. */
 function manifest(): { version: string; gitHead?: string } {
   return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
     version: string;

@@ -6,7 +6,7 @@ export function formsOf({ name, forms, options }: ClientCommand): Readonly<Recor
   return forms ?? { [name]: { uses: Object.keys(options), when: `for ${name}` } };
 }
 
-/** Throws a usage error if an option or an argument was given that has no effect in the form that was called. */
+/** Throws a usage error if a given option or argument has no effect in the called form. */
 export async function assertEffective(
   command: ClientCommand,
   given: OptionValues,
@@ -26,7 +26,7 @@ export async function assertEffective(
   if (extra !== undefined) throw usageError(`The argument "${extra}" has no effect ${when}. Omit it.`);
 }
 
-/** ReadOptions hands out the options of a command and remembers which of them it read. */
+/** ReadOptions provides the options of a command and records which of them were read. */
 export class ReadOptions {
   private readonly read = new Set<string>();
   readonly values: OptionValues;
@@ -40,7 +40,7 @@ export class ReadOptions {
     });
   }
 
-  /** Throws if a command ended well without reading an option that was given: it cannot have had an effect. */
+  /** Throws if a successful command did not read a given option, which therefore had no effect. */
   assertAllRead(command: string): void {
     const ignored = Object.keys(this.given).filter((name) => !this.read.has(name));
     if (ignored.length > 0)

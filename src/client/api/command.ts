@@ -2,7 +2,7 @@ import type { ParseArgsOptionsConfig } from 'node:util';
 import type { ApiClient } from './api-client.js';
 import type { ClientEnvironment } from './transport.js';
 
-/** Values of the options that were given; options are strings or flags. */
+/** OptionValues are the options that were given, as strings or flags. */
 export type OptionValues = Readonly<Record<string, string | boolean | undefined>>;
 
 export interface Invocation {
@@ -11,50 +11,50 @@ export interface Invocation {
   readonly environment: ClientEnvironment;
   /** Address given by `--url`. */
   readonly url: string | undefined;
-  /** The service, with a credential; called only by commands that need one. `address` takes precedence over every other address. */
+  /** Returns a client with a credential. Only commands that need one call it. `address` takes precedence over every other address. */
   api(address?: string): Promise<ApiClient>;
-  /** Prints the result: `json` as it is with -o json, else `lines`. */
+  /** Prints the result: `json` with -o json, otherwise `lines`. */
   print(json: unknown, lines: readonly string[]): void;
-  /** For people, on the error stream: it is no part of the result. */
+  /** Prints a message for the user on standard error. It is not part of the result. */
   note(line: string): void;
 }
 
-/** CommandForm is one way to call a command, such as `bom sign` and `bom verify`. An option that it does not use is refused. */
+/** CommandForm is one way to call a command, such as `bom sign` and `bom verify`. Options that the form does not use are refused. */
 export interface CommandForm {
   /** Names of the options that have an effect. */
   readonly uses: readonly string[];
-  /** Completes the refusal "--x has no effect …": `when an earlier request is finished`. */
+  /** Completes the error "--x has no effect …", for example `when an earlier request is finished`. */
   readonly when: string;
-  /** The form never calls the service, so `--url` has no effect. */
+  /** Whether the form never calls the service, so that `--url` has no effect. */
   readonly isOffline?: boolean;
-  /** The form prints no result of its own, so `--output` has no effect. */
+  /** Whether the form prints no result, so that `--output` has no effect. */
   readonly isSilent?: boolean;
-  /** Maximum number of arguments; unlimited if absent. */
+  /** Maximum number of arguments. Absent: unlimited. */
   readonly maxArguments?: number;
 }
 
-/** One command of the program: a file of its own, listed in run.ts. */
+/** ClientCommand is one command of the program. Each has its own file and is listed in run.ts. */
 export interface ClientCommand {
   readonly name: string;
-  /** Arguments after the name, for the help. */
+  /** Arguments after the name, as shown in the help. */
   readonly usage: string;
   readonly meaning: string;
   readonly options: ParseArgsOptionsConfig;
-  /** Every form by its name. A command with a single form that uses all options and any arguments leaves it out. */
+  /** Forms by name. Omitted by a command with a single form that uses all options and any arguments. */
   readonly forms?: Readonly<Record<string, CommandForm>>;
-  /** Returns the name of the form that is called, undefined if there is none: `run` then says so. Needed where there are several. */
+  /** Returns the name of the called form. Undefined if there is none, which `run` reports. Required if there are several forms. */
   formOf?(options: OptionValues, positionals: readonly string[]): string | undefined | Promise<string | undefined>;
-  /** Answers one of EXIT, with which the program ends; `exec` that of the program that it ran. */
+  /** Returns the exit code of the program: one of EXIT, or for `exec` the code of the tool it ran. */
   run(invocation: Invocation): Promise<number>;
 }
 
-/** The option as text, when it was given. */
+/** Returns the value of a string option. Undefined if it was not given. */
 export function text(options: OptionValues, name: string): string | undefined {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A word as a POSIX shell reads it back, whatever is in it. */
+/** Quotes any text as a single word for a POSIX shell. */
 export function shellWord(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

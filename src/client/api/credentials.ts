@@ -5,22 +5,22 @@ import { ClientError, EXIT } from './exit-codes.js';
 import { readJson } from '../../platform/json/strict-json.js';
 import { OutputFile, writing } from './output-file.js';
 
-/** Credentials that `login` keeps: address of the service and token. */
+/** StoredCredentials are the address of the service and the token that `login` stores. */
 export interface StoredCredentials {
   readonly url: string;
-  /** An API key or an access token. */
+  /** API key or access token. */
   readonly token: string;
-  /** Renews the token; only there after the device flow. */
+  /** Renews the token. Present only after the device flow. */
   readonly refreshToken?: string;
   readonly clientId?: string;
 }
 
 const OTHERS = 0o077;
-/** No renewal takes longer: a lock that is older belongs to a process that died. */
+/** No renewal takes longer. An older lock belongs to a process that died. */
 const MAX_LOCK_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 
-/** Undefined when nobody has logged in. Refuses a file that others may read. */
+/** Returns the stored credentials. Undefined if nobody has logged in. Throws if other users can read the file. */
 export async function readStoredCredentials(file: string): Promise<StoredCredentials | undefined> {
   const status = await stat(file).catch(() => undefined);
   if (status === undefined) return undefined;
@@ -42,7 +42,7 @@ export async function writeCredentials(file: string, credentials: StoredCredenti
   await output.write(`${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Does the work while no other process works on the file. */
+/** Runs `work` while holding a lock on the file. */
 export async function alone<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   const lock = `${file}.lock`;
   const until = performance.now() + MAX_LOCK_MS;
@@ -54,7 +54,7 @@ export async function alone<Result>(file: string, work: () => Promise<Result>): 
   }
 }
 
-/** A directory is made by one of those who try. */
+/** Creating a directory is atomic: only one process succeeds. */
 async function taken(lock: string): Promise<boolean> {
   try {
     await mkdir(lock);

@@ -1,17 +1,17 @@
-/** Exit codes of the program, for scripts. */
+/** EXIT contains the exit codes of the program, for scripts. */
 export const EXIT = { done: 0, failed: 1, usage: 2, authentication: 3, denied: 4, pending: 5 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Ends the program with a message for its caller. */
+/** ClientError ends the program with a message for the user. */
 export class ClientError extends Error {
   constructor(
     readonly exitCode: ExitCode,
     message: string,
-    /** Status of the answer that refused; undefined when there was none. */
+    /** HTTP status of the error response. Undefined if there was no response. */
     readonly status?: number,
-    /** Seconds after which it asks to be called again. */
+    /** Seconds after which the service accepts another call. */
     readonly retryAfter?: number,
-    /** Code of the problem in the answer. */
+    /** Problem code in the response. */
     readonly problem?: string,
   ) {
     super(message);

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { ClientError, EXIT } from './exit-codes.js';
 
 /**
- * Replaces patterns by the files that they match, as a shell would: `*`, `?` and `[…]` within one part of a path, and `**` for any folders.
- * Pipelines name files where no shell expands them. A name that exists stays as it is, whatever is in it.
+ * expandPatterns replaces patterns with the files they match, like a shell: `*`, `?` and `[…]` within one part of a path, and `**` for any directories.
+ * Pipelines pass patterns where no shell expands them. A name that exists is never treated as a pattern.
  *
- * @throws ClientError when a pattern matches nothing
+ * @throws ClientError if a pattern matches nothing
  */
 export async function expandPatterns(names: readonly string[]): Promise<string[]> {
   const found: string[] = [];
@@ -42,7 +42,7 @@ async function below(folder: string, [part, ...rest]: readonly string[]): Promis
   return [...new Set(found)];
 }
 
-/** Names that begin with a dot are matched by patterns that do. */
+/** Names that begin with a dot match only patterns that begin with a dot. */
 function matches(part: string, name: string): boolean {
   if (part === '.' || part === '..') return false;
   if (name.startsWith('.') && !part.startsWith('.')) return false;

@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises';
 import { ClientError, EXIT } from './exit-codes.js';
 
 /**
- * FileState identifies the content of a path at one moment, so that a file is not overwritten, and a signature not written beside it, after
- * the file was replaced or edited while people decided.
+ * FileState identifies the content of a path at one moment. It prevents overwriting a file, or writing a signature next to it, if the file was replaced or
+ * edited while the approval was pending.
  */
 export class FileState {
   private constructor(
@@ -12,7 +12,7 @@ export class FileState {
     private readonly stats: BigIntStats | undefined,
   ) {}
 
-  /** The state of a path that may not exist yet. */
+  /** Returns the state of a path, which may not exist yet. */
   static async of(path: string): Promise<FileState> {
     return new FileState(path, await stat(path, { bigint: true }).catch(() => undefined));
   }
@@ -35,8 +35,8 @@ export class FileState {
   }
 
   /**
-   * Whether the path still holds what it held. Device, inode, size and times are compared first; `hasSameContent` decides if only those
-   * differ, as after `touch`.
+   * Reports whether the path still has the same content. Device, inode, size and times are compared first. `hasSameContent` decides if they differ but the
+   * size does not, as after `touch`.
    */
   async isCurrent(hasSameContent: () => Promise<boolean> = () => Promise.resolve(false)): Promise<boolean> {
     const now = (await FileState.of(this.path)).stats;
@@ -46,7 +46,7 @@ export class FileState {
     return isSame || (now.isFile() && now.size === this.stats.size && (await hasSameContent()));
   }
 
-  /** Throws if the file no longer holds what the request is about. */
+  /** Throws if the file no longer has the content that the request is for. */
   async assertCurrent(requestId: string | undefined, hasSameContent?: () => Promise<boolean>): Promise<void> {
     if (await this.isCurrent(hasSameContent)) return;
     const request = requestId === undefined ? 'The signature' : `The signature of request ${requestId}`;

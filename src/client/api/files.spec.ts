@@ -6,8 +6,8 @@ import { foreignSignature } from './files.js';
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const OLD_FRAMING = Buffer.concat([Buffer.from([0x89, 0x01, 0x2c, 4]), Buffer.alloc(299)]);
 
-describe('a file beside what is verified', () => {
-  it.each([0x88, 0x89, 0xc2])('is a raw signature although it begins with %i, as an OpenPGP packet does', (first) => {
+describe('a signature file next to the verified file', () => {
+  it.each([0x88, 0x89, 0xc2])('is a raw signature even if it starts with %i, like an OpenPGP packet', (first) => {
     for (let length = 1; length < 8; length += 1)
       expect(foreignSignature(Buffer.alloc(length, first), 'raw')).toBeUndefined();
     const signature = sign('sha256', Buffer.from('a file'), privateKey);
@@ -19,7 +19,7 @@ describe('a file beside what is verified', () => {
     ['the new framing', pgpPacket({ tag: PGP_TAG.signature, body: Buffer.alloc(300, 4) })],
     ['the old framing', OLD_FRAMING],
     ['armor', Buffer.from('-----BEGIN PGP SIGNATURE-----\n')],
-  ])('is an OpenPGP signature in %s, with the tool that verifies it', (_, content) => {
+  ])('is reported as an OpenPGP signature in %s, with the tool that verifies it', (_, content) => {
     expect(foreignSignature(content, 'raw')).toMatch(/gpg --verify/);
   });
 });

@@ -9,23 +9,23 @@ export const ALGORITHMS = ['sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-384',
 
 const READ_BYTES = 1 << 20;
 
-/** Extension of the file with the signature, by format. */
+/** EXTENSION maps a format to the extension of a signature file. */
 export const EXTENSION: Readonly<Record<string, string>> = {
   raw: '.sig',
   cms: '.p7s',
   jws: '.jws',
   'sigstore-bundle': '.sigstore.json',
 };
-/** The TimeStampToken of a format that has no place for it. */
+/** TOKEN_EXTENSION is the extension of a TimeStampToken, for formats that cannot contain it. */
 export const TOKEN_EXTENSION = '.tst';
 
 /** Versions of OpenPGP signature packets (RFC 9580 section 5.2). */
 const PGP_VERSIONS = new Set([3, 4, 6]);
 
-/** HashProgress hears how many bytes of a file have been hashed. */
+/** HashProgress is called with the number of bytes of a file that have been hashed. */
 export type HashProgress = (file: string, done: number, total: number) => void;
 
-/** Base64 of the hash of a file, which is read piece by piece and never leaves this machine. */
+/** Returns the base64 hash of a file, which is read in chunks and never leaves this machine. */
 export async function fileHashOf(file: string, algorithm: string, progress?: HashProgress): Promise<string> {
   if (!ALGORITHMS.includes(algorithm)) throw usageError(`--algorithm must be one of ${ALGORITHMS.join(', ')}.`);
   const hash = createHash(algorithm);
@@ -48,16 +48,16 @@ export function assertFormat(format: string): void {
   );
 }
 
-/** A signature of a file, with its format. */
+/** FoundSignature is a signature file and its format. */
 export interface FoundSignature {
   readonly format: string;
   readonly path: string;
 }
 
 /**
- * Returns the signatures of a file: the one that was named, or all beside it that have the extension of a format.
+ * Returns the signatures of a file: the named one, or all next to the file that have the extension of a format.
  *
- * @throws ClientError when there is none
+ * @throws ClientError if there is none
  */
 export function signaturesOf(file: string, given: string | undefined, path: string | undefined): FoundSignature[] {
   if (given !== undefined) assertFormat(given);

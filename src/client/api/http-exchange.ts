@@ -2,18 +2,18 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
 
-/** Where a service listens, read from its address once and not for each call. */
+/** HttpServer is the address of a service, parsed once and not for each call. */
 export interface HttpServer {
   readonly protocol: string;
   readonly hostname: string;
   readonly port: string;
-  /** Before every path; without a slash at its end. */
+  /** Prefix of every path, without a trailing slash. */
   readonly prefix: string;
 }
 
 export function httpServer(url: string): HttpServer {
   const { protocol, hostname, port, pathname } = new URL(url);
-  // Node resolves a bare address, and an IPv6 one has brackets in a URL alone.
+  // Node resolves only bare addresses, but an IPv6 address in a URL has brackets.
   return { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port, prefix: trimEndOf(pathname, '/') };
 }
 
@@ -23,20 +23,20 @@ export interface HttpCall {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
-  /** The call ends after so long, also while its answer is read. */
+  /** Time limit in milliseconds, including reading the response. */
   readonly limitMs: number;
-  /** Ends the call, also while its answer is read. */
+  /** Aborts the call, also while the response is being read. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** An answer whose body was not read yet. A redirect is one like any other: no credential follows it. */
+/** HttpAnswer is a response whose body has not been read. Redirects are not followed, so no credential is sent to another address. */
 export type HttpAnswer = IncomingMessage & { readonly statusCode: number };
 
 /**
- * Sends a call and resolves with the head of its answer. By Node's `http` and not by `fetch`, and with a timer in place of an AbortSignal:
- * both take half as much processor time again, which an agent would add to each signature of a tool. Connections are kept for the next call.
+ * Sends a call and resolves with the head of the response. It uses Node's `http` instead of `fetch` and a timer instead of an AbortSignal, both of which
+ * take half as much processor time again, a cost that an agent would add to each signature. Connections are kept alive.
  *
- * @throws when no answer came, with the reason in the message or in the cause
+ * @throws if there is no response, with the reason in the message or the cause
  */
 export function exchange({ method, server, path, headers, body, limitMs, signal }: HttpCall): Promise<HttpAnswer> {
   const { prefix, ...place } = server;
@@ -51,7 +51,7 @@ export function exchange({ method, server, path, headers, body, limitMs, signal 
       clearTimeout(timer);
       signal?.removeEventListener('abort', abandon);
     });
-    // Node sets the status of every answer that a client gets.
+    // Node sets the status of every response that a client receives.
     call.on('response', (answer) => resolve(answer as HttpAnswer));
     call.on('error', reject);
     call.end(body);
@@ -59,12 +59,12 @@ export function exchange({ method, server, path, headers, body, limitMs, signal 
   });
 }
 
-/** Whether the service did what it was asked for. */
+/** Reports whether the call succeeded (status 2xx). */
 export function isOk({ statusCode }: HttpAnswer): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
-/** Seconds after which the call may come again; undefined when the answer does not say so, or in a date, which this service sends none of. */
+/** Returns the seconds after which the call may be repeated. Undefined without Retry-After or if it is a date, which this service does not send. */
 export function retryAfterOf({ headers }: HttpAnswer): number | undefined {
   const header = headers['retry-after'] ?? '';
   return /^\d+$/.test(header) ? Number(header) : undefined;

@@ -6,7 +6,7 @@ import { readJsonObject } from '../../platform/json/strict-json.js';
 import { OutputFile } from './output-file.js';
 import { readTextFile } from '../../platform/text/text-file.js';
 
-/** The newest checkpoint of a log that was found to be right, and the key that signed it. */
+/** LogState is the newest verified checkpoint of a log and the key that signed it. */
 export interface LogState {
   readonly log: string;
   /** SubjectPublicKeyInfo, DER, base64. */
@@ -15,14 +15,18 @@ export interface LogState {
   readonly checkpoint: string;
 }
 
-/** Trust in a log before it is read. */
+/** LogTrust is what is trusted about a log before it is read. */
 export interface LogTrust {
-  /** DER; undefined when nobody has kept it. */
+  /** DER of the log's key. Undefined if no key is known yet. */
   readonly publicKey: Buffer | undefined;
   readonly state: LogState | undefined;
 }
 
-/** ClientError when a file cannot be read, or when the two are of different logs. */
+/**
+ * readTrust reads the key and the last state of a log.
+ *
+ * @throws ClientError if a file cannot be read, or the two files are for different logs
+ */
 export async function readTrust(keyFile: string | undefined, stateFile: string | undefined): Promise<LogTrust> {
   const pinned = keyFile === undefined ? undefined : await readKey(keyFile);
   const state = stateFile === undefined || !existsSync(stateFile) ? undefined : await readState(stateFile);
@@ -37,7 +41,7 @@ export async function writeState(file: string, state: LogState): Promise<void> {
   await output.write(`${JSON.stringify(state, null, 2)}\n`);
 }
 
-/** DER of the public key in a PEM file, as `sealwright log key` writes it. */
+/** Returns the public key in a PEM file, as written by `sealwright log key`, in DER. */
 export async function readKey(file: string): Promise<Buffer> {
   const pem = await contentOf(file);
   try {
@@ -54,7 +58,7 @@ async function readState(file: string): Promise<LogState> {
     if (typeof log === 'string' && typeof publicKey === 'string' && typeof checkpoint === 'string')
       return { log, publicKey, checkpoint };
   } catch {
-    // Reported below: not even JSON.
+    // Invalid JSON is reported below.
   }
   throw new ClientError(EXIT.failed, `${file} is not a state that this program wrote.`);
 }

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { ClientError, EXIT, usageError } from './exit-codes.js';
 import { FileState } from './file-state.js';
 
-/** Reasons for which a file cannot be written, by the code of the system; `directory` is where it was to be written. */
+/** Reasons why a file cannot be written, by system error code. `directory` is the directory of the file. */
 const REASONS: Readonly<Record<string, (directory: string) => string>> = {
   ENOSPC: (directory) => `no space left in ${directory} (ENOSPC)`,
   EDQUOT: (directory) => `the disk quota in ${directory} is used up (EDQUOT)`,
@@ -17,14 +17,14 @@ const REASONS: Readonly<Record<string, (directory: string) => string>> = {
   ENAMETOOLONG: () => 'the name is too long (ENAMETOOLONG)',
 };
 
-/** OutputFile is a path that a result will be written to. The path holds either what it held before or the whole result, never a part. */
+/** OutputFile is a path to which a result will be written. The path holds either its previous content or the whole result, never a part. */
 export class OutputFile {
   private constructor(
     readonly path: string,
     private readonly before: FileState,
   ) {}
 
-  /** Checks that the path can be written, before anybody is asked to approve anything, and remembers what it holds. */
+  /** Checks that the path can be written, before any approval is requested, and records its current state. */
   static async reserve(path: string): Promise<OutputFile> {
     const before = await FileState.of(path);
     if (before.isDirectory) throw usageError(`${path} is a directory. Name a file to write.`);
@@ -45,7 +45,7 @@ export class OutputFile {
     );
   }
 
-  /** `requestId` names the signing request in the error if the path changed since it was reserved. */
+  /** Writes the content. If the path changed since it was reserved, the error names the signing request `requestId`. */
   async write(content: Content, { mode, requestId }: WriteOptions = {}): Promise<void> {
     if (this.before.exists && !this.before.isRegular) return this.writeInto(content);
     await this.replace(
@@ -62,7 +62,7 @@ export class OutputFile {
     );
   }
 
-  /** Replaces the path with the file that `make` writes at the given place beside it. */
+  /** Replaces the path with the file that `make` writes at a temporary path next to it. */
   async replace(make: (fresh: string) => Promise<void>, options: WriteOptions = {}): Promise<void> {
     const target = await targetOf(this.path);
     await writing(this.path, async () => {
@@ -88,7 +88,7 @@ export class OutputFile {
     await rename(fresh, target);
   }
 
-  /** Pipes and devices, such as /dev/stdout, are not replaced. */
+  /** Pipes and devices, such as /dev/stdout, are written to in place. */
   private writeInto(content: Content): Promise<void> {
     return writing(this.path, async () => {
       const file = await open(this.path, 'w');
@@ -104,19 +104,19 @@ export class OutputFile {
 type Content = Buffer | string | Iterable<Buffer>;
 
 interface WriteOptions {
-  /** Permissions of the file, less the umask. Without it an existing file keeps its own, and a new one gets 0o666. */
+  /** Permissions of the file, subject to the umask. Default: those of the existing file, or 0o666 for a new one. */
   readonly mode?: number | undefined;
   readonly requestId?: string | undefined;
-  /** Whether the path still holds the content that it held, if its times say otherwise. */
+  /** Reports whether the path still has the same content, for a path whose times have changed. */
   readonly hasSameContent?: (() => Promise<boolean>) | undefined;
 }
 
-/** A link goes on to point to the file. */
+/** Resolves symbolic links, so that a link still points to the file afterwards. */
 export function targetOf(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-/** Does work that writes at a path. Errors of the system become a ClientError that says what to do about them. */
+/** writing runs work that writes to a path. Converts system errors into a ClientError that explains the cause. */
 export async function writing<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -127,12 +127,12 @@ export async function writing<Result>(path: string, work: () => Promise<Result>)
   }
 }
 
-/** `access` is asked about the directory itself. */
+/** `access` is called with the directory itself. */
 function directoryOf({ path, syscall }: NodeJS.ErrnoException, output: string): string {
   return path !== undefined && syscall === 'access' ? path : dirname(path ?? output);
 }
 
-/** Throws if a directory has less space left than `bytes`. */
+/** Throws if a directory has less than `bytes` of free space. */
 export async function assertSpace(directory: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
   if (bavail * bsize >= bytes) return;
@@ -143,7 +143,7 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }
 
-/** The failure of the program for an error of the system that no command expected. */
+/** Returns the ClientError for a system error that no command expected. */
 export function systemFailure(error: NodeJS.ErrnoException): ClientError {
   const reason = error.path === undefined ? undefined : REASONS[error.code ?? '']?.(dirname(error.path));
   return new ClientError(EXIT.failed, reason === undefined ? `${error.message}.` : `${error.path}: ${reason}.`);

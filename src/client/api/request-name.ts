@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 
-/** Returns an Idempotency-Key: a repetition of a pipeline run finds the request of the run before; every other call is a new request. */
+/** Returns an Idempotency-Key. A repeated pipeline run finds the request of the earlier run. Any other call makes a new request. */
 export function requestName(run: string | undefined, body: object): string {
   if (run === undefined) return randomUUID();
   return `run-${createHash('sha256')

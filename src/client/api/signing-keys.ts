@@ -1,16 +1,16 @@
 import type { ApiClient } from './api-client.js';
 import { usageError } from './exit-codes.js';
 
-/** A signing key as the service lists it. */
+/** ListedKey is a signing key as the service lists it. */
 export interface ListedKey {
   readonly id: string;
   readonly name: string;
-  /** `rsa-2048`, `ec-p256` and so on. */
+  /** Key type, such as `rsa-2048` or `ec-p256`. */
   readonly type: string;
   readonly purpose: string;
   readonly version: number;
   readonly state: string;
-  /** PEM, of the version that signs now. */
+  /** PEM of the current version. */
   readonly publicKey?: string;
   readonly certificateId?: string;
   readonly certificateExpiresAt?: string;
@@ -18,7 +18,7 @@ export interface ListedKey {
 
 const PAGE = 200;
 
-/** All signing keys that the caller may see. */
+/** Returns all signing keys that the caller can see. */
 export async function listSigningKeys(api: ApiClient): Promise<ListedKey[]> {
   const all: ListedKey[] = [];
   let after = '';
@@ -33,12 +33,20 @@ export async function listSigningKeys(api: ApiClient): Promise<ListedKey[]> {
   }
 }
 
-/** The key with this name or id. ClientError (usage) when there is none. */
+/**
+ * Returns the key with this name or ID.
+ *
+ * @throws ClientError (usage) if there is none
+ */
 export async function signingKeyNamed(api: ApiClient, name: string): Promise<ListedKey> {
   return keyNamed(await listSigningKeys(api), name);
 }
 
-/** The key with this name or id among those that were listed. ClientError (usage) when there is none. */
+/**
+ * Returns the key with this name or ID from a list.
+ *
+ * @throws ClientError (usage) if there is none
+ */
 export function keyNamed(listed: readonly ListedKey[], name: string): ListedKey {
   const key = listed.find((one) => one.name === name || one.id === name);
   if (key === undefined) throw usageError(`There is no signing key "${name}" that you can see.`);

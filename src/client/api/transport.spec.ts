@@ -5,18 +5,18 @@ import { readEnvironment } from './transport.js';
 
 afterEach(() => vi.unstubAllEnvs());
 
-describe('the directory for sockets', () => {
+describe('the socket directory', () => {
   it('is XDG_RUNTIME_DIR', () => {
     vi.stubEnv('XDG_RUNTIME_DIR', '/run/user/1000');
     expect(readEnvironment().runtimeDirectory).toBe('/run/user/1000');
   });
 
-  it.each(['', 'run/user/1000'])('is that for temporary files where the variable is "%s"', (given) => {
+  it.each(['', 'run/user/1000'])('is the directory for temporary files if the variable is "%s"', (given) => {
     vi.stubEnv('XDG_RUNTIME_DIR', given);
     expect(readEnvironment().runtimeDirectory).toBe(resolve(tmpdir()));
   });
 
-  it('is an absolute path, since programs look for the socket from other directories', () => {
+  it('is an absolute path, because programs look the socket up from other directories', () => {
     vi.stubEnv('XDG_RUNTIME_DIR', undefined);
     vi.stubEnv('TMPDIR', 'build/tmp');
     expect(readEnvironment().runtimeDirectory).toBe(resolve('build/tmp'));

@@ -4,13 +4,13 @@ import { isLoopback } from '../../formats/addresses/address.js';
 import { EXIT, ClientError } from './exit-codes.js';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
 
-/** Set to `yes`: credentials go over plain HTTP as well, for a network where nobody else listens. */
+/** Setting this variable to `yes` allows credentials over plain HTTP, for a network without eavesdroppers. */
 const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
 
 /**
- * An address of the service, without the slash at its end.
+ * Returns an address of the service without a trailing slash.
  *
- * @throws ClientError when it is no http(s) address, or plain HTTP to another machine: everybody on the way would read the credential.
+ * @throws ClientError if it is not an http(s) address, or is plain HTTP to another machine, which would expose the credential
  */
 export function serviceAddress(text: string, allowsHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -26,23 +26,23 @@ export function serviceAddress(text: string, allowsHttp: boolean): string {
   return trimEndOf(text.trim(), '/');
 }
 
-/** Settings from the environment; options on the command line override them. */
+/** ClientEnvironment contains settings from the environment. Options on the command line override them. */
 export interface ClientEnvironment {
-  /** SEALWRIGHT_URL */
+  /** SEALWRIGHT_URL: address of the service. */
   readonly url: string | undefined;
   /** SEALWRIGHT_TOKEN: an API key or an access token. */
   readonly token: string | undefined;
-  /** SEALWRIGHT_RUN: a name that a repetition of a pipeline has again. Requests are named after it, so that the repetition finds them. */
+  /** SEALWRIGHT_RUN: a name that stays the same when a pipeline is repeated. Requests are named after it, so that a repeated run finds them. */
   readonly run: string | undefined;
-  /** SEALWRIGHT_ALLOW_HTTP=yes */
+  /** SEALWRIGHT_ALLOW_HTTP=yes: whether plain HTTP is allowed. */
   readonly allowsHttp: boolean;
-  /** File in which `login` keeps its credentials. */
+  /** File in which `login` stores its credentials. */
   readonly credentialsFile: string;
-  /** Directory in which the sensor keeps findings until they are delivered. */
+  /** Directory in which the sensor stores findings until they are delivered. */
   readonly spoolDirectory: string;
-  /** Directory of this user for sockets, empty after a restart: XDG_RUNTIME_DIR, else that for temporary files. */
+  /** Directory of this user for sockets, emptied on restart: XDG_RUNTIME_DIR, otherwise the temporary directory. */
   readonly runtimeDirectory: string;
-  /** All variables, for programs that are started. */
+  /** All variables, for child processes. */
   readonly variables: NodeJS.ProcessEnv;
 }
 
@@ -63,12 +63,12 @@ export function readEnvironment(): ClientEnvironment {
   };
 }
 
-/** Files and shells of Windows add a byte order mark, carriage returns or line breaks, which no header may have. */
+/** Windows files and shells add byte order marks, carriage returns and line breaks, which are not allowed in a header. */
 function trimmed(text: string): string {
   return text.replace(/^\uFEFF/, '').trim();
 }
 
-/** The home of this user. Containers run under users that no file names and that have no HOME: they have nothing stored. */
+/** Returns the user's home directory. Containers can run as users without a passwd entry or HOME, and these have nothing stored. */
 function ownDirectory(): string {
   try {
     return homedir();
@@ -77,7 +77,7 @@ function ownDirectory(): string {
   }
 }
 
-/** The XDG Base Directory Specification has a variable that is empty or no absolute path count as not set. */
+/** The XDG Base Directory Specification treats an empty or relative path as unset. */
 function runtimeDirectory(given = ''): string {
   return isAbsolute(given) ? given : resolve(tmpdir());
 }

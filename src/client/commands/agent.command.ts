@@ -58,7 +58,7 @@ export const agent: ClientCommand = {
   },
 };
 
-/** A protocol that is served, and by which variable programs find it. */
+/** A served protocol, and the variable through which programs find it. */
 interface Served {
   readonly variable: string;
   readonly address: string;
@@ -76,11 +76,11 @@ function protocolsOf(options: OptionValues): string[] {
 
 async function servePkcs11({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
   const wanted = { protocol: 'pkcs11', purpose: purposeOption(options), names: namesOf(options) } as const;
-  // Read once before anybody connects, so that a wrong name or a missing login is reported here.
+  // Reads the keys once before any client connects, so that a wrong name or missing login is reported here.
   noteMissingCertificates(await readAgentKeys(client, { ...wanted, note }), wanted.purpose, note);
   const signer = new RemoteSigner(client, { protocol: 'pkcs11', asking: {}, note });
   const source = {
-    // Read anew for each program: keys are rotated, and certificates renewed.
+    // Reloads the keys for each program, because keys are rotated and certificates renewed.
     keys: () =>
       readAgentKeys(client, wanted).catch((error: Error) => {
         note(`sealwright: no keys: ${error.message}`);

@@ -21,7 +21,7 @@ import { reportedProgress } from '../api/hash-progress.js';
 import { OutputFile } from '../api/output-file.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
-/** The default: SLSA provenance (slsa.dev/spec/v1.0). */
+/** Default predicate type: SLSA provenance (slsa.dev/spec/v1.0). */
 const PROVENANCE = 'https://slsa.dev/provenance/v1';
 
 export const attest: ClientCommand = {
@@ -82,7 +82,7 @@ async function sha256Of(file: string, progress?: HashProgress): Promise<string> 
   return base64Bytes(await fileHashOf(file, 'sha256', progress)).toString('hex');
 }
 
-/** The predicate of a statement is an object (in-toto attestation framework, Statement v1). */
+/** A predicate must be an object (in-toto attestation framework, Statement v1). */
 async function predicateIn(file: string): Promise<object> {
   let predicate: unknown;
   try {
@@ -113,7 +113,7 @@ async function signed({ options, environment, api }: Invocation, payload: Buffer
   return isFinalRequestStatus(request) ? request : awaited(client, request.requestId, seconds);
 }
 
-/** The service composes the statement from the verified identity of the run, so that no caller can make it up. */
+/** The service creates the statement from the verified identity of the run, so that the caller cannot forge it. */
 async function provenance(invocation: Invocation): Promise<number> {
   const { options, positionals, print } = invocation;
   const files = await expandPatterns(positionals);
@@ -153,23 +153,23 @@ function pending({ note, print }: Invocation, { requestId, status, failure }: Re
 }
 
 interface Watched {
-  /** The file as it was hashed. */
+  /** State of the file when it was hashed. */
   readonly before: FileState;
 }
 
 interface AttestedFile {
   readonly name: string;
-  /** Hexadecimal. */
+  /** SHA-256 of the file in hexadecimal. */
   readonly sha256: string;
 }
 
-/** An in-toto statement about files, as it is signed. */
+/** Returns an in-toto statement about files in the form that is signed. */
 export function statementAbout(files: readonly AttestedFile[], predicateType: string, predicate: object): Buffer {
   const subject = files.map(({ name, sha256 }) => ({ name, digest: { sha256 } }));
   return Buffer.from(JSON.stringify({ _type: IN_TOTO_STATEMENT, subject, predicateType, predicate }));
 }
 
-/** bundleOf returns a Sigstore bundle v0.3 around an envelope. `hint` helps a verifier find the public key; it is not signed. */
+/** bundleOf returns a Sigstore bundle v0.3 with an envelope. `hint` helps a verifier find the public key and is not signed. */
 export function bundleOf(dsseEnvelope: DsseEnvelope, hint: string) {
   const verificationMaterial = { publicKey: { hint }, tlogEntries: [] };
   return { mediaType: SIGSTORE_BUNDLE, verificationMaterial, dsseEnvelope };

@@ -51,7 +51,7 @@ export const bom: ClientCommand = {
   },
 };
 
-/** The whole inventory; the file is there only when all of it came. */
+/** Exports the whole inventory. The file is created only if the export is complete. */
 async function exported({ options, api, print }: Invocation, file: string): Promise<ExitCode> {
   const version = text(options, 'spec-version') ?? '1.6';
   const output = await OutputFile.reserve(file);
@@ -99,7 +99,7 @@ interface Order {
   readonly file: string;
 }
 
-/** The service is sent the digest of what is signed; constraints and approvals hold as for every signature. */
+/** Only the digest is sent to the service. Key constraints and approvals apply as for every signature. */
 async function asked(api: ApiClient, { signer, digest, file }: Order, seconds: number): Promise<Request> {
   const body = {
     digest: digest.toString('base64'),
@@ -128,12 +128,15 @@ async function verify({ options, api, print }: Invocation, file: string, documen
 interface Verification {
   readonly file: string;
   readonly document: JsonObjectText;
-  /** Name of a signing key: the caller's choice, or what the document says. */
+  /** Name of a signing key, from the caller or the document. */
   readonly name: unknown;
   readonly mustExist: boolean;
 }
 
-/** Faults by the versions of a signing key of the service. The document may name that key, but its own public key is never trusted. */
+/**
+ * Returns the faults of a signature according to a signing key of the service. Empty if any version of the key verifies it. The document may name the key, but
+ * its own public key is never trusted.
+ */
 async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Verification): Promise<string[]> {
   if (typeof name !== 'string') return ['the document names no signing key; give one with --key NAME'];
   const isKnown = mustExist || (await listSigningKeys(api)).some((key) => key.name === name);
@@ -146,7 +149,7 @@ async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Ver
   return faults;
 }
 
-/** Signatures of earlier versions are still valid. */
+/** Signatures by earlier versions remain valid. */
 async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
   const { id } = await findKey(api, name);
   const { items }: { items: Partial<ListedKey>[] } = await api.call('GET', `/api/v1/signing-keys/${id}/versions`);
@@ -179,7 +182,7 @@ function documentIn(file: string, bytes: Buffer): JsonObjectText {
   return document;
 }
 
-/** Faults in a list are found when it is read. */
+/** List items are parsed lazily, so syntax errors can occur here. */
 function reading<Result>(file: string, read: () => Result): Result {
   try {
     return read();

@@ -37,7 +37,7 @@ export const evidence: ClientCommand = {
   },
 };
 
-/** Read piece by piece; it may be larger than the memory. */
+/** Reads the file in chunks, because it can be larger than the memory. */
 async function faultsOfContent(read: EvidenceFile, file: string): Promise<string[]> {
   const content = new EvidenceContent(read);
   try {
@@ -52,7 +52,7 @@ async function faultsOfContent(read: EvidenceFile, file: string): Promise<string
   }
 }
 
-/** Often the answer of a failed call was saved: its problem says more than what is missing. */
+/** A saved error response is a common mistake, and its problem details are more helpful than a list of missing members. */
 function contentOf({ title, status, detail, code }: Record<string, unknown>): string {
   if (typeof detail === 'string' && typeof code === 'string')
     return `it is the problem document of a refused call: ${detail} [${code}]`.replace(/\.? \[/, ' [');

@@ -42,8 +42,8 @@ export const exec: ClientCommand = {
 };
 
 /**
- * Runs the tool once to note which digests it asks for, has them signed together, and runs it again. What the first run prints is about
- * signatures that it did not get, so it is shown only if the first run was the last.
+ * Runs the tool once to record the digests it requests, has them signed together, and runs it again. The output of the first run concerns
+ * missing signatures, so it is shown only if there is no second run.
  */
 async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promise<ToolEnd> {
   const { api, note } = surroundings;
@@ -63,7 +63,7 @@ async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promi
   return runWithKeys({ ...order, sign: (asked) => answered.answer(asked, note) }, surroundings);
 }
 
-/** Says which keys some tools do not find: those of SSH need no certificate. */
+/** Reports keys that some tools cannot find because they have no certificate. SSH keys need none. */
 export function noteMissingCertificates(
   keys: readonly AgentKey[],
   purpose: AgentPurpose,
@@ -77,12 +77,12 @@ export function noteMissingCertificates(
       );
 }
 
-/** Names of --key, which are separated by commas. */
+/** Returns the comma-separated names in --key. */
 export function namesOf(options: OptionValues): string[] | undefined {
   return text(options, 'key')?.split(',');
 }
 
-/** What the signatures are for; code by default. */
+/** Returns the purpose of the signatures. Default: code signing. */
 export function purposeOption(options: OptionValues): AgentPurpose {
   const given = text(options, 'purpose') ?? 'code-signing';
   const known = AGENT_PURPOSES.find((one) => one === given);

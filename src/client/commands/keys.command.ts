@@ -24,7 +24,7 @@ export const keys: ClientCommand = {
   },
 };
 
-/** The end of a certificate, as people read it. */
+/** Formats the expiry date of a certificate for users. */
 function endOf(expiresAt: string | undefined): string {
   if (expiresAt === undefined) return '';
   return `certificate ${new Date(expiresAt) <= new Date() ? 'expired on' : 'until'} ${expiresAt.slice(0, 10)}`;

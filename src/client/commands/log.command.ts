@@ -9,12 +9,12 @@ import { type LogState, type LogTrust, readTrust, writeState } from '../api/log-
 
 const EXPORT = '/api/v1/audit/log/export';
 
-/** Result of a check of the log. */
+/** Result of checking the log. */
 interface Verdict {
   readonly size: number;
   readonly findings: readonly LogFinding[];
   readonly notes: readonly string[];
-  /** State to remember when no fault was found. */
+  /** State to store if no fault was found. */
   readonly seen: LogState | undefined;
 }
 
@@ -54,7 +54,7 @@ export const log: ClientCommand = {
   },
 };
 
-/** Every entry, from a file or from the service. */
+/** Checks every entry, from a file or from the service. */
 async function whole({ api }: Invocation, trust: LogTrust, place: string | undefined): Promise<Verdict> {
   const verifier = new LogVerifier({ publicKey: trust.publicKey, olderNote: trust.state?.checkpoint });
   const url = isUrl(place) ? place : undefined;
@@ -74,7 +74,7 @@ async function whole({ api }: Invocation, trust: LogTrust, place: string | undef
   return { size, findings, notes, seen };
 }
 
-/** Checks only that the log extends the one that was seen last, by a consistency proof (RFC 6962 section 2.1.2). */
+/** Checks only that the log extends the one last seen, with a consistency proof (RFC 6962 section 2.1.2). */
 async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place: string | undefined): Promise<Verdict> {
   if (state === undefined || publicKey === undefined)
     throw usageError('--quick compares with an earlier state: give --state, and first verify the whole log with it.');
@@ -122,10 +122,14 @@ function isUrl(place: string | undefined): place is string {
   return place !== undefined && /^https?:\/\//.test(place);
 }
 
-/** Characters; an audit entry has a few thousand. */
+/** Maximum characters in a line. An audit entry has a few thousand. */
 const MAX_LINE_LENGTH = 16_777_216;
 
-/** The lines of a stream in handfuls, without ever holding the whole. ClientError when it breaks off; `name` says what it is. */
+/**
+ * linesOf yields the lines of a stream in groups, without holding the whole stream in memory. `name` describes the stream in errors.
+ *
+ * @throws ClientError if the stream ends early
+ */
 export async function* linesOf(stream: AsyncIterable<unknown>, name: string): AsyncGenerator<string[]> {
   const decoder = new StringDecoder('utf8');
   let rest = '';

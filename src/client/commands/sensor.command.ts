@@ -65,7 +65,7 @@ function patienceOf(options: OptionValues): number {
   throw usageError('--patience takes seconds.');
 }
 
-/** One a line, in a file that others need not see: arguments are seen by everybody on the machine. */
+/** Reads one password per line from a file, because arguments are visible to every user of the machine. */
 async function passwordsIn(file: string | undefined): Promise<string[]> {
   if (file === undefined) return [];
   const content = await readTextFile(file).catch(() => undefined);

@@ -21,10 +21,10 @@ import { applyHostSetup, hostKeysOf, type HostSetup, isSetUp, planHostSetup, rel
 
 const HOST_KEY = '/etc/ssh/ssh_host_ed25519_key';
 const SSHD_CONFIG = '/etc/ssh/sshd_config';
-/** sshd re-executes itself, so it wants an absolute path. */
+/** sshd re-executes itself, so it requires an absolute path. */
 const SSHD = '/usr/sbin/sshd';
 
-/** What a host trusts when the last authority for users was retired: nothing. sshd wants a file. */
+/** File content when the last user authority was retired: the host trusts none, but sshd requires a file. */
 const NO_AUTHORITY = Buffer.from('# The service has no SSH authority for users.\n');
 const SETUP = ['dry-run', 'no-reload', 'config', 'sshd'];
 
@@ -94,7 +94,7 @@ async function login({ options, api, print, note }: Invocation): Promise<ExitCod
   return EXIT.done;
 }
 
-/** ssh answers "PTY allocation request failed" to a certificate without this extension, which does not say why. */
+/** ssh reports "PTY allocation request failed" for a certificate without this extension, but not the reason. */
 function noteTerminal({ certificate }: HostCertificate, note: Invocation['note']): void {
   const content = readCertificateLine(certificate);
   if (content === undefined || content.extensions.includes('permit-pty')) return;
@@ -102,7 +102,7 @@ function noteTerminal({ certificate }: HostCertificate, note: Invocation['note']
   note('For a terminal, add permit-pty to the extensions of the login rule.');
 }
 
-/** Writes only what differs, so that it can be called as often as one likes. */
+/** Writes only what differs, so that it can be run repeatedly. */
 async function setupHost(invocation: Invocation, named: readonly string[]): Promise<ExitCode> {
   const { options, environment, print, note } = invocation;
   const principals = principalsIn(named);
@@ -136,7 +136,9 @@ async function setupHost(invocation: Invocation, named: readonly string[]): Prom
   return EXIT.done;
 }
 
-/** Obtains the certificate that --host-certificate asks for. Undefined: none was asked for, or a valid one is there; a trial asks for none. */
+/**
+ * Returns the certificate for --host-certificate: a valid existing one, otherwise one that it requests. Undefined without the option. A dry run requests none.
+ */
 async function newHostCertificate(
   { options, api, note }: Invocation,
   sshd: string,
@@ -179,7 +181,7 @@ function principalsIn(words: readonly string[]): Map<string, readonly string[]> 
   );
 }
 
-/** What is not due is left alone, so that it can be called as often as one likes. */
+/** Skips certificates that are not due, so that it can be run repeatedly. */
 async function renew(
   { options, environment, url, print, note }: Invocation,
   named: readonly string[],
@@ -209,7 +211,7 @@ async function renew(
   return waits ? EXIT.pending : EXIT.done;
 }
 
-/** ClientError when it never will be. */
+/** @throws ClientError if the certificate will never be issued */
 function isIssued({ status, failure }: HostCertificate): boolean {
   if (status === 'FAILED') throw new ClientError(EXIT.failed, failure?.detail ?? 'It was not certified.');
   return status === 'ISSUED';

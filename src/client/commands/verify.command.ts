@@ -47,14 +47,14 @@ export const verify: ClientCommand = {
   },
 };
 
-/** Formats whose signatures say by which scheme they were made. */
+/** Formats whose signatures name their scheme. */
 const NAMES_SCHEME = new Set(['cms', 'jws']);
 
 interface Verified {
   readonly path: string;
   readonly valid: boolean;
   readonly checks: readonly Check[];
-  /** As the service gave it. */
+  /** Response of the service. */
   readonly answer: object;
 }
 

@@ -22,15 +22,15 @@ export const wrappers: ClientCommand = {
   },
 };
 
-/** Names by which other programs look for theirs, and the words that stand for each behind the name of this program. */
+/** Program names that other programs look for, and the arguments of this program that replace each. */
 const WRAPPERS: Readonly<Record<string, (directory: string) => readonly string[]>> = {
   gpg: () => ['gpg'],
-  // It must name the gpg beside it.
+  // gpgconf must report the gpg in the same directory.
   gpgconf: (directory) => ['gpgconf', directory],
   'notation-sealwright': () => ['notation'],
 };
 
-/** Writes small programs into a directory, by which others run this one. Answers their paths. */
+/** Writes wrapper scripts into a directory, through which other programs run this one. Returns their paths. */
 async function writeWrappers(directory: string, program: string): Promise<string[]> {
   const place = resolve(directory);
   await mkdir(place, { recursive: true });

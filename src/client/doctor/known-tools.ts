@@ -1,20 +1,20 @@
 import type { AgentPurpose } from '../agent/signer/purposes.js';
 
-/** How a tool gets its signatures: what has to be here for it. */
+/** ToolAccess is how a tool gets its signatures, which determines what must be installed. */
 export type ToolAccess = 'pkcs11' | 'engine' | 'engine or provider' | 'java' | 'gpg' | 'ssh-agent' | 'files';
 
 export interface KnownTool {
   readonly name: string;
-  /** Programs that must be on the path. */
+  /** Programs that must be on the PATH. */
   readonly programs: readonly string[];
   /** How the programs are installed. */
   readonly toInstall: string;
   readonly access: ToolAccess;
-  /** What its key must be for. */
+  /** Required purpose of the key. */
   readonly purpose: AgentPurpose;
-  /** Whether its key needs a certificate. */
+  /** Whether the key needs a certificate. */
   readonly needsCertificate: boolean;
-  /** What has to be set beside the packages, for people. */
+  /** Required setup apart from the packages, as text for users. */
   readonly hint?: string;
 }
 
@@ -93,7 +93,7 @@ const toolOf = ([name, programs, packages, access, hint]: Row, purpose: AgentPur
   ...(hint !== undefined && { hint }),
 });
 
-/** The tools that docs/tools.md has recipes for, and what each takes. */
+/** KNOWN_TOOLS lists the tools with recipes in docs/tools.md and what each requires. */
 export const KNOWN_TOOLS: readonly KnownTool[] = [
   ...CODE.map((row) => toolOf(row, 'code-signing')),
   ...GPG.map((row) => toolOf(row, 'openpgp')),

@@ -7,14 +7,14 @@ import { ClientError } from '../api/exit-codes.js';
 import { isWrapper, realProgram } from '../gpg/real-gpg.js';
 import type { KnownTool, ToolAccess } from './known-tools.js';
 
-/** One thing that a tool needs, and whether it is here. */
+/** ToolFinding is one requirement of a tool and whether this machine meets it. */
 export interface ToolFinding {
   readonly ok: boolean;
-  /** What is here, or what is missing and how to get it. */
+  /** What is installed, or what is missing and how to install it. */
   readonly detail: string;
 }
 
-/** Returns what a tool needs on this machine, apart from a key. */
+/** Checks the requirements of a tool on this machine, except for a key. */
 export function examineTool(tool: KnownTool, environment: NodeJS.ProcessEnv): ToolFinding[] {
   const programs = tool.programs.map((program) =>
     isInstalled(program, environment)
@@ -74,7 +74,7 @@ function realGpgHere(environment: NodeJS.ProcessEnv): ToolFinding {
   }
 }
 
-/** The first program of this name on the path must be ours, or the tool signs with keys of the machine. */
+/** The first program of this name on the PATH must be the wrapper. Otherwise the tool signs with local keys. */
 function wrapperHere(name: string, { PATH: path = '' }: NodeJS.ProcessEnv): ToolFinding {
   const first = path.split(delimiter).map((directory) => join(directory, name)).find((file) => existsSync(file)); // prettier-ignore
   if (first !== undefined && isWrapper(realpathSync(first))) return good(`${first} signs with keys of the service`);

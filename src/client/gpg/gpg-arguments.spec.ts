@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { descriptorOf, lastValue, readGpgCall } from './gpg-arguments.js';
 
-/** Command lines as the tools write them. */
-describe('a command line of gpg', () => {
-  it('of git commit: short options together, the key behind them', () => {
+/** Command lines that common tools use. */
+describe('a gpg command line', () => {
+  it('from git commit combines short options, followed by the key', () => {
     const call = readGpgCall(['--status-fd=2', '-bsau', 'release@example.org']);
     expect(call.task).toBe('detach');
     expect(call.flags.has('armor')).toBe(true);
@@ -11,7 +11,7 @@ describe('a command line of gpg', () => {
     expect(call.operands).toEqual([]);
   });
 
-  it('of rpmsign: the output behind short options, the file behind --', () => {
+  it('from rpmsign has the output after short options and the file after --', () => {
     const line =
       '--no-verbose --no-armor --no-secmem-warning --digest-algo sha256 -u Release -sbo /tmp/a.sig -- /tmp/a';
     const call = readGpgCall(line.split(' '));
@@ -25,18 +25,18 @@ describe('a command line of gpg', () => {
     ['--no-armor --armor -b a', true],
     ['--armor --no-armour -b a', false],
     ['-a --no-armor -b a', false],
-  ])('%s: armor, in either spelling, as it was said last', (line, armored) => {
+  ])('%s: the last armor option applies, in either spelling', (line, armored) => {
     expect(readGpgCall(line.split(' ')).flags.has('armor')).toBe(armored);
   });
 
-  it('of debsign: clear-signed text', () => {
+  it('from debsign clear-signs text', () => {
     const line =
       '--no-auto-check-trustdb --local-user K --clearsign --list-options no-show-policy-urls --armor --textmode --output a.asc a';
     const call = readGpgCall(line.split(' '));
     expect([call.task, lastValue(call, 'output'), call.operands]).toEqual(['clearsign', 'a.asc', ['a']]);
   });
 
-  it('of GPGME: data in descriptors', () => {
+  it('from GPGME passes data through file descriptors', () => {
     const line =
       '--enable-special-filenames --batch --status-fd 5 --no-tty --charset utf8 --sign --detach --armor -u K -- -&7';
     const call = readGpgCall(line.split(' '));
@@ -44,14 +44,14 @@ describe('a command line of gpg', () => {
     expect(descriptorOf(readGpgCall(['-b', '-&7']), '-&7')).toBeUndefined();
   });
 
-  it('of Maven: a key, an output, a file', () => {
+  it('from Maven has a key, an output and a file', () => {
     const line = '--local-user K --batch --no-tty --armor --detach-sign --output /t/a.jar.asc /t/a.jar';
     const call = readGpgCall(line.split(' '));
     expect([call.task, lastValue(call, 'output'), call.operands]).toEqual(['detach', '/t/a.jar.asc', ['/t/a.jar']]);
   });
 
   it.each(['--verify a.asc a', '--version', '--import', '--keyid-format=long --list-keys K', '-d a.gpg', '-se a'])(
-    '%s is for the real gpg',
+    '%s is passed to the real gpg',
     (line) => expect(readGpgCall(line.split(' ')).task).toBe('other'),
   );
 
@@ -60,12 +60,12 @@ describe('a command line of gpg', () => {
     '--pinentry-mode loopback --passphrase-fd 0',
     '--debug-level basic --auto-key-locate local --homedir /t/home',
     '--max-output 1000000 --cert-policy-url https://example.org/',
-  ])('%s: the values are no files to be signed', (options) => {
+  ])('%s: option values are not files to sign', (options) => {
     const call = readGpgCall([...options.split(' '), '-ab', 'app.tar.gz']);
     expect([call.task, call.operands]).toEqual(['detach', ['app.tar.gz']]);
   });
 
-  it('takes what is behind the letter of an option with a value as that value', () => {
+  it('reads text after an option letter as the value of that option', () => {
     expect(lastValue(readGpgCall(['-bu0xABCD']), 'local-user')).toBe('0xABCD');
   });
 });

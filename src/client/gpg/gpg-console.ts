@@ -4,14 +4,14 @@ const STDOUT = 1;
 const STDERR = 2;
 const MAX_FULL = 1000;
 
-/** What gpg says: lines for people, lines for programs (`--status-fd`), and its output. Written at once, in this order. */
+/** GpgConsole writes gpg's messages for users, its status lines for programs (`--status-fd`), and its output. Writes are synchronous and in order. */
 export class GpgConsole {
   constructor(
     private readonly statusFd: number | undefined,
     private readonly loggerFd = STDERR,
   ) {}
 
-  /** A line as `--status-fd` has it (GnuPG's doc/DETAILS). Whoever closed the descriptor does not want them. */
+  /** Writes a `--status-fd` line (GnuPG's doc/DETAILS). Ignores a reader that has closed the descriptor. */
   status(line: string): void {
     if (this.statusFd === undefined) return;
     try {
@@ -30,7 +30,7 @@ export class GpgConsole {
   }
 }
 
-/** A pipe that is full for a moment takes the rest later. */
+/** Retries when a pipe is temporarily full. */
 function writeWhole(fd: number, bytes: Buffer): void {
   let full = 0;
   for (let at = 0; at < bytes.length;) {

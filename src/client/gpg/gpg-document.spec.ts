@@ -18,7 +18,7 @@ function file(name: string, content: string): string {
   return join(directory, name);
 }
 
-/** A document that arrives on a descriptor behind a passphrase, as `--passphrase-fd 0` has it. */
+/** Provides a document on a descriptor that starts with a passphrase, as with `--passphrase-fd 0`. */
 async function onDescriptor<Result>(content: string, use: (fd: number) => Promise<Result>): Promise<Result> {
   const fd = openSync(file('stdin', content), 'r');
   try {
@@ -28,12 +28,12 @@ async function onDescriptor<Result>(content: string, use: (fd: number) => Promis
   }
 }
 
-describe('a document behind a passphrase on the same descriptor', () => {
+describe('a document after a passphrase on the same descriptor', () => {
   it.each([
     ['a document of lines', 'first\nsecond\n'],
     ['a large one', `${'x'.repeat(200_000)}\ny`],
     ['an empty one', ''],
-  ])('is signed without it: %s', async (_, document) => {
+  ])('is signed without the passphrase: %s', async (_, document) => {
     const alone = await digestOfDocument({ places: [file('alone', document)] }, facts, false);
     for (const passphrase of ['secret', '', 'p'.repeat(100_000)]) {
       const found = await onDescriptor(`${passphrase}\n${document}`, (fd) =>
@@ -43,7 +43,7 @@ describe('a document behind a passphrase on the same descriptor', () => {
     }
   });
 
-  it('is all of a file that is named beside it', async () => {
+  it('is the complete file if it is named separately', async () => {
     const named = file('named', 'not a passphrase\ntext\n');
     const text = await readWhole({ places: [named], passphraseFd: 0 });
     expect(text.toString()).toBe('not a passphrase\ntext\n');

@@ -20,20 +20,20 @@ import { PGP_SUBPACKET } from '../../formats/openpgp/signatures.js';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 
 const STDIN = 0;
-/** A text that is signed in clear is written again behind its hash, so it is held whole. */
+/** Maximum size of a cleartext-signed document, which is held in memory because it is written again after its hash. */
 const MAX_CLEARTEXT_BYTES = 64 * 1024 * 1024;
-/** The same for a document that is signed inline. */
+/** MAX_INLINE_BYTES is the maximum size of a document that is signed inline, which is also held in memory. */
 export const MAX_INLINE_BYTES = 512 * 1024 * 1024;
 
-/** Where the bytes of a document come from. */
+/** DocumentSource is where the bytes of a document come from. */
 export interface DocumentSource {
-  /** Descriptors and files, one behind the other; none is standard input. */
+  /** Descriptors and files, concatenated in order. Empty means standard input. */
   readonly places: readonly (number | string)[];
-  /** A descriptor whose first line is a passphrase (`--passphrase-fd`). It is no part of the document, and nobody needs it. */
+  /** Descriptor whose first line is a passphrase (`--passphrase-fd`). The line is skipped, because no passphrase is needed. */
   readonly passphraseFd?: number | undefined;
 }
 
-/** What is signed: the hashed part of the signature, and the digest over document and trailer. */
+/** GpgDigest is what is signed: the hashed part of the signature, and the digest of the document and trailer. */
 export interface GpgDigest {
   readonly hashedPart: Buffer;
   readonly digest: Buffer;
@@ -47,12 +47,12 @@ interface GpgSignatureFacts {
   readonly at: Date;
 }
 
-/** Signature type of a binary document, and of a text, whose line endings do not count. */
+/** Returns the signature type of a binary document, or of a text, whose line endings are normalized. */
 export function signatureTypeOf(isText: boolean): number {
   return isText ? PGP_SIGNATURE.text : PGP_SIGNATURE.binary;
 }
 
-/** Hashes a document piece by piece; `isText` changes its line endings to CR LF. */
+/** Hashes a document in chunks. `isText` converts line endings to CR LF. */
 export async function digestOfDocument(
   source: DocumentSource,
   facts: GpgSignatureFacts,
@@ -65,21 +65,25 @@ export async function digestOfDocument(
   return { hashedPart, digest: hash.update(trailerOf(hashedPart)).digest() };
 }
 
-/** The digest of a text that is signed in clear. */
+/** Returns the digest of a cleartext-signed text. */
 export function digestOfCleartext(text: Buffer, facts: GpgSignatureFacts): GpgDigest {
   const hashedPart = hashedPartOf(facts, PGP_SIGNATURE.text);
   const hash = createHash(facts.hash).update(canonicalCleartext(text));
   return { hashedPart, digest: hash.update(trailerOf(hashedPart)).digest() };
 }
 
-/** The digest of a document that is at hand, as it is signed: with the line endings of a text. */
+/** Returns the digest of content in memory, which must already have the line endings that are signed. */
 export function digestOfContent(content: Buffer, facts: GpgSignatureFacts, isText: boolean): GpgDigest {
   const hashedPart = hashedPartOf(facts, signatureTypeOf(isText));
   const hash = createHash(facts.hash).update(content);
   return { hashedPart, digest: hash.update(trailerOf(hashedPart)).digest() };
 }
 
-/** A whole document that is written again with its signature. ClientError when it is too large. */
+/**
+ * Reads a document that is written again with its signature.
+ *
+ * @throws ClientError if it is too large
+ */
 export async function readWhole(source: DocumentSource, maxBytes = MAX_CLEARTEXT_BYTES): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;

@@ -25,8 +25,8 @@ const KEYS = [
 ];
 const named = (name: string) => gpgKeysNamed(KEYS, name).map((key) => key.name);
 
-/** The forms of gpg's manual; gpg 2.2 takes, and refuses, the same. */
-describe('the keys that a name stands for', () => {
+/** The forms in gpg's manual. gpg 2.2 accepts and refuses the same ones. */
+describe('keys that match a name', () => {
   it.each([
     ['its name in the service', 'release'],
     ['a fingerprint', FINGERPRINT],
@@ -51,12 +51,12 @@ describe('the keys that a name stands for', () => {
     'Ann Baker (Release Team) <ann@example.org>',
     '=Ann Baker (Release Team) <ann@example.org>',
     'Release Team',
-  ])('a user ID with a comment is found by "%s"', (name) => {
+  ])('include a user ID with a comment for "%s"', (name) => {
     expect(named(name)).toEqual(['team']);
   });
 
   it.each(['', ' ', '=', '=Releases', 'CD8E EC94', FINGERPRINT.slice(0, 39), 'nobody'])(
-    '"%s" stands for none',
+    'are empty for "%s"',
     (name) => {
       expect(named(name)).toEqual([]);
     },

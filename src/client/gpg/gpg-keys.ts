@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import type { ApiClient } from '../api/api-client.js';
 import type { AgentKey } from '../agent/signer/agent-keys.js';
 
-/** A signing key with its OpenPGP certificate, as the service shows it. */
+/** GpgKey is a signing key with its OpenPGP certificate, as the service returns it. */
 export interface GpgKey {
   readonly id: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface GpgKey {
   readonly createdAt: Date;
   readonly expiresAt: Date | undefined;
   readonly revoked: boolean;
-  /** Those that are certified. */
+  /** Certified user IDs. */
   readonly userIds: readonly string[];
   /** Armored. */
   readonly certificate: string;
@@ -32,7 +32,7 @@ interface Listed {
   readonly certificate?: string;
 }
 
-/** The keys whose certificates are complete, newest first. */
+/** Returns the keys with complete certificates, newest first. */
 export async function readGpgKeys(api: ApiClient): Promise<GpgKey[]> {
   const all: GpgKey[] = [];
   for (let after = ''; ;) {
@@ -60,19 +60,19 @@ function keyOf({ certificate, userIds, revocation, createdAt, expiresAt, ...key 
   ];
 }
 
-/** Id of the key, 64 bits, as gpg shows it. */
+/** Returns the 64-bit key ID in gpg's notation. */
 export function keyIdOf({ fingerprint }: GpgKey): string {
   return fingerprint.slice(-16);
 }
 
 const HEXADECIMAL = /^(?:0x)?([0-9a-fA-F]{8}|[0-9a-fA-F]{16}|[0-9a-fA-F]{40})!?$/;
 
-/** A fingerprint in groups, as gpg shows it. */
+/** Fingerprint in groups, as shown by gpg. */
 const GROUPED = /^(?:[0-9a-fA-F]{2,4} {1,2}){9,19}[0-9a-fA-F]{2,4} *$/;
 
 /**
- * The keys that gpg would take a name for (its manual, "How to specify a user ID"): fingerprint or key id, `<address>`, `=user id`, a part
- * of a user ID; and before those the name of the signing key in the service. A name of nothing, as an unset variable gives, names none.
+ * gpgKeysNamed returns the keys that gpg would match by a name (manual, "How to specify a user ID"): fingerprint or key ID, `<address>`, `=user id`, or part
+ * of a user ID. The name or ID of a signing key in the service takes precedence. An empty name, such as from an unset variable, matches nothing.
  */
 export function gpgKeysNamed(keys: readonly GpgKey[], name: string): GpgKey[] {
   if (name.trim() === '') return [];
@@ -85,7 +85,7 @@ export function gpgKeysNamed(keys: readonly GpgKey[], name: string): GpgKey[] {
   return keys.filter(({ userIds }) => userIds.some((userId) => userId.toLowerCase().includes(part)));
 }
 
-/** The same key for the signer, which asks the service by its id. */
+/** Converts a key for the signer, which identifies keys to the service by ID. */
 export function agentKeyOf({ id, name, version, type }: GpgKey, publicKeyPem: string): AgentKey {
   const publicKey = createPublicKey(publicKeyPem).export({ type: 'spki', format: 'der' });
   return { id, name, version, type, purpose: 'openpgp', publicKey, chain: [] };

@@ -1,7 +1,7 @@
 import { pgpSeconds } from '../../formats/openpgp/key-packet.js';
 import { type GpgKey, keyIdOf } from './gpg-keys.js';
 
-/** Public-key algorithm ID, bits, and the name of the curve as gpg writes them. */
+/** Public-key algorithm ID, bits, and curve name as in gpg's output. */
 const TYPES: Readonly<Record<string, { id: number; bits: number; curve: string }>> = {
   'rsa-2048': { id: 1, bits: 2048, curve: '' },
   'rsa-3072': { id: 1, bits: 3072, curve: '' },
@@ -15,7 +15,7 @@ export function gpgAlgorithmOf({ type }: Pick<GpgKey, 'type'>): { id: number; bi
   return TYPES[type] ?? { id: 0, bits: 0, curve: '' };
 }
 
-/** Secret keys with `--with-colons` (GnuPG's doc/DETAILS): the key, its fingerprint, its user IDs. */
+/** Lists a secret key in the format of `--with-colons` (GnuPG's doc/DETAILS): the key, its fingerprint, and its user IDs. */
 export function colonListing(key: GpgKey, now: Date): string[] {
   const { id, bits, curve } = gpgAlgorithmOf(key);
   const validity = gpgValidityOf(key, now);
@@ -48,7 +48,7 @@ export function colonListing(key: GpgKey, now: Date): string[] {
   ];
 }
 
-/** Secret keys as people read them. */
+/** Lists a secret key in gpg's human-readable format. */
 export function plainListing(key: GpgKey, now: Date): string[] {
   const { bits, curve } = gpgAlgorithmOf(key);
   const kind = curve === '' ? `rsa${bits}` : curve;
@@ -62,7 +62,7 @@ export function plainListing(key: GpgKey, now: Date): string[] {
   ];
 }
 
-/** `u`ltimate, `e`xpired or `r`evoked. */
+/** Returns the validity letter: `u`ltimate, `e`xpired or `r`evoked. */
 export function gpgValidityOf({ revoked, expiresAt }: GpgKey, now: Date): 'u' | 'e' | 'r' {
   if (revoked) return 'r';
   return expiresAt !== undefined && expiresAt <= now ? 'e' : 'u';
@@ -72,7 +72,7 @@ function day(at: Date): string {
   return at.toISOString().slice(0, 10);
 }
 
-/** Fields of a listing are C strings: a colon or a backslash in them is escaped. */
+/** Listing fields are C strings, so colons and backslashes are escaped. */
 function escaped(text: string): string {
   return text.replaceAll('\\', '\\x5c').replaceAll(':', '\\x3a');
 }

@@ -17,20 +17,20 @@ interface GpgSurroundings {
   api(): Promise<ApiClient>;
 }
 
-/** The name of the key to sign with where the caller names none. */
+/** Name of the default signing key. */
 const KEY_VARIABLE = 'SEALWRIGHT_GPG_KEY';
-/** gpg ends with 2 on errors. */
+/** Exit code of gpg on errors. */
 const FAILED = 2;
 
-/** Codes of libgpg-error, with gpg as their source, as `FAILURE` lines have them. */
+/** libgpg-error codes with gpg as the source, as used in `FAILURE` lines. */
 const SOURCE_GPG = 2 << 24;
 const ERROR_NUMBER = { rejected: 251, refused: 251, expired: 62, withdrawn: 99, pending: 62, unavailable: 77 } as const;
 const NO_SECRET_KEY = 17;
 const GENERAL = 1;
-/** What gpg calls them where it fails. */
+/** gpg's names of the operations in `FAILURE` lines. */
 const NAMES = { detach: 'sign', clearsign: 'sign', inline: 'sign', list: 'list', export: 'export' } as const;
 
-/** Does what gpg is asked to do with the keys of the service, and has the real gpg do everything else. Answers the exit code. */
+/** Performs operations with the keys of the service, and runs the real gpg for all others. Returns the exit code. */
 export async function gpg(args: readonly string[], surroundings: GpgSurroundings): Promise<number> {
   const call = readGpgCall(args);
   const { variables } = surroundings;
@@ -55,7 +55,7 @@ function descriptor(call: GpgCall, option: string): number | undefined {
   return given === undefined ? undefined : Number(given);
 }
 
-/** A file that is not there, or may not be read or written. */
+/** Reports whether an error is a system error, such as a missing or inaccessible file. */
 function isOfTheSystem(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }
@@ -106,7 +106,7 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   const name = named ?? lastValue(call, 'default-key') ?? (variables[KEY_VARIABLE] || undefined);
   const key = signingKey(keys, name, console);
   if (key === undefined) return FAILED;
-  // gpg makes a signature by each of them: one alone would be fewer than was asked for.
+  // gpg makes a signature by each key, so a signature by only one would be incomplete.
   const other = more.find((one) => gpgKeysNamed(keys, one)[0]?.id !== key.id);
   if (other !== undefined)
     throw usageError(`only one key can sign, and "${other}" is another one: call gpg for each key.`);
@@ -136,7 +136,7 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   }
 }
 
-/** The key to sign with; undefined when there is none that can, which was reported as gpg reports it (`INV_SGNR`). */
+/** Returns the signing key. Undefined if no key can sign, which is reported like gpg does (`INV_SGNR`). */
 function signingKey(keys: readonly GpgKey[], name: string | undefined, console: GpgConsole): GpgKey | undefined {
   const [key, ...others] = name === undefined ? keys : gpgKeysNamed(keys, name);
   if (others.length > 0)
@@ -167,7 +167,7 @@ function failure({ kind, detail }: NotSigned, console: GpgConsole): number {
 
 const LOOK_EVERY_MS = 1000;
 
-/** Gives up when this program is ended, or when the one that started it is gone. */
+/** Abandons the signature when this program is terminated or its parent process ends. */
 function watchForTheEnd(ended: AbortController): () => void {
   const parent = process.ppid;
   const end = (): void => ended.abort(new Error('the calling program has ended'));
@@ -180,7 +180,7 @@ function watchForTheEnd(ended: AbortController): () => void {
   };
 }
 
-/** The program that started this one, such as git, with its command line. Undefined where the system does not say. */
+/** Returns the parent process of this program, such as git, with its command line. Undefined if the system does not provide it. */
 export function callingProgram(): AskingProgram | undefined {
   try {
     const [command, ...args] = readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').split('\0').filter((word) => word !== ''); // prettier-ignore

@@ -25,17 +25,17 @@ import type { GpgKey } from './gpg-keys.js';
 import { type InlineDocument, inlineMessage, type InlineSigner, signedContent } from './inline-message.js';
 import { gpgAlgorithmOf } from './gpg-listing.js';
 
-/** Signs what was hashed, and answers the packet. `fileName`: where it is known. */
+/** SignDigest signs a digest and returns the signature packet. `fileName` is set if known. */
 export type SignDigest = (hash: PgpHash, digest: GpgDigest, fileName: string | undefined) => Promise<SignatureResult>;
 
-/** The hash that a curve needs at least (RFC 9580 section 5.2.3.2). */
+/** Permitted hashes for curves that require a minimum strength (RFC 9580 section 5.2.3.2). */
 const HASHES: Readonly<Record<string, readonly PgpHash[]>> = {
   'ec-p384': ['sha384', 'sha512'],
   'ec-p521': ['sha512'],
 };
 const ALL_HASHES = Object.keys(PGP_HASH) as PgpHash[];
 
-/** Makes a detached signature, a clear one, or a signed message. Answers what kept it from being made; nothing is written then. */
+/** Creates a detached signature, a cleartext signature, or a signed message. On failure, returns the reason and writes nothing. */
 export async function makeSignature(
   call: GpgCall,
   key: GpgKey,
@@ -75,7 +75,7 @@ export async function makeSignature(
   return undefined;
 }
 
-/** Options of gpg that put more into a signature than is made here. */
+/** gpg options for signature contents that are not supported. */
 const UNMADE = [
   'sig-notation',
   'set-notation',
@@ -144,7 +144,7 @@ function fileNameOf({ operands, values }: GpgCall): string | undefined {
   return named === undefined || named === '' ? undefined : basename(named);
 }
 
-/** Where gpg writes: --output, else beside the file, else standard output. */
+/** Returns where gpg writes its output: --output, otherwise next to the file, otherwise standard output. */
 function outputOf(call: GpgCall): string | number {
   const given = lastValue(call, 'output');
   if (given !== undefined) return descriptorOf(call, given) ?? (given === '-' ? 1 : given);
@@ -153,13 +153,13 @@ function outputOf(call: GpgCall): string | number {
   return `${file}${call.flags.has('armor') || call.task === 'clearsign' ? '.asc' : call.task === 'inline' ? '.gpg' : '.sig'}`;
 }
 
-/** The files among the operands, as they are before they are hashed. */
+/** Returns the states of the operand files before they are hashed. */
 function documentStates(call: GpgCall): Promise<FileState[]> {
   const files = call.operands.filter((name) => name !== '-' && descriptorOf(call, name) === undefined);
   return Promise.all(files.map((file) => FileState.of(file)));
 }
 
-/** Nobody is asked for a signature that could not be written. */
+/** Checks that the output can be written before an approval is requested. */
 function assertFree(call: GpgCall): void {
   const output = outputOf(call);
   if (typeof output === 'number' || call.flags.has('yes') || !existsSync(output)) return;
@@ -171,7 +171,7 @@ async function reserved(call: GpgCall): Promise<OutputFile | number> {
   return typeof output === 'number' ? output : OutputFile.reserve(output);
 }
 
-/** The line about which key is considered. */
+/** Returns the status line that names the considered key. */
 export function considered(key: GpgKey): string {
   return `KEY_CONSIDERED ${key.fingerprint} 0`;
 }

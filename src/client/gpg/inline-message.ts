@@ -3,17 +3,17 @@ import { fourOctets, pgpSeconds } from '../../formats/openpgp/key-packet.js';
 import { PGP_TAG, pgpPacket } from '../../formats/openpgp/packets.js';
 import { PGP_HASH, type PgpHash } from '../../formats/openpgp/signature-packet.js';
 
-/** What is signed inline, and how. */
+/** InlineDocument is a document to be signed inline. */
 export interface InlineDocument {
   readonly content: Buffer;
   readonly isText: boolean;
-  /** Name of the file, for whoever unpacks the message; empty for data without one. */
+  /** File name for recipients who extract the message. Empty for data without a name. */
   readonly name: string;
   readonly at: Date;
 }
 
 export interface InlineSigner {
-  /** Hexadecimal; its last eight octets are the key id. */
+  /** Hexadecimal. The last eight octets are the key ID. */
   readonly fingerprint: string;
   /** Public-key algorithm ID. */
   readonly algorithm: number;
@@ -32,7 +32,7 @@ export function signedContent({ content, isText }: Pick<InlineDocument, 'content
 }
 
 /**
- * Returns a signed message (RFC 9580 section 10.3): one-pass signature, literal data, signature. It is not compressed.
+ * Returns a signed message (RFC 9580 section 10.3): one-pass signature, literal data, signature. The message is not compressed.
  *
  * @param signature the signature packet
  */

@@ -5,11 +5,15 @@ import { delimiter, join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 import { promisify } from 'node:util';
 
-/** A line of each of our wrappers. */
+/** WRAPPER_MARK is a line that identifies the wrappers of this program. */
 export const WRAPPER_MARK = '# Runs sealwright in place of the program of this name.';
 const MAX_WRAPPER_BYTES = 2000;
 
-/** The real program of this name in PATH, which is none of our wrappers. ClientError when there is none. */
+/**
+ * Returns the path of the real program with this name, skipping wrappers.
+ *
+ * @throws ClientError if PATH has none
+ */
 export function realProgram(name: string, { PATH = '' }: NodeJS.ProcessEnv): string {
   const found = PATH.split(delimiter)
     .filter((directory) => directory !== '')
@@ -28,15 +32,15 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Whether a program is one that `sealwright wrappers` wrote. */
+/** Reports whether a program is a wrapper written by `sealwright wrappers`. */
 export function isWrapper(path: string): boolean {
   return readFileSync(path).subarray(0, MAX_WRAPPER_BYTES).includes(WRAPPER_MARK);
 }
 
-/** Descriptors that GPGME passes beyond the first three. */
+/** Highest descriptor that is passed on. GPGME uses descriptors beyond the first three. */
 const MAX_DESCRIPTOR = 63;
 
-/** Runs the real program with these arguments and every descriptor of ours, and ends as it ends. */
+/** Runs the real program with these arguments and all given descriptors. Returns its exit code. */
 export async function runReal(
   program: string,
   args: readonly string[],
@@ -53,9 +57,9 @@ export async function runReal(
 const LISTED = /^gpg:([^:]*):[^:]*$/m;
 
 /**
- * Answers as gpgconf, by which GPGME finds gpg (reprepro, many others): the gpg that it names is ours. Everything else is the real one's.
+ * Implements gpgconf, through which GPGME finds gpg (reprepro and many others). Reports the wrapper as gpg, and leaves everything else to the real gpgconf.
  *
- * @param directory where the wrappers are; the gpg in it is ours
+ * @param directory directory of the wrappers, including gpg
  */
 export async function gpgconf(
   [directory = '', ...args]: readonly string[],

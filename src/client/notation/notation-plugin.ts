@@ -32,7 +32,7 @@ const CODE_OF_END: Readonly<Record<string, NotationErrorCode>> = {
   unavailable: 'ERROR',
 };
 
-/** A plugin of notation (notaryproject specifications, plugin-extensibility.md): one command, a JSON request on standard input. */
+/** Implements a notation plugin (notaryproject specifications, plugin-extensibility.md): one command, with a JSON request on standard input. */
 export async function notationPlugin(
   [command = '']: readonly string[],
   api: () => Promise<ApiClient>,
@@ -70,7 +70,7 @@ async function signatureFor(api: ApiClient, key: AgentKey, request: NotationRequ
   const gone = new AbortController();
   const end = (): void => gone.abort(new Error('notation is gone'));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);
-  // notation reads this program's error stream as one JSON object: nobody would see a line there.
+  // notation reads the error stream as one JSON object, so a message would not reach the user.
   const note = (): void => undefined;
   const asking = askingProgramOf('notation', ['sign']);
   const result: SignatureResult = await new RemoteSigner(api, { protocol: 'notation', asking, note }).sign({

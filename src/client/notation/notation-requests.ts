@@ -2,7 +2,7 @@ import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
 import type { DigestName, Scheme } from '../agent/signer/remote-signer.js';
 import { readJsonObject } from '../../platform/json/strict-json.js';
 
-/** Codes of errors that notation knows (notaryproject specifications, plugin-extensibility.md). */
+/** NotationErrorCode is an error code that notation defines (notaryproject specifications, plugin-extensibility.md). */
 export type NotationErrorCode =
   'VALIDATION_ERROR' | 'UNSUPPORTED_CONTRACT_VERSION' | 'ACCESS_DENIED' | 'TIMEOUT' | 'ERROR';
 
@@ -17,7 +17,7 @@ export class NotationError extends Error {
 
 export const CONTRACT = '1.0';
 
-/** A type of key with what notation calls it, and the only algorithm that it signs by then (signature-specification.md, section 3). */
+/** A key type with its name in notation and the only algorithm that notation permits for it (signature-specification.md, section 3). */
 interface NotationKeyType {
   readonly keySpec: string;
   readonly hashAlgorithm: string;
@@ -46,7 +46,7 @@ function typeOf(keySpec: string, bits: 256 | 384 | 512): NotationKeyType {
   };
 }
 
-/** @throws NotationError for a type of key that notation does not have */
+/** @throws NotationError if notation does not support the key type */
 export function notationKeyType(type: string): NotationKeyType {
   const known = TYPES[type];
   if (known !== undefined) return known;
@@ -57,11 +57,15 @@ export interface NotationRequest {
   readonly keyId: string;
   readonly keySpec: string | undefined;
   readonly hashAlgorithm: string | undefined;
-  /** The bytes that are to be signed. */
+  /** Bytes to sign. */
   readonly payload: Buffer | undefined;
 }
 
-/** Reads a request of notation. @throws NotationError for anything else */
+/**
+ * Parses a request of notation.
+ *
+ * @throws NotationError if the input is not a valid request
+ */
 export function readNotationRequest(input: string): NotationRequest {
   const { contractVersion, keyId, keySpec, hashAlgorithm, payload } = objectIn(input);
   if (contractVersion !== CONTRACT)
@@ -85,7 +89,7 @@ function objectIn(input: string): Record<string, unknown> {
   }
 }
 
-/** What a JWS of notation is about, for approvers: the artifact by its digest. Nothing for COSE, which is not read here. */
+/** Returns the artifact digest in a notation JWS, for approvers. Empty for COSE, which is not parsed. */
 export function shownArtifact(payload: Buffer): Readonly<Record<string, string>> {
   const [, encoded = ''] = payload.toString('latin1').split('.');
   const bytes = fromBase64Url(encoded);

@@ -5,16 +5,16 @@ interface Item {
   readonly places: Map<string, FindingPlace>;
 }
 
-/** One request to the service: what a source holds, as `POST /api/ingest` takes it. */
+/** Batch is one request to the service: the contents of a source, in the format of `POST /api/ingest`. */
 export interface Batch {
   readonly scanId: string;
   readonly source: string;
-  /** True when all of the source is reported: what it showed before and does not show now is gone. */
+  /** Whether the batch reports the whole source. Items that were reported earlier and are missing are then removed. */
   readonly complete: boolean;
   readonly assets: readonly Record<string, unknown>[];
 }
 
-/** Each thing once, with all its places, and in one order: the same findings are the same bytes. */
+/** Lists each item once, with all its places and in a fixed order, so that the same findings give the same bytes. */
 export function batchAssetsOf(findings: readonly SensorFinding[]): Batch['assets'] {
   const items = new Map<string, Item>();
   for (const finding of findings) {

@@ -6,28 +6,30 @@ import type { Spool, SpooledScan } from './spool.js';
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
 
-/** Answer of the service to a scan. */
+/** Delivered summarizes the service's responses to a scan. */
 export interface Delivered {
   batches: number;
   received: number;
   created: number;
   updated: number;
   unchanged: number;
-  /** Items that it did not take. */
+  /** Items that the service rejected. */
   rejected: number;
-  /** Batches that it will never take. */
+  /** Batches that the service will never accept. */
   refused: number;
 }
 
 export interface DeliveryOptions {
-  /** Time that the service may be away before this gives up; what is left waits in the spool. */
+  /** How long the service may be unavailable before delivery is abandoned, in milliseconds. The remaining batches stay in the spool. */
   readonly patienceMs: number;
   readonly note: (line: string) => void;
 }
 
 /**
- * Delivers the scan that waits in the spool, batch by batch in their order. Each has a key of its own: one whose answer was lost is
- * sent again and taken once. ClientError when the service stays away or does not know us; the rest waits.
+ * Delivers the spooled scan batch by batch, in order. Each batch has an idempotency key, so a batch whose response was lost is sent again and accepted
+ * once.
+ *
+ * @throws ClientError if the service stays unavailable or refuses the credential; the remaining batches stay in the spool
  */
 export async function deliver(
   api: ApiClient,
@@ -66,7 +68,7 @@ function count(total: Delivered, { received, created, updated, unchanged, reject
   total.rejected += rejected.length;
 }
 
-/** Repeats a call for as long as the service is away or busy, not sooner than it asks. */
+/** Repeats a call while the service is unavailable or busy, no earlier than the service requests. */
 export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: () => Promise<T>): Promise<T> {
   const began = performance.now();
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
@@ -83,7 +85,7 @@ export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: 
   }
 }
 
-/** No answer, or one that says that it was not the call's fault. */
+/** Reports whether a call failed for a reason other than the call itself: no response, or status 408, 429 or 5xx. */
 export function isPassing(error: unknown): error is ClientError {
   if (!(error instanceof ClientError)) return false;
   return error.status === undefined || error.status === 408 || error.status === 429 || error.status >= 500;
@@ -91,6 +93,6 @@ export function isPassing(error: unknown): error is ClientError {
 
 function isForever(error: unknown): error is ClientError {
   if (!(error instanceof ClientError)) return false;
-  // The source belongs to another reporter; other batches may be of other sources.
+  // The source belongs to another reporter. Other batches may be for other sources.
   return [400, 409, 413, 415, 422].includes(error.status ?? 0) || error.problem === 'source.owned';
 }

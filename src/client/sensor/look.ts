@@ -23,14 +23,14 @@ const DETECTORS: readonly Detector[] = [
 ];
 
 export interface LookOptions {
-  /** The machine or checkout that paths are on. */
+  /** Machine or checkout that contains the paths. */
   readonly source: string;
   readonly exclude: readonly string[];
   readonly storePasswords: readonly string[];
   readonly onFault: (where: string, reason: string) => void;
 }
 
-/** Finds what is in a file tree, file by file. A file that cannot be read is reported as a fault. */
+/** lookAtTree yields the findings in a file tree, file by file. Files that cannot be read are reported as faults. */
 export async function* lookAtTree(path: string, options: LookOptions): AsyncGenerator<SensorFinding> {
   const { source, storePasswords, onFault } = options;
   for await (const file of filesUnder(path, options)) {
@@ -51,7 +51,7 @@ export async function* lookAtTree(path: string, options: LookOptions): AsyncGene
   }
 }
 
-/** Finds what an endpoint shows without authentication. Throws when nothing answers. */
+/** Returns what an endpoint reveals without authentication. Throws if the endpoint does not respond. */
 export async function lookAtEndpoint(text: string): Promise<SensorFinding[]> {
   const endpoint = endpointOf(text);
   return endpoint.kind === 'ssh' ? sshFindings(endpoint) : tlsFindings(endpoint);

@@ -12,12 +12,12 @@ import { lookAtEndpoint, lookAtTree } from './look.js';
 import type { Reported, Spool, SpooledScan } from './spool.js';
 import { unreadableReasonOf } from './tree.js';
 
-/** Findings in a batch, about: places of one file stay together. */
+/** Approximate number of findings per batch. All findings of a file are in the same batch. */
 const PER_BATCH = 2000;
 const MAX_FAULTS = 5;
 
 export interface SensorScanOrder {
-  /** The machine or checkout that is looked at. */
+  /** Machine or checkout that is scanned. */
   readonly source: string;
   readonly paths: readonly string[];
   readonly endpoints: readonly string[];
@@ -25,7 +25,7 @@ export interface SensorScanOrder {
   readonly storePasswords: readonly string[];
 }
 
-/** Scans everything in an order into the spool. Nothing of it is to be delivered before all of it is there. */
+/** SensorScan scans everything in an order into the spool. Nothing may be delivered before the scan is complete. */
 export class SensorScan {
   private readonly faults: string[] = [];
   private readonly reported: Record<string, Reported> = {};
@@ -75,7 +75,7 @@ export class SensorScan {
     this.faults.push(`${where}: ${reason}`);
   }
 
-  /** A part is a source of its own. Sources that were reported before and have nothing any more are reported as empty. */
+  /** Adds the batches of a target. Each part is a separate source. Sources that were reported before and are now empty are reported as empty. */
   private async report(target: string, found: Found, complete: boolean): Promise<void> {
     this.targets += 1;
     const sources: string[] = [];
@@ -109,7 +109,7 @@ export class SensorScan {
   }
 }
 
-/** Findings of one target on disk, so that a large tree needs no large memory. */
+/** Findings of one target, stored on disk to limit memory use for large trees. */
 class Found {
   private static made = 0;
   private readonly file: string;
@@ -134,7 +134,7 @@ class Found {
     await finished(this.stream);
   }
 
-  /** Number of parts: a power of two that never gets smaller. A file is always in the same part of that many. */
+  /** Splits the findings into parts. Their number is a power of two that never decreases. With the same number of parts, a file is always in the same part. */
   async split(): Promise<(() => Promise<SensorFinding[]>)[]> {
     await this.close();
     let parts = this.leastParts;

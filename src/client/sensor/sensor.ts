@@ -11,14 +11,14 @@ import { truncate } from '../../platform/text/truncate.js';
 
 const HEARTBEAT = '/api/sensors/heartbeat';
 
-/** Answer of the service to a heartbeat. */
+/** Response of the service to a heartbeat. */
 interface Orders {
   readonly heartbeatSeconds: number;
   readonly configuration: Settings;
   readonly commands: readonly { readonly id: string; readonly settings: Settings }[];
 }
 
-/** Settings of a scan in a sensor's configuration, a command or the command line. */
+/** Settings are scan settings from a sensor's configuration, a command or the command line. */
 export interface Settings {
   readonly source?: unknown;
   readonly paths?: unknown;
@@ -33,12 +33,12 @@ export interface Finished extends Delivered {
 }
 
 export interface SensorOptions extends DeliveryOptions {
-  /** Settings of the command line, which override those of the service. */
+  /** Settings from the command line. They override the settings of the service. */
   readonly settings: Settings;
   readonly storePasswords: readonly string[];
 }
 
-/** Says that it is there, hears what it is to do, scans, and delivers. */
+/** SensorAgent sends heartbeats, receives commands, scans, and delivers the findings. */
 export class SensorAgent {
   private orders: Orders | undefined;
 
@@ -48,7 +48,7 @@ export class SensorAgent {
     private readonly options: SensorOptions,
   ) {}
 
-  /** Delivers what waits, then does what is asked, or one scan if nothing is. */
+  /** Delivers a spooled scan, then runs the pending commands, or one scan if there are none. */
   async once(): Promise<Finished[]> {
     const beating = this.keepBeating();
     try {
@@ -62,7 +62,7 @@ export class SensorAgent {
     }
   }
 
-  /** Stays, and scans when the service asks for it. Ends with an error alone. */
+  /** Keeps running and scans when the service requests it. Ends only with an error. */
   async stay(report: (finished: Finished) => void): Promise<never> {
     const left = await this.resume();
     if (left !== undefined) report(left);
@@ -76,7 +76,7 @@ export class SensorAgent {
     }
   }
 
-  /** A scan takes longer than a heartbeat interval: the service hears in between that the sensor is alive. */
+  /** Sends heartbeats during the work, because a scan can take longer than a heartbeat interval. */
   private async working<T>(work: () => Promise<T>): Promise<T> {
     const beating = this.keepBeating();
     try {
@@ -103,7 +103,7 @@ export class SensorAgent {
     return scan === undefined ? undefined : this.finish(scan);
   }
 
-  /** A service that does not answer is no reason not to scan, when the command line says what. */
+  /** If the command line defines the scan, it runs even if the service is unavailable. */
   private async hear(): Promise<undefined> {
     const call = () => this.beat({});
     const isConfigured = this.options.settings.paths !== undefined || this.options.settings.endpoints !== undefined;
@@ -135,7 +135,7 @@ export class SensorAgent {
     return this.finish(await SensorScan.run(order, this.spool, command));
   }
 
-  /** Reported last: a sensor that is killed before reports it again, and the service records it once. */
+  /** Reports the result last. A sensor that is killed earlier reports it again, and the service records it once. */
   private async finish(scan: SpooledScan): Promise<Finished> {
     const delivered = await deliver(this.api, this.spool, scan, this.options);
     const refused = delivered.refused + delivered.rejected;
@@ -147,7 +147,7 @@ export class SensorAgent {
     return { scan: scan.id, ok, detail, ...delivered };
   }
 
-  /** The command line first, then the command, then the configuration of the sensor. */
+  /** The command line takes precedence over the command, and the command over the sensor's configuration. */
   private orderOf(command: Settings): SensorScanOrder {
     const settings = { ...this.orders?.configuration, ...command, ...given(this.options.settings) };
     const paths = textsOf(settings.paths, 'paths').map((path) => resolve(path));

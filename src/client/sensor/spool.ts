@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
-/** A reported target: its sources, and the number of parts it is cut into. */
+/** Reported is a reported target: its sources, and the number of parts into which it is split. */
 export interface Reported {
   readonly parts: number;
   readonly sources: readonly string[];
 }
 
-/** A scan that is in the spool as a whole: its batches wait beside it, numbered. */
+/** SpooledScan is a complete scan in the spool. Its numbered batches are stored next to it. */
 export interface SpooledScan {
   readonly id: string;
-  /** The command that requested the scan. */
+  /** Command that requested the scan. */
   readonly command?: string;
   readonly ok: boolean;
   readonly assets: number;
   readonly detail: string;
-  /** By target; becomes the state when all is delivered. */
+  /** Reported targets by name. Becomes the stored state when everything is delivered. */
   readonly reported: Readonly<Record<string, Reported>>;
 }
 
@@ -26,9 +26,9 @@ const PRIVATE = { mode: 0o600, flush: true } as const;
 const BATCH = /^\d{6}\.json$/;
 
 /**
- * Keeps findings on disk until they are delivered. A scan is written aside and becomes valid by one rename, so a sensor that is killed
- * leaves a whole scan or none. A batch is removed once the service has taken it; until then it is sent again under the same key, which
- * the service takes once.
+ * Spool stores findings on disk until they are delivered. A scan is written to a separate directory and activated with one rename, so a killed sensor
+ * leaves a whole scan or none. A batch is deleted once the service has accepted it. Until then it is sent again with the same key, and the service
+ * accepts it once.
  */
 export class Spool {
   private constructor(
@@ -36,7 +36,7 @@ export class Spool {
     private readonly lock: FileHandle,
   ) {}
 
-  /** ClientError while another sensor uses it. */
+  /** @throws ClientError if another sensor uses the directory */
   static async open(directory: string): Promise<Spool> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const lock = await locked(join(directory, 'lock'));
@@ -54,7 +54,7 @@ export class Spool {
     return readJson(text) as Record<string, Reported>;
   }
 
-  /** A directory for a scan that is being made; one that was left behind is gone. */
+  /** Creates a directory for a new scan and deletes an unfinished one. */
   async begin(): Promise<{ readonly id: string; readonly directory: string }> {
     const directory = join(this.directory, 'building');
     await rm(directory, { recursive: true, force: true });
@@ -76,13 +76,13 @@ export class Spool {
     await synced(this.directory);
   }
 
-  /** The scan that waits, if there is one. */
+  /** Returns the undelivered scan, if there is one. */
   async waiting(): Promise<SpooledScan | undefined> {
     const text = await readFile(join(this.directory, 'scan', 'scan.json'), 'utf8').catch(() => undefined);
     return text === undefined ? undefined : (readJson(text) as SpooledScan);
   }
 
-  /** Names of the batches that wait, in their order. */
+  /** Returns the names of the undelivered batches in order. */
   async batches(): Promise<string[]> {
     return (await readdir(join(this.directory, 'scan'))).filter((name) => BATCH.test(name)).sort();
   }
@@ -95,7 +95,7 @@ export class Spool {
     await unlink(join(this.directory, 'scan', batch));
   }
 
-  /** The service will never take it: it is kept for people to look at. */
+  /** Sets aside a batch that the service will never accept, for inspection. Returns its path. */
   async refused(scan: SpooledScan, batch: string, why: string): Promise<string> {
     const directory = join(this.directory, 'refused');
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -105,7 +105,7 @@ export class Spool {
     return kept;
   }
 
-  /** All of it is delivered, and the service knows. */
+  /** Removes a scan after everything is delivered and reported. */
   async finish({ reported }: SpooledScan): Promise<void> {
     const state = { ...(await this.state()), ...reported };
     const fresh = join(this.directory, 'state.json.new');
@@ -124,7 +124,7 @@ async function synced(directory: string): Promise<void> {
   }
 }
 
-/** The file holds the process that has it; one that was killed has it no more. */
+/** The lock file contains the process ID of its owner. The lock of a dead process does not count. */
 async function locked(file: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { isBks } from '../../formats/java/bks.js';
 import { isJavaKeyStore } from '../../formats/java/key-store.js';
 
-/** Larger files are no configuration, no source and no key store. */
+/** Larger files are not configuration, source code or key stores. */
 const MAX_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 4096;
-/** Directories of version control, packages and the kernel, which are not searched. */
+/** Directories of version control, packages and the kernel, which are not scanned. */
 const EXCLUDED = ['.git', '.hg', '.svn', 'node_modules', '__pycache__', '.venv'];
 const NEVER = new Set(['/proc', '/sys', '/dev', '/run']);
 
 export interface TreeOptions {
-  /** Names of files and directories, or whole paths. */
+  /** Names of files and directories, or full paths. */
   readonly exclude: readonly string[];
-  /** Hears of what could not be read. */
+  /** Called for each path that cannot be read. */
   readonly onFault: (path: string, reason: string) => void;
 }
 
-/** The regular files under a path, in the order of their names. Symbolic links are not followed, except the path itself. */
+/** filesUnder yields the regular files under a path, sorted by name. Symbolic links are not followed, except for the path itself. */
 export async function* filesUnder(path: string, options: TreeOptions): AsyncGenerator<string> {
   const root = await realpath(path);
   const status = await lstat(root);
@@ -41,7 +41,7 @@ async function* directory(path: string, options: TreeOptions): AsyncGenerator<st
   }
 }
 
-/** A file that may hold something: text, DER or a key store. Undefined for programs, pictures and what is too large. */
+/** Reads a file that may contain findings: text, DER or a key store. Returns undefined for programs, images and files that are too large. */
 export async function readCandidate(path: string): Promise<Buffer | undefined> {
   const file = await open(path, 'r');
   try {

@@ -7,7 +7,7 @@ import { assertFormat } from '../api/files.js';
 import { requestName } from '../api/request-name.js';
 import { reportedProgress } from '../api/hash-progress.js';
 
-/** Signs one file by a signature beside it. */
+/** Signs one file with a detached signature. */
 export async function signDetached(invocation: Invocation, path: string): Promise<ExitCode> {
   const { options, environment, note } = invocation;
   const seconds = secondsOf(text(options, 'wait'));
@@ -40,7 +40,7 @@ export function detachedSettings(options: OptionValues, note: (line: string) => 
   };
 }
 
-/** Writes the signature of an earlier request about this file. The options that are given must be those of the request. */
+/** Writes the signature of an earlier request for this file. The given options must match the request. */
 export async function finishRequest(invocation: Invocation, path: string, request: Request): Promise<ExitCode> {
   const { options, note } = invocation;
   const { requestId, algorithm, format, digest } = request;
@@ -74,7 +74,7 @@ async function written(invocation: Invocation, path: string, file: DetachedFile,
   return EXIT.done;
 }
 
-/** A path that a shell reads back as it is written needs no quotes. */
+/** A path without special characters needs no quotes in a shell. */
 function wordOf(path: string): string {
   return /^[\w./+=@-]+$/.test(path) ? path : shellWord(path);
 }

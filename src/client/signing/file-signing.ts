@@ -15,9 +15,9 @@ import { detachedSettings } from './detached-signing.js';
 import { assertReadable, assertSumsStayTrue, type SignTarget } from './sign-targets.js';
 
 /**
- * Signs files under one approval: those that have a tool in themselves, the others by signatures beside them.
+ * signFiles signs files with one approval. Files with a tool get an embedded signature, the others a detached one.
  *
- * @param isSingle one file that is signed in itself: its tool asks for the signature, without a batch
+ * @param isSingle whether one file gets an embedded signature, which its tool requests without a batch
  */
 export async function signFiles(
   invocation: Invocation,
@@ -61,7 +61,7 @@ async function alone({ embedded }: JointWork, surroundings: ToolSurroundings): P
   return { embedded: signed, detached: [] };
 }
 
-/** Does work while tools can get timestamps of the service. */
+/** Runs `work` while tools can get timestamps from the service. */
 async function withTimestamps<Result>(
   isWanted: boolean,
   { api, runtimeDirectory }: ToolSurroundings,

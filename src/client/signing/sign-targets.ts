@@ -8,14 +8,14 @@ import { EXTENSION, TOKEN_EXTENSION } from '../api/files.js';
 import { expandPatterns } from '../api/file-names.js';
 import { readTextFile } from '../../platform/text/text-file.js';
 
-/** A file that is to be signed: in itself by a tool, or by a signature beside it. */
+/** SignTarget is a file to be signed: by a tool that embeds the signature, or with a detached signature. */
 export interface SignTarget {
   readonly file: string;
   readonly tool: FileTool | undefined;
 }
 
 interface Naming {
-  /** Whether all files get signatures beside them. */
+  /** Whether all files get detached signatures. */
   readonly isDetached: boolean;
   note?(line: string): void;
 }
@@ -23,8 +23,8 @@ interface Naming {
 const SIGNATURES = [...Object.values(EXTENSION), TOKEN_EXTENSION, '.asc'];
 
 /**
- * Returns the files that the names stand for. A pattern stands for the files that it matches, a directory for the files below it that are
- * signed in themselves. A signature beside a file that is named as well is left out: `dist/*` matches those of an earlier run.
+ * pathsOf returns the files for the given names. A pattern stands for the files that it matches, a directory for the files in it that can have embedded
+ * signatures. A signature is skipped if its file is also named: `dist/*` matches signatures of an earlier run.
  */
 export async function pathsOf(names: readonly string[], { isDetached, note }: Naming): Promise<string[]> {
   const paths: string[] = [];
@@ -44,7 +44,7 @@ export async function pathsOf(names: readonly string[], { isDetached, note }: Na
   return paths.filter((path) => !left.includes(path));
 }
 
-/** Whether the file, or one whose signature the file is, was named. */
+/** Reports whether the file that a signature belongs to was also named. */
 function isBeside(path: string, all: ReadonlySet<string>): boolean {
   return all.has(path);
 }
@@ -56,7 +56,7 @@ async function embeddedBelow(directory: string): Promise<string[]> {
   throw usageError(`${directory} holds no file that is signed in itself.`);
 }
 
-/** Says how each file is signed. Throws a usage error if an option has no effect on one of them. */
+/** Decides how each file is signed. Throws a usage error if an option has no effect on a file. */
 export function toolsOf(paths: readonly string[], options: OptionValues): SignTarget[] {
   const isDetached = text(options, 'format') !== undefined || text(options, 'request') !== undefined;
   const targets = paths.map((file) => ({ file, tool: isDetached ? undefined : fileToolFor(file) }));
@@ -74,7 +74,7 @@ function assertFollows(file: string, tool: FileTool, options: OptionValues): voi
   throw usageError(`--algorithm ${algorithm} has no effect on ${name}: ${known}.`);
 }
 
-/** Throws if a file cannot be read, before the first is signed. */
+/** Throws if a file cannot be read, before the first file is signed. */
 export async function assertReadable(targets: readonly SignTarget[]): Promise<void> {
   for (const { file } of targets)
     await stat(file).catch((error: Error) => {
@@ -85,7 +85,7 @@ export async function assertReadable(targets: readonly SignTarget[]): Promise<vo
 const SUMS = /(?:^|[._-])(?:MD5|SHA\d*|B2)?SUMS?(?:\.txt)?$/i;
 const MAX_SUMS_BYTES = 16 << 20;
 
-/** Throws if a list of checksums names a file that is about to be signed in itself: the list would be signed, and wrong. */
+/** Throws if a checksum list names a file that is about to get an embedded signature, because the signed list would then be wrong. */
 export async function assertSumsStayTrue(targets: readonly SignTarget[]): Promise<void> {
   const changing = new Set(targets.filter(({ tool }) => tool !== undefined).map(({ file }) => resolve(file)));
   for (const { file, tool } of targets) {

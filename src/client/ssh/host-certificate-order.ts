@@ -14,20 +14,20 @@ const RENEWABLE_MS = 365 * DAY_MS;
 /** validAfter is backdated by this much to tolerate clock skew. */
 const BACKDATE_MS = 5 * 60 * 1000;
 
-/** HostCertificateOrder says who certifies the key of this host. */
+/** HostCertificateOrder describes who certifies a key of this host, and how. */
 export interface HostCertificateOrder {
   /** Path of the private host key. */
   readonly key: string;
-  /** Name of the authority for hosts. Undefined: a login rule gives the certificate, by the claims of this machine's token. */
+  /** Name of the host authority. Undefined: a login rule issues the certificate from the claims of this machine's token. */
   readonly authority: string | undefined;
-  /** Names of the host; empty: the one that the system has. */
+  /** Names of the host. Empty uses the system's host name. */
   readonly names: readonly string[];
   readonly rule: string | undefined;
-  /** Maximum seconds to wait for an approval. */
+  /** Maximum time to wait for an approval, in seconds. */
   readonly seconds: number;
 }
 
-/** Returns whether a valid host certificate of the key lies beside it. */
+/** Reports whether the key has a valid host certificate next to it. */
 export async function isCertified(key: string, now = new Date()): Promise<boolean> {
   try {
     const { content } = await certificateOf(key);
@@ -40,10 +40,10 @@ export async function isCertified(key: string, now = new Date()): Promise<boolea
 }
 
 /**
- * orderHostCertificate requests a certificate for the key of this host. A certificate of a named authority can be renewed with the key alone for a
- * year. Without an authority, a login rule gives the certificate.
+ * orderHostCertificate requests a certificate for a key of this host. A certificate of a named authority can be renewed with the key alone for a
+ * year. Without an authority, a login rule issues the certificate.
  *
- * @throws ClientError when it is refused
+ * @throws ClientError if the request is refused
  */
 export async function orderHostCertificate(api: ApiClient, order: HostCertificateOrder): Promise<HostCertificate> {
   const publicKey = await publicKeyOf(order.key);
@@ -64,7 +64,7 @@ export async function orderHostCertificate(api: ApiClient, order: HostCertificat
   return awaitCertificate(api, `${path}/${asked.id}`, asked, order.seconds);
 }
 
-/** Waits until a certificate is issued or refused, for `seconds` at most. */
+/** Waits until a certificate is issued or refused, for at most `seconds`. */
 export async function awaitCertificate(
   api: ApiClient,
   path: string,
@@ -80,7 +80,7 @@ export async function awaitCertificate(
   return found;
 }
 
-/** The command that renews a certificate before it expires, for a timer. */
+/** Returns a hint with the command that renews a certificate before it expires, for a timer. */
 export function renewalHint({ certificate, renewableUntil }: HostCertificate, key: string): string {
   const end = readCertificateLine(certificate)?.validBefore.toISOString().slice(0, 10) ?? '';
   const command =

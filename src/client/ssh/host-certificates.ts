@@ -9,22 +9,22 @@ import { OutputFile } from '../api/output-file.js';
 import { readTextFile } from '../../platform/text/text-file.js';
 
 const HOST_KEYS = '/etc/ssh';
-/** A certificate is renewed when this part of its life is over: what is left is for a service that is away, and for approvers. */
+/** Fraction of its lifetime after which a certificate is renewed. The rest leaves time for an unavailable service and for approvals. */
 const DUE_AFTER = 2 / 3;
 
-/** A certificate of SSH as the API shows it. */
+/** HostCertificate is an SSH certificate as the API returns it. */
 export interface HostCertificate {
   readonly id: string;
   readonly status: string;
   readonly certificate: string;
   readonly principals: readonly string[];
   readonly validBefore: string;
-  /** Until when the host may renew it by its key; absent: not at all. */
+  /** Time until which the host can renew the certificate with its key. Absent if it cannot. */
   readonly renewableUntil?: string;
   readonly failure?: { readonly code: string; readonly detail: string };
 }
 
-/** Paths of the host keys of this machine that have a certificate beside them. */
+/** Returns the paths of this machine's host keys that have a certificate next to them. */
 export async function certifiedHostKeys(): Promise<string[]> {
   const files = await readdir(HOST_KEYS).catch(() => []);
   return files
@@ -32,7 +32,11 @@ export async function certifiedHostKeys(): Promise<string[]> {
     .map((file) => join(HOST_KEYS, file.replace(/-cert\.pub$/, '')));
 }
 
-/** The certificate of a key, and when it is due. ClientError when there is none. */
+/**
+ * Returns the certificate of a key and the time when its renewal is due.
+ *
+ * @throws ClientError if there is no host certificate
+ */
 export async function certificateOf(key: string): Promise<{ content: SshCertificateContent; line: string; due: Date }> {
   const line = (await readText(certificateFile(key))).trim();
   const content = readCertificateLine(line);
@@ -42,7 +46,7 @@ export async function certificateOf(key: string): Promise<{ content: SshCertific
   return { content, line, due: new Date(from + DUE_AFTER * (until - from)) };
 }
 
-/** Asks for the next certificate with nothing but the key: the answer may wait for an approval, or have failed. */
+/** Requests the next certificate, authenticated by the key alone. The result may be waiting for an approval or have failed. */
 export async function renewed(api: ApiClient, key: string): Promise<HostCertificate> {
   const { content, line } = await certificateOf(key);
   const signedAt = new Date();
@@ -51,7 +55,7 @@ export async function renewed(api: ApiClient, key: string): Promise<HostCertific
   return (await api.call('POST', '/v1/ssh-host-renewals', { body, repeatable: true })) as HostCertificate;
 }
 
-/** Puts a certificate beside its key, where ssh and sshd look for it: the old one is there until the new one is whole. */
+/** Writes a certificate next to its key, where ssh and sshd look for it. The old certificate stays until the new one is complete. */
 export async function keepCertificate(key: string, { certificate }: HostCertificate): Promise<string> {
   const file = certificateFile(key);
   const output = await OutputFile.reserve(file);
@@ -59,12 +63,12 @@ export async function keepCertificate(key: string, { certificate }: HostCertific
   return file;
 }
 
-/** `KEY.pub`, one line. */
+/** Returns the content of `KEY.pub`, a single line. */
 export async function publicKeyOf(key: string): Promise<string> {
   return (await readText(`${key}.pub`)).trim();
 }
 
-/** Path of the certificate of a key. */
+/** Returns the path of a key's certificate. */
 export const certificateFile = (key: string) => `${key}-cert.pub`;
 
 async function readText(file: string): Promise<string> {
@@ -75,7 +79,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** OpenSSH reads the private key, in whatever form it is; this program never does. */
+/** Signs with ssh-keygen, which reads every private key format. This program never reads the private key. */
 function signedBy(key: string, message: string): Promise<string> {
   return new Promise((done, fail) => {
     const signing = execFile(
@@ -86,7 +90,7 @@ function signedBy(key: string, message: string): Promise<string> {
           ? done(out)
           : fail(new ClientError(EXIT.failed, `ssh-keygen cannot sign with ${key}: ${stderr.trim()}`)),
     );
-    signing.stdin?.on('error', () => undefined); // it says itself why it did not read
+    signing.stdin?.on('error', () => undefined); // ssh-keygen reports on its own why it did not read
     signing.stdin?.end(message);
   });
 }

@@ -4,24 +4,24 @@ import { dirname, join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 import { certificateFile } from './host-certificates.js';
 
-/** What a host is to trust, and where its sshd reads it. */
+/** HostSetup is what a host is to trust, and where its sshd is configured. */
 export interface HostSetup {
-  /** sshd_config; the files are written beside it. */
+  /** Path of sshd_config. The other files are written to the same directory. */
   readonly config: string;
   readonly sshd: string;
-  /** The keys of TrustedUserCAKeys, one a line. */
+  /** Content for TrustedUserCAKeys, one key per line. */
   readonly authorities: Buffer;
-  /** The key revocation list of RevokedKeys. */
+  /** Key revocation list for RevokedKeys. */
   readonly revocations: Buffer;
-  /** Principals that may log in, by account. Empty: the principals files of an earlier setup stay as they are. */
+  /** Principals that may log in, by account. If empty, the principals files of an earlier setup stay unchanged. */
   readonly principals: ReadonlyMap<string, readonly string[]>;
-  /** The new certificate of a host key with its path. Undefined: certificates beside host keys stay, and are shown to clients. */
+  /** New certificate of a host key, with its path. Undefined: existing certificates of host keys stay and are shown to clients. */
   readonly hostCertificate: { readonly path: string; readonly content: Buffer } | undefined;
 }
 
 type Directive = readonly [name: string, value: string];
 
-/** A file of the setup. `before` is undefined for a new file, `after` for one that is removed. */
+/** PlannedFile is a file of the setup. `before` is undefined for a new file, `after` for a removed one. */
 export interface PlannedFile {
   readonly path: string;
   readonly before: Buffer | undefined;
@@ -32,7 +32,7 @@ const HEADER = '# Written by "sealwright ssh setup-host". Changes are overwritte
 const DROP_INS = 'sshd_config.d/*.conf';
 const PUBLIC_MODE = 0o644;
 
-/** Paths of the setup beside an sshd_config. */
+/** Returns the paths of the setup files, given the path of sshd_config. */
 function pathsOf(config: string) {
   const directory = dirname(config);
   return {
@@ -45,9 +45,10 @@ function pathsOf(config: string) {
 }
 
 /**
- * Plans the files that differ from what the host has; empty when everything is set up. Files that sshd reads come before the configuration that names them.
+ * planHostSetup returns the files that differ from the host's, or none if everything is set up. Files that sshd reads come before the configuration that names
+ * them.
  *
- * @throws ClientError when the configuration sets one of our directives by itself: replacing it could lock people out.
+ * @throws ClientError if the configuration already sets one of the directives, because replacing it could lock users out
  */
 export async function planHostSetup(setup: HostSetup): Promise<PlannedFile[]> {
   const { config, authorities, revocations } = setup;
@@ -75,10 +76,10 @@ export async function planHostSetup(setup: HostSetup): Promise<PlannedFile[]> {
 }
 
 /**
- * Writes the planned files, and has sshd check its configuration and report that the directives are in effect. When anything fails, every file is
- * restored.
+ * applyHostSetup writes the planned files and verifies with sshd that its configuration is valid and the directives are in effect. On any failure, restores all
+ * files.
  *
- * @param reload makes sshd read its configuration; its failure restores the files as well
+ * @param reload makes sshd reload its configuration; a failure also restores the files
  */
 export async function applyHostSetup(
   setup: HostSetup,
@@ -101,12 +102,12 @@ export async function applyHostSetup(
   }
 }
 
-/** Whether an earlier setup told the sshd of this host which authorities to trust. */
+/** Reports whether an earlier setup configured the trusted authorities on this host. */
 export async function isSetUp(config: string): Promise<boolean> {
   return (await present(pathsOf(config).authorities)) !== undefined;
 }
 
-/** Has sshd read its configuration again: by systemd where it runs the service, else by a signal to the process of the PID file. */
+/** Makes sshd reload its configuration: with a signal to the process in the PID file, otherwise through systemd. */
 export async function reloadSshd({ sshd, config }: HostSetup): Promise<void> {
   const [pidFile] = (await effective(sshd, config)).get('pidfile') ?? [];
   const pid = pidFile === undefined ? undefined : (await present(pidFile))?.toString().trim();
@@ -131,7 +132,7 @@ function includesDropIns(config: string): boolean {
   });
 }
 
-/** The directives with their values, as sshd_config has them. */
+/** Returns the directives and values to write to the configuration. */
 async function directivesOf({ config, sshd, principals, hostCertificate }: HostSetup): Promise<Directive[]> {
   const paths = pathsOf(config);
   const hasPrincipals = principals.size > 0 || (await namesIn(paths.principals)).length > 0;
@@ -148,14 +149,14 @@ async function directivesOf({ config, sshd, principals, hostCertificate }: HostS
   ];
 }
 
-/** Whether an earlier setup of ours names a host certificate. */
+/** Reports whether an earlier setup configured a host certificate. */
 async function isOurs(config: string, certificate: string): Promise<boolean> {
   const { dropIn, included } = pathsOf(config);
   const settings = await Promise.all([dropIn, included].map(present));
   return settings.some((file) => file?.toString('latin1').split('\n').includes(`HostCertificate ${certificate}`));
 }
 
-/** The private keys that sshd shows to clients, with Ed25519 first. */
+/** Returns the private host keys that sshd uses, Ed25519 first. */
 export async function hostKeysOf(sshd: string, config: string): Promise<string[]> {
   const keys = (await effective(sshd, config)).get('hostkey') ?? [];
   return keys.toSorted((a, b) => Number(b.includes('ed25519')) - Number(a.includes('ed25519')));
@@ -178,7 +179,7 @@ async function assertOurs({ sshd, config }: HostSetup, wanted: readonly Directiv
   const settings = await effective(sshd, config);
   for (const [name, value] of wanted) {
     const [current = 'none'] = settings.get(name.toLowerCase()) ?? [];
-    // sshd shows every certificate that is configured for its keys.
+    // sshd shows every configured certificate of its host keys.
     if (name === 'HostCertificate' || current === 'none' || current === value) continue;
     throw new ClientError(
       EXIT.failed,
@@ -195,7 +196,7 @@ async function assertInEffect(setup: HostSetup): Promise<void> {
   }
 }
 
-/** The settings that sshd reports for a login as root from this machine, by their names in lower case. */
+/** Returns the effective settings of sshd for a login as root from this machine, by lower-case name. */
 async function effective(sshd: string, config: string): Promise<Map<string, string[]>> {
   const printed = await run(sshd, ['-T', '-f', config, '-C', 'user=root,host=localhost,addr=127.0.0.1']);
   const settings = new Map<string, string[]>();
@@ -206,7 +207,7 @@ async function effective(sshd: string, config: string): Promise<Map<string, stri
   return settings;
 }
 
-/** Replaces a file by one rename, readable by everybody and changed by its owner alone; removes it without content. */
+/** Replaces a file atomically, readable for everyone and writable by the owner. Deletes the file if there is no content. */
 async function put(path: string, content: Buffer | undefined): Promise<void> {
   if (content === undefined) return rm(path, { force: true });
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });

@@ -7,7 +7,7 @@ const file = (...codings: Coding[]): ConsoleFile => ({
   bytes: new Map(codings.map((coding) => [coding, Buffer.from(coding)])),
 });
 
-describe('the coding of a console file', () => {
+describe('the content coding of a console file', () => {
   const all = file('identity', 'gzip', 'br');
 
   it.each([
@@ -22,7 +22,7 @@ describe('the coding of a console file', () => {
     expect(codingFor(accepted, all)).toBe(coding);
   });
 
-  it('is one that the file has', () => {
+  it('is one that exists for the file', () => {
     expect(codingFor('br, gzip', file('identity', 'gzip'))).toBe('gzip');
     expect(codingFor('br, gzip', file('identity'))).toBe('identity');
   });

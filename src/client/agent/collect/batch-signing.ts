@@ -23,29 +23,29 @@ interface Batch {
 
 export interface BatchSettings {
   readonly asking: AskingProgram;
-  /** The caller's own name for the requests. */
+  /** Caller-defined reference for the requests. */
   readonly reference?: string | undefined;
-  /** How long people may take; without it, as long as the approval lasts. */
+  /** How long to wait for a decision. Default: as long as the approval is valid. */
   readonly patience?: Patience | undefined;
-  /** Aborted when the program is ended: what waits for approval is then withdrawn. */
+  /** Aborted when the program is terminated. Pending approvals are then withdrawn. */
   readonly signal?: AbortSignal | undefined;
-  /** Tells the person at the terminal. */
+  /** Prints a line on the user's terminal. */
   note(line: string): void;
 }
 
-/** Of the service, for one batch: one approval. */
+/** Maximum number of items in a batch, set by the service. A batch has one approval. */
 const MAX_ITEMS = 1000;
-/** The service takes a kilobyte of metadata for each item of a batch. */
+/** Maximum characters of the command line per item. The service limits the metadata of a batch item to 1 KB. */
 const MAX_COMMAND_LINE = 200;
 const POLL_S = 30;
-/** So many earlier batches of the same digests are looked at, each with an approval that ended without a yes. */
+/** Maximum number of earlier batches of the same digests to skip because their approval was rejected, withdrawn or expired. */
 const MAX_EARLIER = 20;
 
 /**
- * Has orders of one purpose signed: those for one key in batches of up to 1,000, each under one approval where the key needs it. Waits for
- * people, and adds how the orders ended to `answered`. The same orders are the same batch for a day, so that a run that was ended while people were asked goes on with it.
+ * signNoted has orders of one purpose signed, in batches of up to 1,000 per key, each with one approval if the key requires it. Waits for decisions and
+ * adds the results to `answered`. For a day, the same orders make the same batch, so an interrupted run can be continued.
  *
- * @throws ClientError (pending) when people did not decide in time
+ * @throws ClientError (pending) if the approval was not decided in time
  */
 export async function signNoted(
   api: ApiClient,
@@ -90,7 +90,7 @@ function byKey(orders: readonly JointOrder[]): JointOrder[][] {
   return [...ids].map((id) => orders.filter(({ key }) => key.id === id));
 }
 
-/** What all items have in common stands once; the rest stands with each item. */
+/** Options that all items share are set on the batch, the others on each item. */
 function bodyOf(first: JointOrder, orders: readonly JointOrder[], { asking, reference }: BatchSettings): object {
   const { key, purpose } = first;
   const all = orders.map(optionsOf);
@@ -119,7 +119,7 @@ async function polled(api: ApiClient, batch: Batch, wait: number, signal: AbortS
   }
 }
 
-/** Ends with an error: people did not decide in time, or the program is ended. */
+/** Always throws. Withdraws the pending approvals first, unless the caller can resume the wait. */
 async function giveUp(api: ApiClient, { batchId, items }: Batch, { patience, signal }: BatchSettings): Promise<never> {
   if (signal?.aborted !== true && patience?.isResumable === true)
     throw new ClientError(EXIT.pending, `Not signed yet: batch ${batchId} was not decided within ${patience.seconds} seconds. Repeat the command to continue.`); // prettier-ignore
@@ -130,7 +130,7 @@ async function giveUp(api: ApiClient, { batchId, items }: Batch, { patience, sig
   throw new ClientError(EXIT.failed, `Not signed: batch ${batchId} was withdrawn because ${why}.`);
 }
 
-/** The batch of these orders: a new one, or that of an earlier run, unless people did not approve it. */
+/** Submits the orders. Returns the batch of an earlier run with the same orders, unless its approval was rejected, withdrawn or expired. */
 async function submitted(api: ApiClient, body: object, key: JointOrder['key']): Promise<Batch> {
   let after: string | undefined;
   for (let turn = 0; ; turn += 1) {

@@ -10,12 +10,12 @@ export interface DetachedSettings {
   readonly format: string;
   readonly scheme?: string | undefined;
   readonly timestamp: boolean;
-  /** Where the signature goes; beside the file without it. */
+  /** Path of the signature. Default: next to the file. */
   readonly out?: string | undefined;
   readonly progress?: HashProgress | undefined;
 }
 
-/** DetachedFile is a file that gets a signature beside it, with its digest at one moment and the places that will be written. */
+/** DetachedFile is a file to be signed with a detached signature. It holds the file's digest at one moment and the output paths. */
 export class DetachedFile {
   private constructor(
     readonly facts: Omit<JointOrder, 'key'>,
@@ -24,7 +24,7 @@ export class DetachedFile {
     private readonly token: OutputFile,
   ) {}
 
-  /** Hashes the file, and checks that its signature can be written, before anybody is asked. */
+  /** Hashes the file and checks that the signature can be written, before any approval is requested. */
   static async read(file: string, settings: DetachedSettings): Promise<DetachedFile> {
     const { algorithm, format, scheme, timestamp, out, progress } = settings;
     const beside = `${file}${EXTENSION[format] ?? '.sig'}`;
@@ -36,7 +36,7 @@ export class DetachedFile {
     return new DetachedFile(facts, before, output, token);
   }
 
-  /** Writes the signature, and a timestamp that has no place in it. Returns their paths. Throws if the file has changed. */
+  /** Writes the signature, and the timestamp if the signature format cannot contain it. Returns the paths. Throws if the file has changed. */
   async write(result: JointResult): Promise<string[]> {
     if (result.kind !== 'signed') throw new Error('only signatures are written');
     const { signature, timestamp, requestId } = result;

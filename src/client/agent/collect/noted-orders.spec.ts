@@ -13,7 +13,7 @@ const order = (byte: number, more: Partial<SignatureOrder> = {}): SignatureOrder
   ...more,
 });
 
-it('a run that notes gives no tool a signature, and notes each digest once, with its first file', async () => {
+it('a dry run returns no signature to the tool, and records each digest once, with its first file', async () => {
   const noted = new NotedOrders();
   for (const [byte, file] of [
     [1, 'a.ko'],
@@ -25,7 +25,7 @@ it('a run that notes gives no tool a signature, and notes each digest once, with
   expect(noted.all.map(({ digest, fileName }) => [digest[0], fileName])).toEqual([[1, 'a.ko'], [2, 'b.ko']]); // prettier-ignore
 });
 
-it('the second run gets what was signed, for exactly the order that was noted', async () => {
+it('a second run returns the signature for exactly the recorded request', async () => {
   const signature = Buffer.from('signature');
   const answered = new AnsweredOrders();
   answered.add(order(1), { kind: 'signed', signature });
@@ -44,7 +44,7 @@ it('the second run gets what was signed, for exactly the order that was noted', 
   expect(said).toHaveLength(others.length);
 });
 
-it('one order that was not signed is found among the others', () => {
+it('one unsigned request is found among the others', () => {
   const answered = new AnsweredOrders();
   answered.add(order(1), { kind: 'signed', signature: Buffer.alloc(1) });
   expect(answered.firstFailure).toBeUndefined();

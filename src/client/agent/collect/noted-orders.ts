@@ -2,33 +2,33 @@ import type { AgentKey } from '../signer/agent-keys.js';
 import type { AgentPurpose } from '../signer/purposes.js';
 import type { NotSigned, SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
 
-/** JointOrder is one of many signatures that are asked for together. */
+/** JointOrder is one of several signatures that are requested together. */
 export interface JointOrder {
-  /** Its id or name; a version where the signature must be by that one. */
+  /** ID or name of the key. With a version, the signature must be by that version. */
   readonly key: Pick<AgentKey, 'id' | 'name'> & Partial<Pick<AgentKey, 'version'>>;
   readonly digest: Buffer;
   readonly algorithm: string;
-  /** The usual one of the key without it. */
+  /** Signature scheme. Default: the usual scheme of the key. */
   readonly scheme?: string | undefined;
-  /** `raw` without it. */
+  /** Signature format. Default: `raw`. */
   readonly format?: string | undefined;
   readonly timestamp?: boolean;
-  /** What the signatures are for, the same for all; the usual purposes of the key without it. */
+  /** Purpose of the signatures, the same for all orders. Default: the usual purposes of the key. */
   readonly purpose?: AgentPurpose | undefined;
-  /** Name of the file, where it is known. */
+  /** Name of the file, if known. */
   readonly fileName?: string | undefined;
 }
 
 export type JointResult = NotSigned | (Extract<SignatureResult, { kind: 'signed' }> & { readonly timestamp?: Buffer });
 
-/** The same for orders that one signature answers. */
+/** Returns a name that is equal for orders that the same signature satisfies. */
 export function nameOfOrder({ key, algorithm, scheme, format = 'raw', digest }: JointOrder): string {
   return `${key.id} ${key.version ?? ''} ${algorithm} ${scheme ?? ''} ${format} ${digest.toString('hex')}`;
 }
 
 const NOTED: SignatureResult = { kind: 'withdrawn', detail: 'It was recorded, to be signed later.' };
 
-/** NotedOrders notes which signatures tools ask for, in a run in which nothing is signed: each tool fails, and leaves its file as it is. */
+/** NotedOrders records the signatures that tools request in a run in which nothing is signed. Each tool fails and leaves its file unchanged. */
 export class NotedOrders {
   private readonly byName = new Map<string, JointOrder>();
 
@@ -47,7 +47,7 @@ export class NotedOrders {
   }
 }
 
-/** AnsweredOrders holds how the noted orders ended, for those who asked and for a second run of the tools that asks for the same. */
+/** AnsweredOrders holds the results of the recorded orders, for their callers and for a second run in which the tools make the same requests. */
 export class AnsweredOrders {
   private readonly results = new Map<string, JointResult>();
 
@@ -55,7 +55,7 @@ export class AnsweredOrders {
     this.results.set(nameOfOrder(order), result);
   }
 
-  /** The first that did not end in a signature. */
+  /** First result that is not a signature. */
   get firstFailure(): NotSigned | undefined {
     for (const result of this.results.values()) if (result.kind !== 'signed') return result;
     return undefined;
@@ -69,7 +69,7 @@ export class AnsweredOrders {
     return this.results.get(nameOfOrder(order)) ?? UNKNOWN;
   }
 
-  /** @param note tells the person at the terminal why a tool gets no signature */
+  /** @param note prints to the terminal why a tool gets no signature */
   answer(order: SignatureOrder, note: (line: string) => void): Promise<SignatureResult> {
     const result = this.of(order);
     if (result.kind !== 'signed') note(`sealwright: not signed, ${result.kind}: ${result.detail}`);

@@ -16,6 +16,6 @@ it.each([
   ['/tmp/sealwright-a/java.cfg', '/tmp/sealwright-a/java.cfg'],
   ['/tmp/a b/java.cfg', '/tmp/a b/java.cfg'],
   ['/home/müller/java.cfg', String.raw`/home/m\u00fcller/java.cfg`],
-])('the path %s is written as a properties file has it', (path, written) => {
+])('the path %s is escaped for a properties file', (path, written) => {
   expect(javaSecurityProperties({ JAVA_HOME: home }, path)).toBe(`security.provider.13=SunPKCS11 ${written}\n`);
 });

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-/** A configuration of the provider SunPKCS11 (Java PKCS #11 Reference Guide). */
+/** Returns a configuration for the SunPKCS11 provider (Java PKCS #11 Reference Guide). */
 export function sunPkcs11Configuration(module: string): string {
   return `name = Sealwright\nlibrary = ${module}\nslotListIndex = 0\n`;
 }
 
 /**
- * Security properties that give the SunPKCS11 of this Java its configuration, for programs that take no provider as an argument, as apksigner:
- * `-Djava.security.properties` adds them to those of the installation. Undefined when there is no Java, or one without the provider.
+ * Returns security properties that pass `configuration` to the SunPKCS11 provider of the installed Java, for programs without a provider argument, such as
+ * apksigner. `-Djava.security.properties` adds them to those of the installation. Undefined if Java or the provider is not installed.
  */
 export function javaSecurityProperties(environment: NodeJS.ProcessEnv, configuration: string): string | undefined {
   const home = javaHome(environment);
@@ -19,13 +19,13 @@ export function javaSecurityProperties(environment: NodeJS.ProcessEnv, configura
   return place === undefined ? undefined : `${place}=SunPKCS11 ${inProperties(configuration)}\n`;
 }
 
-/** A value of a properties file, which Java reads as ISO 8859-1 (java.util.Properties). */
+/** Escapes a value for a properties file, which Java reads as ISO 8859-1 (java.util.Properties). */
 function inProperties(value: string): string {
   const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return value.replaceAll('\\', '\\\\').replaceAll(/[^ -~]/g, escaped);
 }
 
-/** JAVA_HOME, or where the `java` of the path is installed. */
+/** Returns JAVA_HOME, or the installation directory of the `java` on the PATH. */
 function javaHome({ JAVA_HOME: home, PATH: path = '' }: NodeJS.ProcessEnv): string | undefined {
   if (home !== undefined && home !== '') return home;
   const java = path.split(delimiter).map((directory) => join(directory, 'java')).find((file) => existsSync(file)); // prettier-ignore

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
 import { javaSecurityProperties, sunPkcs11Configuration } from './java-configuration.js';
 
-/** What a tool is started with, so that it finds the keys. */
+/** Environment variables and placeholder values with which a tool finds the keys. */
 interface ToolEnvironment {
   readonly variables: NodeJS.ProcessEnv;
-  /** Words in the arguments of a tool, and what stands for them: paths that are known only when the tool is started. */
+  /** Placeholders in tool arguments and their values: paths that are known only when the tool starts. */
   readonly words: Readonly<Record<string, string>>;
 }
 
-/** Credentials of this client: the tool needs none, so it gets none. */
+/** Credentials of this client. They are removed from the environment of the tool, which does not need them. */
 const OWN = ['SEALWRIGHT_TOKEN', 'SEALWRIGHT_ID_TOKEN', 'SEALWRIGHT_ID_TOKEN_FILE', 'ACTIONS_ID_TOKEN_REQUEST_TOKEN'];
 const OPENSSL_CONFIGURATIONS = ['/etc/ssl/openssl.cnf', '/etc/pki/tls/openssl.cnf', '/usr/lib/ssl/openssl.cnf'];
 
 /**
- * The environment of a tool that finds the keys behind `socket`: the address for p11-kit's module, a configuration for OpenSSL where its
- * engine or provider is installed, and one for Java. The files are written beside the socket, and go away with it.
+ * Returns an environment in which a tool finds the keys behind `socket`: the server address for the p11-kit module, an OpenSSL configuration if its
+ * engine or provider is installed, and a Java configuration. The files are written next to the socket and removed with it.
  */
 export async function toolEnvironment(
   inherited: NodeJS.ProcessEnv,
@@ -42,12 +42,12 @@ export async function toolEnvironment(
   return { variables, words };
 }
 
-/** The address of a socket for p11-kit, in which everything but letters, digits and some marks is percent-encoded. */
+/** Returns the p11-kit server address of a socket, with special characters percent-encoded. */
 export function p11KitAddress(path: string): string {
   return `unix:path=${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** Arguments with the words replaced, also inside of longer ones. */
+/** Returns the arguments with placeholders replaced, also inside longer arguments. */
 export function withWords(args: readonly string[], words: ToolEnvironment['words']): string[] {
   return args.map((arg) =>
     Object.entries(words).reduce((text, [word, value]) => text.replaceAll(word, () => value), arg),
@@ -55,8 +55,8 @@ export function withWords(args: readonly string[], words: ToolEnvironment['words
 }
 
 /**
- * A configuration that includes the one that was in use, so that sections such as [req] stay, and adds PKCS #11. Undefined when OpenSSL here
- * has neither the engine nor the provider: a configuration that names one that is missing would keep OpenSSL from starting.
+ * Returns a configuration that includes the active one, so that sections such as [req] remain, and adds PKCS #11. Undefined if neither the engine nor the
+ * provider is installed, because OpenSSL does not start with a configuration that names a missing module.
  */
 function openSslConfiguration(module: string, given: string | undefined): string | undefined {
   const { engine, provider } = openSslModules();
@@ -97,10 +97,14 @@ function openSslConfiguration(module: string, given: string | undefined): string
 }
 
 const USR_LIB = '/usr/lib';
-/** Fedora, Homebrew on both kinds of Macs. Debian and Ubuntu have a folder for each architecture below /usr/lib. */
+/** Library directories of Fedora, and of Homebrew on both Mac architectures. Debian and Ubuntu have one directory per architecture in /usr/lib. */
 const OTHER_PLACES = ['/usr/lib64', USR_LIB, '/opt/homebrew/lib', '/usr/local/lib'];
 
-/** Path of the PKCS #11 module that tools load: p11-kit's client. ClientError that says what to install when there is none. */
+/**
+ * Returns the path of the PKCS #11 module that tools load: the p11-kit client.
+ *
+ * @throws ClientError with the packages to install if the module is missing
+ */
 export function pkcs11Module(): string {
   const found = inLibraries('pkcs11/p11-kit-client.so');
   if (found !== undefined) return found;
@@ -111,9 +115,9 @@ export function pkcs11Module(): string {
 }
 
 interface OpenSslModules {
-  /** The engine of libp11, for OpenSSL 1.1 and 3. */
+  /** Path of the libp11 engine for OpenSSL 3. */
   readonly engine: string | undefined;
-  /** The provider, for OpenSSL 3. */
+  /** Path of the PKCS #11 provider for OpenSSL 3. */
   readonly provider: string | undefined;
 }
 

@@ -2,32 +2,32 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 
-/** How a tool ended: by itself, or killed by a signal. */
+/** ToolEnd is how a tool ended: with an exit code, or killed by a signal. */
 export interface ToolEnd {
   readonly code: number;
   readonly signal: NodeJS.Signals | null;
-  /** What a quiet tool printed, both streams, as far as it is kept. */
+  /** Captured stdout and stderr of a quiet tool, limited to about 1 MB. */
   readonly printed: string;
 }
 
 interface ToolStart {
   readonly env: NodeJS.ProcessEnv;
-  /** What the tool prints is kept, and not shown. */
+  /** Whether the tool's output is captured instead of shown. */
   readonly isQuiet: boolean;
   note(line: string): void;
 }
 
 const MAX_PRINTED = 1 << 20;
 
-/** Exit codes of a shell for a command that is not there, or cannot be run. */
+/** Shell exit codes for a command that is not found or cannot be executed. */
 const NOT_FOUND = 127;
 const NOT_RUNNABLE = 126;
 
-/** Signals that end programs. Those of a terminal reach the tool as well, since it is in the same foreground group. */
+/** Signals that end programs. The terminal sends its signals to the tool as well, which is in the same foreground process group. */
 const FROM_OUTSIDE = ['SIGTERM', 'SIGHUP'] as const;
 const FROM_TERMINAL = ['SIGINT', 'SIGQUIT'] as const;
 
-/** Runs a tool on this program's terminal until it ends. This process stays until then, whatever signal it gets: it has requests to withdraw. */
+/** Runs a tool on this program's terminal until it ends. This process stays alive until then, whatever signal it gets, because it has requests to withdraw. */
 export async function runTool(
   command: string,
   args: readonly string[],
@@ -65,7 +65,7 @@ function passSignals(child: ChildProcess): () => void {
   };
 }
 
-/** Ends this process by the signal that ended the tool, so that whoever started it sees the same. Answers when the signal is not fatal here. */
+/** Ends this process with the signal that ended the tool, so that the parent process sees the same signal. Returns if the signal is not fatal here. */
 export function endBySignal({ signal }: ToolEnd): void {
   if (signal !== null) process.kill(process.pid, signal);
 }

@@ -13,31 +13,31 @@ export interface ToolOrder {
   readonly args: readonly string[];
   readonly keys: readonly AgentKey[];
   readonly purpose: AgentPurpose;
-  /** What approvers are shown of it. */
+  /** What approvers see about the tool. */
   readonly asking: AskingProgram;
-  /** Whether the token asks for a PIN; any is taken. */
+  /** Whether the token requires a PIN. Any PIN is accepted. */
   readonly asksForPin: boolean;
-  /** How long people may take; without it, as long as the approval lasts. */
+  /** How long to wait for a decision. Default: as long as the approval is valid. */
   readonly patience?: Patience | undefined;
-  /** The caller's own name for the requests. */
+  /** Caller-defined reference for the requests. */
   readonly reference?: string | undefined;
-  /** Whether what the tool prints is kept back. */
+  /** Whether the tool's output is captured instead of shown. */
   readonly isQuiet?: boolean;
-  /** Signs in place of the service: a run that only notes what is asked for, or one for which everything was signed before. */
+  /** Replaces signing by the service, in a run that only records requests or for which everything is already signed. */
   readonly sign?: (order: SignatureOrder) => Promise<SignatureResult>;
-  /** Hears how each order of the tool ended. */
+  /** Called with the result of each order of the tool. */
   onEnd?(result: SignatureResult): void;
 }
 
 export interface ToolSurroundings {
   readonly api: ApiClient;
   readonly environment: NodeJS.ProcessEnv;
-  /** Where the directory of the socket is made. */
+  /** Directory in which the directory of the socket is created. */
   readonly runtimeDirectory: string;
   note(line: string): void;
 }
 
-/** Runs a tool with a socket of its own, behind which it finds these keys. The socket is there as long as the tool. */
+/** Runs a tool with a private socket that offers these keys. The socket exists as long as the tool runs. */
 export async function runWithKeys(
   { command, args, keys, purpose, asking, asksForPin, patience, reference, isQuiet, sign, onEnd }: ToolOrder,
   { api, environment, runtimeDirectory, note }: ToolSurroundings,

@@ -1,9 +1,9 @@
 import { CKA } from '../../../formats/pkcs11/cryptoki.js';
 
-/** How the value of an attribute is written in a message. `nested` are templates, which nothing here has. */
+/** Encoding of an attribute value in a message. `nested` are templates, which no object here has. */
 type AttributeKind = 'boolean' | 'ulong' | 'mechanisms' | 'nested' | 'bytes';
 
-/** CK_BBOOL attributes of PKCS #11 2.40, by the ranges of their numbers, and those that clients of version 3 ask for. */
+/** CK_BBOOL attributes of PKCS #11 2.40, and those that clients of version 3 request. */
 const BOOLEANS = new Set<number>(
   [
     [CKA.TOKEN, CKA.PRIVATE, CKA.TRUSTED, CKA.SENSITIVE, CKA.ENCRYPT, CKA.DECRYPT, CKA.WRAP, CKA.UNWRAP],
@@ -32,7 +32,7 @@ export function attributeKindOf(type: number): AttributeKind {
   return type === CKA.ALLOWED_MECHANISMS ? 'mechanisms' : 'bytes';
 }
 
-/** Values of attributes as they are kept and compared: a boolean is one byte, a ulong eight, a list of mechanisms eight for each. */
+/** Attribute values as stored and compared: one byte for a boolean, eight for a ulong, eight per entry for a list of mechanisms. */
 export const boolean = (value: boolean): Buffer => Buffer.from([value ? 1 : 0]);
 
 export function ulong(...values: number[]): Buffer {

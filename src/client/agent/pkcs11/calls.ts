@@ -3,7 +3,7 @@ import { mechanismInfo } from './mechanisms.js';
 import { SLOT, type Token } from './token.js';
 import { CryptokiFault, type Room, type RpcReader, RpcWriter } from './rpc-message.js';
 
-/** A call of p11-kit's protocol: the types of its arguments and of its answer as the protocol writes them, and what it does. */
+/** A call of the p11-kit protocol: the types of its arguments and response in the protocol's notation, and its handler. */
 interface Call {
   readonly request: string;
   readonly response: string;
@@ -13,12 +13,12 @@ interface Call {
 const MAKER = 'Sealwright';
 /** CK_EFFECTIVELY_INFINITE. */
 const NO_LIMIT = 0;
-/** A CK_ULONG follows the mechanism of C_SignInit: the key. */
+/** Size of the CK_ULONG that follows the mechanism in C_SignInit: the key handle. */
 const KEY_BYTES = 8;
-/** For answers whose length was checked before. */
+/** For responses whose length has already been checked. */
 const ENOUGH: Room = { asksLength: false, size: Number.MAX_SAFE_INTEGER };
 
-/** All arguments are read before anything is done. */
+/** Defines a call that reads all arguments before it does anything. */
 function call<Args>(
   request: string,
   response: string,
@@ -36,7 +36,7 @@ function call<Args>(
   };
 }
 
-/** A call that answers nothing but that it was done. */
+/** Defines a call with an empty response. */
 function act<Args>(
   request: string,
   read: (args: RpcReader) => Args,
@@ -48,7 +48,7 @@ function act<Args>(
   });
 }
 
-/** A call that would change the token. */
+/** Defines a call that would modify the token and is always refused. */
 function refused(request: string): Call {
   return {
     request,
@@ -65,7 +65,7 @@ const two = (args: RpcReader) => [args.ulong(), args.ulong()] as const;
 const roomed = (args: RpcReader) => [args.ulong(), args.room()] as const;
 const data = (args: RpcReader) => [args.ulong(), args.byteArray()] as const;
 
-/** Any PIN is taken: whoever may connect to the socket may use the keys. */
+/** Accepts any PIN: every program that can connect to the socket may use the keys. */
 const readLogin = (args: RpcReader) => {
   const [session, user] = two(args);
   args.byteArray();
@@ -173,7 +173,7 @@ const WRITING = {
   59: 'uMaAaA',
 };
 
-/** By the number of the call: the place of the function in PKCS #11's list, after p11-kit's own ERROR, which is 0. */
+/** Calls by number: the position of the function in the function list of PKCS #11, after p11-kit's own ERROR, which is 0. */
 export const CALLS: ReadonlyMap<number, Call> = new Map([
   ...GENERAL,
   ...SESSIONS,
@@ -222,7 +222,7 @@ function attributes(token: Token, [[session, object], rooms]: readonly [readonly
   return answer.ulong(code);
 }
 
-/** A signature, or how long it would be. */
+/** Encodes a signature, or the length that it would have. */
 function signature(signed: Buffer | number): RpcWriter {
   return typeof signed === 'number'
     ? new RpcWriter().byte(0).uint32(signed)

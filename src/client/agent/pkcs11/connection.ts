@@ -5,14 +5,14 @@ import { answerFrame, type Frame, FrameReader, questionOf } from './frames.js';
 import { Token, type TokenSource } from './token.js';
 import { CryptokiFault, type ReturnValue, RpcFault, RpcReader, RpcWriter } from './rpc-message.js';
 
-/** The newest version of p11-kit's protocol that is spoken here. */
+/** Newest supported version of the p11-kit protocol. */
 const VERSION = 2;
-/** Answers that a program has not read: one that sends and never reads is cut off. */
+/** Maximum size of unread responses. A program that sends without reading is disconnected. */
 const MAX_UNREAD_BYTES = 8 << 20;
-/** Number of the answer that says that a call failed. */
+/** Call number of a response that reports an error. */
 const ERROR_CALL = 0;
 
-/** Serves one connection: one program and loaded module, as long as it lives. */
+/** Serves one connection, which is one program with the loaded module, until it closes. */
 export function serveProgram(socket: Socket, source: TokenSource): void {
   const token = new Token(source);
   const frames = new FrameReader();
@@ -30,7 +30,7 @@ export function serveProgram(socket: Socket, source: TokenSource): void {
     try {
       hear(chunk);
     } catch {
-      // Where one message ends and the next begins is unknown from here on.
+      // The start of the next message is unknown from here on.
       socket.destroy();
     }
   });
@@ -44,7 +44,7 @@ function say(socket: Socket, bytes: Buffer): void {
   if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
 }
 
-/** The answer to one message; it never throws. */
+/** Returns the response to one message. Never throws. */
 async function answer(token: Token, { number, body }: Frame, { note }: TokenSource): Promise<Buffer> {
   try {
     const { call, signature, args } = questionOf(body);
@@ -59,7 +59,7 @@ async function answer(token: Token, { number, body }: Frame, { note }: TokenSour
   }
 }
 
-/** What is no fault of the caller is a fault of the device. */
+/** Errors that the caller did not cause are reported as device errors. */
 function codeOf(error: unknown): ReturnValue {
   return error instanceof CryptokiFault ? error.code : CKR.DEVICE_ERROR;
 }

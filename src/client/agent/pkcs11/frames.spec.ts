@@ -6,7 +6,7 @@ const frames = [1, 2, 3].map((number) => answerFrame(number, 10, 'uu', Buffer.al
 const stream = Buffer.concat(frames);
 
 describe('messages', () => {
-  it.each([1, 2, 5, 11, 12, 13, 40, 1000])('are found whole, however they arrive: %i bytes at a time', (size) => {
+  it.each([1, 2, 5, 11, 12, 13, 40, 1000])('are reassembled from chunks of %i bytes', (size) => {
     const reader = new FrameReader();
     const found = [];
     for (let at = 0; at < stream.length; at += size) found.push(...reader.push(stream.subarray(at, at + size)));
@@ -14,14 +14,14 @@ describe('messages', () => {
     expect(found.map(({ body }) => questionOf(body).args)).toEqual([1, 2, 3].map((value) => Buffer.alloc(16, value)));
   });
 
-  it('that announce too much are refused at their header', () => {
+  it('that exceed the maximum length are rejected at their header', () => {
     const header = Buffer.alloc(12);
     header.writeUInt32BE(MAX_BODY_BYTES + 1, 8);
     expect(() => new FrameReader().push(header)).toThrow(RpcFault);
   });
 
   it.each([[''], ['0000000a'], ['0000000a00000040'], ['0000000affffffff']])(
-    'without a call and its types: %j',
+    'without a call and its types are rejected: %j',
     (body) => {
       expect(() => questionOf(Buffer.from(body, 'hex'))).toThrow(RpcFault);
     },

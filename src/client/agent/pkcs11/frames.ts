@@ -1,12 +1,12 @@
 import { RpcFault } from './rpc-message.js';
 
-/** Most bytes of one message: tools hash large inputs themselves or send them in parts. */
+/** MAX_BODY_BYTES is the maximum size of a message body. Tools hash large inputs themselves or send them in parts. */
 export const MAX_BODY_BYTES = 4 << 20;
 const MAX_OPTIONS_BYTES = 4096;
 const MAX_SIGNATURE_BYTES = 64;
 const HEADER_BYTES = 12;
 
-/** One message of a client: the number that its answer repeats, and what it asks. */
+/** Frame is one message of a client. The response repeats its number. */
 export interface Frame {
   readonly number: number;
   readonly body: Buffer;
@@ -14,17 +14,21 @@ export interface Frame {
 
 interface Question {
   readonly call: number;
-  /** Types of the arguments, as text. */
+  /** Types of the arguments in the protocol's notation. */
   readonly signature: string;
   readonly args: Buffer;
 }
 
-/** Cuts what arrives into messages. Nothing is allocated for a message but what has arrived of it. */
+/** FrameReader splits a byte stream into messages. Memory is allocated only for bytes that have arrived. */
 export class FrameReader {
   private parts: Buffer[] = [];
   private held = 0;
 
-  /** The messages that are whole now. @throws RpcFault when one announces more than it may have */
+  /**
+   * Adds a chunk and returns the messages that are now complete.
+   *
+   * @throws RpcFault if a message announces more than the maximum size
+   */
   push(chunk: Buffer): Frame[] {
     this.parts.push(chunk);
     this.held += chunk.length;
@@ -46,7 +50,7 @@ export class FrameReader {
     return { number: whole.readUInt32BE(0), body: whole.subarray(HEADER_BYTES + optionsLength, length) };
   }
 
-  /** The first bytes, which become one part if they are in several. */
+  /** Returns a chunk with at least `length` bytes, joining chunks if necessary. */
   private peek(length: number): Buffer {
     const [first] = this.parts;
     if (first !== undefined && first.length >= length) return first;
@@ -63,7 +67,7 @@ export class FrameReader {
   }
 }
 
-/** @throws RpcFault when the body does not begin with a call and its signature */
+/** @throws RpcFault if the body does not start with a call number and a signature */
 export function questionOf(body: Buffer): Question {
   if (body.length < 8) throw new RpcFault('the message is cut short');
   const length = body.readUInt32BE(4);
@@ -75,7 +79,7 @@ export function questionOf(body: Buffer): Question {
   };
 }
 
-/** A message in answer to `number`. */
+/** Encodes the response to message `number`. */
 export function answerFrame(number: number, call: number, signature: string, values: Buffer): Buffer {
   const head = Buffer.alloc(HEADER_BYTES + 8);
   head.writeUInt32BE(number, 0);

@@ -7,7 +7,7 @@ import { CryptokiFault, type RpcMechanism } from './rpc-message.js';
 
 const DIGEST_LENGTHS = { sha256: 32, sha384: 48, sha512: 64 } as const satisfies Record<DigestName, number>;
 
-/** Of a DigestInfo of SHA-512. */
+/** Length of a DigestInfo of SHA-512. */
 const MAX_DIGEST_INFO_BYTES = 83;
 
 interface NamedDigest {
@@ -20,11 +20,11 @@ const ALGORITHMS = Object.keys(DIGEST_LENGTHS) as DigestName[];
 interface Mechanism {
   readonly family: 'rsa' | 'ec';
   readonly scheme: Scheme;
-  /** Hashed here; undefined where the program hands over a digest. */
+  /** Hash that is computed here. Undefined if the program passes a digest. */
   readonly hash?: DigestName;
 }
 
-/** What the service's keys can do. Ed25519 and ML-DSA do not pass p11-kit's client library. */
+/** Mechanisms that the keys of the service support. The p11-kit client library does not pass Ed25519 and ML-DSA through. */
 const MECHANISMS: ReadonlyMap<number, Mechanism> = new Map<number, Mechanism>([
   [CKM.RSA_PKCS, { family: 'rsa', scheme: 'rsa-pkcs1v15' }],
   [CKM.SHA256_RSA_PKCS, { family: 'rsa', scheme: 'rsa-pkcs1v15', hash: 'sha256' }],
@@ -53,7 +53,7 @@ function otherMechanism(type: number | undefined): string {
 
 const familyOf = ({ type }: Pick<AgentKey, 'type'>): string => type.split('-')[0] ?? '';
 
-/** Mechanisms of a key, by number. */
+/** Returns the numbers of the mechanisms that a key supports. */
 export function mechanismsOf(key: Pick<AgentKey, 'type'>): number[] {
   return [...MECHANISMS].filter(([, { family }]) => family === familyOf(key)).map(([type]) => type);
 }
@@ -64,7 +64,11 @@ interface MechanismInfo {
   readonly flags: number;
 }
 
-/** CKR_MECHANISM_INVALID for what is not offered. */
+/**
+ * Returns the limits and flags of a mechanism.
+ *
+ * @throws CryptokiFault (CKR_MECHANISM_INVALID) if the mechanism is not offered
+ */
 export function mechanismInfo(type: number): MechanismInfo {
   const mechanism = MECHANISMS.get(type);
   if (mechanism === undefined) throw new CryptokiFault(CKR.MECHANISM_INVALID);
@@ -75,13 +79,13 @@ export function mechanismInfo(type: number): MechanismInfo {
 
 const BYTES_OF_CURVE: Readonly<Record<string, number>> = { 'ec-p256': 32, 'ec-p384': 48, 'ec-p521': 66 };
 
-/** Length of a signature by this key as PKCS #11 has it: as long as the modulus, or r ‖ s. */
+/** Returns the length of a signature in PKCS #11's encoding: as long as the modulus, or r ‖ s. */
 function signatureLength({ type }: Pick<AgentKey, 'type'>): number {
   const curve = BYTES_OF_CURVE[type];
   return curve === undefined ? Number(type.replace('rsa-', '')) / 8 : 2 * curve;
 }
 
-/** A signing operation of a session: takes the data in one part or several, and says which digest is to be signed. */
+/** SigningOperation collects the data to sign, in one part or several, and returns its digest. */
 export class SigningOperation {
   private readonly hash: Hash | undefined;
   private data = Buffer.alloc(0);
@@ -89,13 +93,13 @@ export class SigningOperation {
   private constructor(
     readonly key: AgentKey,
     readonly mechanism: Mechanism,
-    /** The hash that the parameters of PSS name. */
+    /** Hash named in the PSS parameters. */
     private readonly pssHash: DigestName | undefined,
   ) {
     this.hash = mechanism.hash === undefined ? undefined : createHash(mechanism.hash);
   }
 
-  /** @throws CryptokiFault for another mechanism than the key has, or with other parameters than the service signs with */
+  /** @throws CryptokiFault if the key does not support the mechanism, or the service does not sign with the parameters */
   static begin(key: AgentKey, { type, parameters }: RpcMechanism): SigningOperation {
     const mechanism = type === undefined ? undefined : MECHANISMS.get(type);
     if (mechanism === undefined) throw new CryptokiFault(CKR.MECHANISM_INVALID, otherMechanism(type));
@@ -121,7 +125,11 @@ export class SigningOperation {
     else this.data = Buffer.concat([this.data, part]);
   }
 
-  /** CKR_DATA_INVALID or CKR_DATA_LEN_RANGE when what was handed over is not a digest as the mechanism wants it. */
+  /**
+   * Returns the digest to sign.
+   *
+   * @throws CryptokiFault (CKR_DATA_INVALID or CKR_DATA_LEN_RANGE) if the data is not a digest in the form that the mechanism requires
+   */
   digest(): NamedDigest {
     const { hash, scheme } = this.mechanism;
     if (hash !== undefined && this.hash !== undefined) return { algorithm: hash, digest: this.hash.digest() };
@@ -147,7 +155,7 @@ const PSS_HASHES: readonly (readonly [number, DigestName])[] = [
   [CKM.SHA512, 'sha512'],
 ];
 
-/** The hash of CK_RSA_PKCS_PSS_PARAMS: hash, MGF and length of the salt must all be of the same one, as the service signs. */
+/** Returns the hash of CK_RSA_PKCS_PSS_PARAMS. Undefined unless MGF and salt length match the hash, because the service signs no other combination. */
 function pssHashOf(parameters: Buffer): DigestName | undefined {
   if (parameters.length !== 24) return undefined;
   const [hash, mgf, salt] = [0, 8, 16].map((at) => Number(parameters.readBigUInt64BE(at)));
@@ -157,9 +165,9 @@ function pssHashOf(parameters: Buffer): DigestName | undefined {
 }
 
 /**
- * The digest in a DigestInfo, which a program hands over to be signed by CKM_RSA_PKCS. Undefined for everything that is not one whole
- * DigestInfo of a known hash, in DER and with nothing behind it: the 36 bytes of MD5 and SHA-1 that TLS 1.0 signed, for example, could mean
- * anything. Other encodings of the same digest are refused, since the service signs this one, and the program expects its own.
+ * Returns the digest in a DigestInfo passed for CKM_RSA_PKCS. Undefined unless the data is exactly one DER DigestInfo of a known hash. The 36 bytes of MD5
+ * and SHA-1 that TLS 1.0 signed, for example, could be anything. Other encodings of the same digest are refused, because the service signs this
+ * encoding and the program expects its own.
  */
 function digestOfDigestInfo(data: Buffer): NamedDigest | undefined {
   for (const algorithm of ALGORITHMS) {
@@ -169,7 +177,7 @@ function digestOfDigestInfo(data: Buffer): NamedDigest | undefined {
   return undefined;
 }
 
-/** The hash that a bare digest is of, by its length: CKM_ECDSA says no more. */
+/** Identifies the hash of a bare digest by its length, since CKM_ECDSA does not name the hash. */
 function digestByLength(data: Buffer): NamedDigest | undefined {
   const algorithm = ALGORITHMS.find((one) => DIGEST_LENGTHS[one] === data.length);
   return algorithm === undefined ? undefined : { algorithm, digest: data };

@@ -14,7 +14,7 @@ const mechanismOf = (...parts: string[]) => {
   return { type: found.type, parameters: found.parameters.toString('hex') };
 };
 
-describe('how a mechanism ends', () => {
+describe('mechanism parameters', () => {
   it.each([
     ['without parameters, up to 0.25.5: a null array', ['00000001', NULL_ARRAY], CKM.RSA_PKCS, ''],
     ['without parameters, from 0.25.6: nothing', ['00000001'], CKM.RSA_PKCS, ''],
@@ -25,12 +25,12 @@ describe('how a mechanism ends', () => {
     expect(mechanismOf(...parts)).toEqual({ type, parameters });
   });
 
-  it('one that is cut short is refused', () => {
+  it('that are truncated are rejected', () => {
     expect(() => new RpcReader(hex('00000001', '0000')).mechanism(8)).toThrow(RpcFault);
   });
 });
 
-describe('room for an answer', () => {
+describe('response buffer size', () => {
   it.each([
     ['00000000', { asksLength: true, size: 0 }],
     ['ffffffff', { asksLength: false, size: 0 }],
@@ -39,14 +39,14 @@ describe('room for an answer', () => {
     expect(new RpcReader(hex(bytes)).room()).toEqual(room);
   });
 
-  it('too little gets the length alone', () => {
+  it('that is too small returns only the length', () => {
     const answer = new RpcWriter().byteArray(Buffer.alloc(300), { asksLength: false, size: 299 });
     expect(answer.bytes().toString('hex')).toBe('000000012c');
   });
 });
 
 describe('an attribute', () => {
-  it('is written as its kind wants it, and read again', () => {
+  it('is written in the encoding of its type, and read back', () => {
     const written = new RpcWriter()
       .uint32(4)
       .attribute(CKA.SIGN, hex('01'))
@@ -63,13 +63,13 @@ describe('an attribute', () => {
     reader.end();
   });
 
-  it('a text that is too long is cut at a whole character', () => {
+  it('truncates text that is too long at a character boundary', () => {
     const text = new RpcWriter().padded('ä'.repeat(20), 31).bytes().subarray(4);
     expect(text.toString()).toBe(`${'ä'.repeat(15)} `);
   });
 });
 
-describe('lengths are checked before anything is taken', () => {
+describe('lengths are validated before allocation', () => {
   it.each([
     ['bytes', '01ffffff00', (reader: RpcReader) => reader.byteArray()],
     ['attributes', '7fffffff', (reader: RpcReader) => reader.template()],

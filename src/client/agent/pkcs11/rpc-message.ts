@@ -1,12 +1,12 @@
 import type { CKR } from '../../../formats/pkcs11/cryptoki.js';
 import { attributeKindOf } from './attributes.js';
 
-/** A message that is not of the protocol. The answer is CKR_DEVICE_ERROR, as that of p11-kit's own server. */
+/** RpcFault is a message that violates the protocol. The response is CKR_DEVICE_ERROR, as from p11-kit's own server. */
 export class RpcFault extends Error {}
 
 export type ReturnValue = (typeof CKR)[keyof typeof CKR];
 
-/** A call that ends with an error code. Tools show it, if that; the terminal shows the reason, where there is one to act on. */
+/** CryptokiFault ends a call with an error code. Tools show at most the code. The terminal shows the reason, if the user can act on it. */
 export class CryptokiFault extends Error {
   constructor(
     readonly code: ReturnValue,
@@ -18,29 +18,29 @@ export class CryptokiFault extends Error {
 
 const MAX_ATTRIBUTES = 256;
 const MAX_NESTING = 4;
-/** "No bytes": a length where an array is null. */
+/** Length that encodes a null array. */
 const NULL_LENGTH = 0xff_ff_ff_ff;
 
-/** Room that the client has for an answer. */
+/** Room is the space that the client has for a response. */
 export interface Room {
-  /** The client asks how long the answer would be. */
+  /** Whether the client requests only the length of the response. */
   readonly asksLength: boolean;
   readonly size: number;
 }
 
 export interface RpcAttribute {
   readonly type: number;
-  /** As attributes.ts keeps values; undefined for what cannot be compared with anything here. */
+  /** Value in the encoding of attributes.ts. Undefined if it cannot be compared with any attribute here. */
   readonly value: Buffer | undefined;
 }
 
 export interface RpcMechanism {
-  /** Undefined is the null mechanism, which ends an operation. */
+  /** Undefined for the null mechanism, which ends an operation. */
   readonly type: number | undefined;
   readonly parameters: Buffer;
 }
 
-/** Reads the arguments of one call. Every length is checked against what is there before anything is taken. RpcFault on anything else. */
+/** RpcReader reads the arguments of one call. It checks each length against the remaining bytes and throws RpcFault for malformed arguments. */
 export class RpcReader {
   private at = 0;
 
@@ -54,46 +54,46 @@ export class RpcReader {
     return this.take(4).readUInt32BE();
   }
 
-  /** A CK_ULONG. What is larger than a number can say exactly is no handle, type or flag of ours. */
+  /** Reads a CK_ULONG. Values beyond the safe integer range become inexact, but no valid handle, type or flag is that large. */
   ulong(): number {
     return Number(this.take(8).readBigUInt64BE());
   }
 
-  /** `ay`: a byte that says whether there are bytes, or their length alone. */
+  /** Reads `ay`: a flag byte, followed by the bytes or by their length alone. */
   byteArray(): Buffer {
     if (this.byte() !== 0) return this.counted();
     this.uint32();
     return Buffer.alloc(0);
   }
 
-  /** `s` and `z`, and the bytes of `ay`. */
+  /** Reads `s` and `z`, and the bytes of `ay`. */
   counted(): Buffer {
     const length = this.uint32();
     return length === NULL_LENGTH ? Buffer.alloc(0) : this.take(length);
   }
 
-  /** `fy` and `fu`. */
+  /** Reads `fy` and `fu`. */
   room(): Room {
     const size = this.uint32();
     return size === NULL_LENGTH ? { asksLength: false, size: 0 } : { asksLength: size === 0, size };
   }
 
-  /** `fA`: which attributes are asked for, with the room for each; no room asks for the length. */
+  /** Reads `fA`: the requested attributes and the space for each. A size of 0 requests the length. */
   attributeRooms(): { readonly type: number; readonly size: number }[] {
     return Array.from({ length: this.count() }, () => ({ type: this.uint32(), size: this.uint32() }));
   }
 
-  /** `aA`: a template. */
+  /** Reads `aA`, a template. */
   template(depth = 1): RpcAttribute[] {
     if (depth > MAX_NESTING) throw new RpcFault('templates are nested too deep');
     return Array.from({ length: this.count() }, () => this.attribute(depth));
   }
 
   /**
-   * `M`. Nothing says how it ends: up to p11-kit 0.25.5 a mechanism without parameters is followed by a null array, one with parameters by
-   * them; later ones by nothing, or by a byte and the parameters. So what follows the mechanism in the message must be known.
+   * Reads `M`. Its end is not marked: up to p11-kit 0.25.5, a null array follows a mechanism without parameters, and the parameters follow any other. Later
+   * versions send nothing, or a byte and the parameters. The number of bytes after the mechanism must therefore be known.
    *
-   * @param following bytes of the message after the mechanism
+   * @param following number of bytes of the message after the mechanism
    */
   mechanism(following: number): RpcMechanism {
     const type = this.uint32();
@@ -102,11 +102,11 @@ export class RpcReader {
     const rest = this.take(left);
     if (type === NULL_LENGTH) return { type: undefined, parameters: Buffer.alloc(0) };
     if (left === 4 && rest.readUInt32BE() === NULL_LENGTH) return { type, parameters: Buffer.alloc(0) };
-    // Parameters come in units of a CK_ULONG, so one more byte is the one that says that there are some.
+    // Parameters are a multiple of CK_ULONG in size, so one extra byte is the flag that announces parameters.
     return { type, parameters: left % 8 === 1 ? rest.subarray(1) : rest };
   }
 
-  /** RpcFault when anything is left. */
+  /** @throws RpcFault if bytes remain */
   end(): void {
     if (this.at !== this.bytes.length) throw new RpcFault('the message is longer than its arguments');
   }
@@ -145,7 +145,7 @@ export class RpcReader {
   }
 }
 
-/** Writes the values of one answer. */
+/** RpcWriter encodes the values of one response. */
 export class RpcWriter {
   private readonly parts: Buffer[] = [];
 
@@ -169,7 +169,7 @@ export class RpcWriter {
     return this.uint32(bytes.length).raw(bytes);
   }
 
-  /** `s`: padded with blanks, and cut at a whole character. */
+  /** Writes `s`, padded with blanks and truncated at a character boundary. */
   padded(text: string, length: number): this {
     const bytes = Buffer.alloc(length, ' ');
     new TextEncoder().encodeInto(text, bytes);
@@ -181,12 +181,12 @@ export class RpcWriter {
     return this.byte(major).byte(minor);
   }
 
-  /** `ay`, or its length alone where the client has no room for it. */
+  /** Writes `ay`, or only its length if the client has no room for it. */
   byteArray(bytes: Buffer, { asksLength, size }: Room): this {
     return asksLength || bytes.length > size ? this.byte(0).uint32(bytes.length) : this.byte(1).counted(bytes);
   }
 
-  /** `au`, or its length alone where the client has no room for it. */
+  /** Writes `au`, or only its length if the client has no room for it. */
   ulongArray(values: readonly number[], { asksLength, size }: Room): this {
     const fits = !asksLength && values.length <= size;
     this.byte(fits ? 1 : 0).uint32(values.length);
@@ -194,7 +194,7 @@ export class RpcWriter {
     return this;
   }
 
-  /** One item of `aA`; undefined is an attribute whose value is not given. */
+  /** Writes one item of `aA`. Undefined is an attribute whose value is not available. */
   attribute(type: number, value: Buffer | undefined): this {
     this.uint32(type).byte(value === undefined ? 0 : 1);
     if (value === undefined) return this;

@@ -2,17 +2,17 @@ import { CKF, CKR, CKS } from '../../../formats/pkcs11/cryptoki.js';
 import type { SigningOperation } from './mechanisms.js';
 import { CryptokiFault } from './rpc-message.js';
 
-/** Open sessions of one program; tools open a few. */
+/** Maximum open sessions of one program. Tools open only a few. */
 const MAX_SESSIONS = 128;
 
-/** A session of a program: one search and one signing operation at a time. */
+/** CryptokiSession is a session of a program, with at most one search and one signing operation at a time. */
 export class CryptokiSession {
-  /** Handles that a search has not answered yet. */
+  /** Object handles that the search has not returned yet. */
   search: number[] | undefined;
   operation: SigningOperation | undefined;
-  /** Whether data arrived by C_SignUpdate: then C_Sign is out of order. */
+  /** Whether data arrived through C_SignUpdate. C_Sign is not allowed afterwards. */
   inParts = false;
-  /** A signature that is being waited for. */
+  /** Aborts the pending signature. */
   private waiting: AbortController | undefined;
 
   constructor(readonly flags: number) {}
@@ -32,7 +32,7 @@ export class CryptokiSession {
     return this.operation;
   }
 
-  /** Does `work` under a signal that closing the session aborts. */
+  /** Runs `work` with a signal that is aborted when the session is cancelled or closed. */
   async waitFor<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const waiting = new AbortController();
     this.waiting = waiting;
@@ -43,7 +43,7 @@ export class CryptokiSession {
     }
   }
 
-  /** Ends the operation; a signature that is being waited for is given up. */
+  /** Ends the operation and abandons a pending signature. */
   cancel(): void {
     this.operation = undefined;
     this.search = undefined;
@@ -51,7 +51,7 @@ export class CryptokiSession {
   }
 }
 
-/** The sessions of one program, and whether it has logged in. */
+/** CryptokiSessions holds the sessions of one program and its login state. */
 export class CryptokiSessions {
   private readonly open = new Map<number, CryptokiSession>();
   private last = 0;
@@ -82,7 +82,7 @@ export class CryptokiSessions {
   close(handle: number): void {
     this.get(handle).cancel();
     this.open.delete(handle);
-    // PKCS #11 section 5.6: the last session that is closed logs out.
+    // PKCS #11 section 5.6: closing the last session logs the program out.
     if (this.open.size === 0) this.isLoggedIn = false;
   }
 

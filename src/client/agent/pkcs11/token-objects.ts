@@ -9,10 +9,10 @@ import { CryptokiFault, type RpcAttribute } from './rpc-message.js';
 
 type Attributes = ReadonlyMap<number, Buffer>;
 
-/** An object of the token. Its handle is its place in the list, from 1. */
+/** Object of the token. Its handle is its position in the list, starting at 1. */
 interface TokenObject {
   readonly attributes: Attributes;
-  /** Of private keys. */
+  /** Set for private keys only. */
   readonly key?: AgentKey;
 }
 
@@ -27,7 +27,7 @@ const SENSITIVE = new Set<number>([
   CKA.COEFFICIENT,
 ]);
 
-/** The keys that are offered, as a token: of each a private key, a public key and its certificate, and the certificates of their issuers. */
+/** TokenObjects presents the offered keys as a token: for each key a private key, a public key and its certificate, plus the certificates of the issuers. */
 export class TokenObjects {
   private readonly objects: readonly TokenObject[];
   readonly mechanisms: readonly number[];
@@ -41,21 +41,25 @@ export class TokenObjects {
     this.mechanisms = [...new Set(keys.flatMap((key) => mechanismsOf(key)))];
   }
 
-  /** CKR_OBJECT_HANDLE_INVALID when there is none. */
+  /** @throws CryptokiFault (CKR_OBJECT_HANDLE_INVALID) if no object has the handle */
   get(handle: number): TokenObject {
     const object = this.objects[handle - 1];
     if (object === undefined) throw new CryptokiFault(CKR.OBJECT_HANDLE_INVALID);
     return object;
   }
 
-  /** The key behind the handle of a private key. CKR_KEY_HANDLE_INVALID when it is none. */
+  /**
+   * Returns the key behind the handle of a private key.
+   *
+   * @throws CryptokiFault (CKR_KEY_HANDLE_INVALID) if the handle is not of a private key
+   */
   privateKey(handle: number): AgentKey {
     const key = this.objects[handle - 1]?.key;
     if (key === undefined) throw new CryptokiFault(CKR.KEY_HANDLE_INVALID);
     return key;
   }
 
-  /** Handles of the objects that have all these attributes. */
+  /** Returns the handles of the objects that have all these attributes. */
   find(template: readonly RpcAttribute[]): number[] {
     return this.objects.flatMap(({ attributes }, index) =>
       template.every(({ type, value }) => value !== undefined && attributes.get(type)?.equals(value) === true)
@@ -65,7 +69,7 @@ export class TokenObjects {
   }
 }
 
-/** A value, or the reason why it is not given. */
+/** Returns the value of an attribute, or the code that explains why it is not available. */
 export function valueOf(
   { attributes, key }: TokenObject,
   type: number,
@@ -88,7 +92,7 @@ function objectsOf(key: AgentKey): TokenObject[] {
   const certificate = leaf === undefined ? undefined : certificateParts(leaf);
   const common: [number, Buffer][] = [
     [CKA.TOKEN, YES],
-    // Readable without a login, since the socket is the boundary: tools that do not log in see the key as well.
+    // Readable without a login, because the socket is the security boundary. Tools that do not log in also find the key.
     [CKA.PRIVATE, NO],
     [CKA.MODIFIABLE, NO],
     [CKA.LABEL, Buffer.from(key.name)],
@@ -136,12 +140,12 @@ const PUBLIC_KEY: readonly [number, Buffer][] = [
   [CKA.TRUSTED, NO],
 ];
 
-/** CKA_ID of a key and of its certificate: the key identifier of RFC 7093 section 2, method 1. */
+/** Returns the CKA_ID of a key and of its certificate: the key identifier of RFC 7093 section 2, method 1. */
 function idOf(publicKey: Buffer): Buffer {
   return createHash('sha256').update(publicKey).digest().subarray(0, 20);
 }
 
-/** The parts of the public key, which PKCS #11 wants on both halves (RFC 3279 sections 2.3.1 and 2.3.5). */
+/** Returns the components of the public key, which PKCS #11 requires on both halves (RFC 3279 sections 2.3.1 and 2.3.5). */
 function publicParts({ publicKey }: AgentKey): [number, Buffer][] {
   const [identifier, bits] = elementsOfSequence(publicKey);
   if (identifier === undefined || bits === undefined) throw new RangeError('not a SubjectPublicKeyInfo');
@@ -165,7 +169,7 @@ function publicParts({ publicKey }: AgentKey): [number, Buffer][] {
 }
 
 const OID = 0x06;
-/** [0] EXPLICIT of the version. */
+/** Tag of the version: [0] EXPLICIT. */
 const VERSION = 0xa0;
 
 interface CertificateParts {

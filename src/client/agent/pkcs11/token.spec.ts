@@ -9,7 +9,7 @@ import { CKA, CKF, CKG_MGF1, CKM, CKO, CKR } from '../../../formats/pkcs11/crypt
 import { Token, type TokenSource } from './token.js';
 import { CryptokiFault } from './rpc-message.js';
 
-/** What went wrong between tools and tokens elsewhere, as bug reports tell it; each test has the right behaviour. */
+/** Interoperability problems between tools and tokens, taken from bug reports. Each test expects the correct behavior. */
 const ROOM = { asksLength: false, size: 1024 };
 const LENGTH_ALONE = { asksLength: true, size: 0 };
 const NO_PARAMETERS = Buffer.alloc(0);
@@ -28,7 +28,7 @@ let source: TokenSource;
 const pairOf = (algorithm: typeof RSA | typeof ECDSA) =>
   webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
 
-/** A certificate of `subject` by `issuer`, DER. */
+/** Returns a DER certificate of `subject` issued by `issuer`. */
 async function certificate(
   subject: string,
   own: webcrypto.CryptoKeyPair,
@@ -76,7 +76,7 @@ beforeEach(async () => {
   ({ token, session } = await program());
 });
 
-/** A program that has loaded the module and opened a session. */
+/** Returns a program that has loaded the module and opened a session. */
 async function program(): Promise<{ token: Token; session: number }> {
   const made = new Token(source);
   await made.initialize();
@@ -112,11 +112,11 @@ const rejection = (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof CryptokiFault ? error.code : -1),
   );
 
-describe('how long a signature would be (tpm2-pkcs11 133, cryptoauthlib 315, pam_pkcs11 39)', () => {
+describe('signature length (tpm2-pkcs11 133, cryptoauthlib 315, pam_pkcs11 39)', () => {
   it.each([
     ['no room', LENGTH_ALONE],
     ['too little room', { asksLength: false, size: 255 }],
-  ])('%s: C_Sign tells the length, asks nobody, and goes on', async (_, room) => {
+  ])('%s: C_Sign returns it without requesting a signature, and the operation continues', async (_, room) => {
     begin(CKM.RSA_PKCS);
     expect(await token.sign(session, digestInfo, room)).toBe(256);
     expect(orders).toEqual([]);
@@ -124,7 +124,7 @@ describe('how long a signature would be (tpm2-pkcs11 133, cryptoauthlib 315, pam
     expect(orders).toHaveLength(1);
   });
 
-  it('C_SignFinal as well, after the data came in parts', async () => {
+  it('is also returned by C_SignFinal, after data in several parts', async () => {
     begin(CKM.SHA256_RSA_PKCS);
     token.signUpdate(session, data.subarray(0, 5));
     token.signUpdate(session, data.subarray(5));
@@ -138,7 +138,7 @@ it.each([
   ['sha256', CKM.SHA256_RSA_PKCS],
   ['sha384', CKM.SHA384_RSA_PKCS],
   ['sha512', CKM.SHA512_RSA_PKCS],
-] as const)('%s is hashed here over the whole data, in one part or in several (kryoptic 286)', async (hash, type) => {
+] as const)('%s is computed locally over the whole data, in one part or several (kryoptic 286)', async (hash, type) => {
   begin(type);
   await token.sign(session, data, ROOM);
   begin(type);
@@ -148,8 +148,8 @@ it.each([
   expect(orders).toMatchObject([expected, expected]);
 });
 
-describe('a program that forks, or loads the module again (libp11 39, engine_pkcs11 16, pkcs11-provider 313)', () => {
-  it('has sessions of its own, and ends without ending those of the other', async () => {
+describe('a program that forks or reloads the module (libp11 39, engine_pkcs11 16, pkcs11-provider 313)', () => {
+  it('has separate sessions, and ends without ending those of the other', async () => {
     const child = await program();
     child.token.openSession(0, CKF.SERIAL_SESSION);
     expect(codeOf(() => token.sessions.get(2))).toBe(CKR.SESSION_HANDLE_INVALID);
@@ -159,7 +159,7 @@ describe('a program that forks, or loads the module again (libp11 39, engine_pkc
     expect(await token.sign(session, digestInfo, ROOM)).toHaveLength(256);
   });
 
-  it('C_Initialize after C_Finalize finds the keys again', async () => {
+  it('finds the keys again with C_Initialize after C_Finalize', async () => {
     token.finalize();
     expect(codeOf(() => token.openSession(0, CKF.SERIAL_SESSION))).toBe(CKR.CRYPTOKI_NOT_INITIALIZED);
     await token.initialize();
@@ -169,14 +169,14 @@ describe('a program that forks, or loads the module again (libp11 39, engine_pkc
 });
 
 describe('a login (libp11 118, 496, 521)', () => {
-  it('a second one is CKR_USER_ALREADY_LOGGED_IN, and one for a single signature is never asked for', () => {
+  it('returns CKR_USER_ALREADY_LOGGED_IN the second time, and is never requested for a single signature', () => {
     token.login(session, 1);
     expect(codeOf(() => token.login(session, 1))).toBe(CKR.USER_ALREADY_LOGGED_IN);
     expect(codeOf(() => token.login(session, 2))).toBe(CKR.USER_TYPE_INVALID);
     expect(valueOf(privateKeyOf('release'), CKA.ALWAYS_AUTHENTICATE)).toEqual(Buffer.from([0]));
   });
 
-  it('is not needed to see the keys and to sign, and the last session that is closed ends it', async () => {
+  it('is not required to list keys or sign, and ends with the last session', async () => {
     begin(CKM.RSA_PKCS);
     expect(await token.sign(session, digestInfo, ROOM)).toHaveLength(256);
     token.login(session, 1);
@@ -186,20 +186,20 @@ describe('a login (libp11 118, 496, 521)', () => {
   });
 });
 
-it('an open session has a state, by which libp11 0.4.13 knows that its keys are good (aws-kms-pkcs11 36)', () => {
+it('an open session has a state, which libp11 0.4.13 needs to treat its keys as valid (aws-kms-pkcs11 36)', () => {
   const { sessions } = token;
   expect(sessions.stateOf(sessions.get(session))).toBe(0);
   token.login(session, 1);
   expect(sessions.stateOf(sessions.get(session))).toBe(1);
 });
 
-it.each([0, 20, 222])('PSS with a salt of %d bytes is refused before anything is signed (OpenSC 2474, step-kms-plugin 211)', (salt) => {
+it.each([0, 20, 222])('PSS with a salt of %d bytes is rejected before signing (OpenSC 2474, step-kms-plugin 211)', (salt) => {
   const parameters = ulong(CKM.SHA256, CKG_MGF1.sha256, salt);
   expect(codeOf(() => begin(CKM.RSA_PKCS_PSS, 'release', parameters))).toBe(CKR.MECHANISM_PARAM_INVALID);
   expect(codeOf(() => begin(CKM.RSA_PKCS_PSS, 'release', ulong(CKM.SHA256, CKG_MGF1.sha256, 32)))).toBeUndefined();
 }); // prettier-ignore
 
-it('a DigestInfo around a DigestInfo is not signed (gnupg-pkcs11-scd 3)', async () => {
+it('a DigestInfo inside a DigestInfo is not signed (gnupg-pkcs11-scd 3)', async () => {
   begin(CKM.RSA_PKCS);
   const twice = Buffer.concat([Buffer.from('3044300d060960864801650304020105000433', 'hex'), digestInfo]);
   expect(await rejection(token.sign(session, twice, ROOM))).toBe(CKR.DATA_INVALID);
@@ -207,7 +207,7 @@ it('a DigestInfo around a DigestInfo is not signed (gnupg-pkcs11-scd 3)', async 
 });
 
 describe('objects', () => {
-  it('key, public key and certificate have one CKA_ID, which finds no other key (thin-edge 3601)', () => {
+  it('share one CKA_ID between key, public key and certificate, which finds no other key (thin-edge 3601)', () => {
     const [release, bare] = ['release', 'bare'].map((name) => valueOf(privateKeyOf(name), CKA.ID) ?? Buffer.alloc(0)) as [Buffer, Buffer]; // prettier-ignore
     expect(release).not.toEqual(bare);
     for (const kind of [CKO.PRIVATE_KEY, CKO.PUBLIC_KEY, CKO.CERTIFICATE])
@@ -215,7 +215,7 @@ describe('objects', () => {
     expect(find([CKA.ID, bare])).toHaveLength(2);
   });
 
-  it('each issuer is found by the name that the certificate below it has, up to the root (kms-integrations 34)', () => {
+  it('include each issuer under the name in the certificate below it, up to the root (kms-integrations 34)', () => {
     const [leaf = 0] = find(ofClass(CKO.CERTIFICATE), [CKA.LABEL, Buffer.from('release')]);
     const names: string[] = [];
     for (let at = leaf; ;) {
@@ -229,18 +229,18 @@ describe('objects', () => {
     expect(names).toEqual(['Release', 'Issuing', 'Root']);
   });
 
-  it('a key without a certificate signs (osslsigncode 145)', async () => {
+  it('include a key without a certificate, which signs (osslsigncode 145)', async () => {
     begin(CKM.ECDSA, 'bare');
     expect(await token.sign(session, digest, ROOM)).toHaveLength(64);
   });
 
-  it('what was not found is an empty list, and the search has ended before the next (SunPKCS11)', () => {
+  it('yield an empty list if none match, and end the search before the next (SunPKCS11)', () => {
     expect(find([CKA.LABEL, Buffer.from('nothing')])).toEqual([]);
     expect(find(ofClass(CKO.PRIVATE_KEY))).toHaveLength(2);
   });
 });
 
-it('another slot is CKR_SLOT_ID_INVALID wherever one is named (krb5 126)', () => {
+it('an unknown slot returns CKR_SLOT_ID_INVALID in every call (krb5 126)', () => {
   const calls = [
     () => token.openSession(1, CKF.SERIAL_SESSION),
     () => token.info(1),

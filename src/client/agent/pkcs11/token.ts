@@ -7,20 +7,20 @@ import { type CryptokiSession, CryptokiSessions } from './sessions.js';
 import { TokenObjects, valueOf } from './token-objects.js';
 import { CryptokiFault, type ReturnValue, type Room, type RpcAttribute, type RpcMechanism } from './rpc-message.js';
 
-/** What a token is made of: keys, a way to have a digest signed, and how it presents itself. */
+/** TokenSource provides the keys of a token, signs digests, and determines how the token presents itself. */
 export interface TokenSource {
   keys(): Promise<readonly AgentKey[]>;
   sign(order: Omit<SignatureOrder, 'purpose'>): Promise<SignatureResult>;
-  /** Tells the person at the terminal what a tool would not. */
+  /** Prints a message on the terminal that the tool would not show. */
   note(line: string): void;
-  /** Some programs sign only on a token that asks for a PIN; any is taken, since the socket is the boundary. */
+  /** Whether the token requires a PIN: some programs sign only on such tokens. Any PIN is accepted, because the socket is the security boundary. */
   readonly asksForPin: boolean;
 }
 
 export const SLOT = 0;
 const MAX_RANDOM_BYTES = 64 << 10;
 
-/** The CK_RV for each end of a signing request. */
+/** CK_RV for each unsuccessful result of a signing request. */
 const CODES: Readonly<Record<Exclude<SignatureResult['kind'], 'signed'>, ReturnValue>> = {
   rejected: CKR.FUNCTION_REJECTED,
   expired: CKR.FUNCTION_REJECTED,
@@ -36,7 +36,7 @@ interface TokenInfo {
   readonly readWriteSessions: number;
 }
 
-/** A token as one program sees it: its sessions and operations. Methods are the functions of PKCS #11, and throw CryptokiFault. */
+/** Token is a token as one program sees it, with its sessions and operations. The methods are the functions of PKCS #11 and throw CryptokiFault. */
 export class Token {
   readonly sessions = new CryptokiSessions();
   private objects: TokenObjects | undefined;
@@ -51,13 +51,13 @@ export class Token {
     this.objects = new TokenObjects(keys);
   }
 
-  /** C_Finalize, and the end of the program: what is being waited for is given up. */
+  /** Implements C_Finalize. Also called when the program ends. Abandons pending signatures. */
   finalize(): void {
     this.sessions.closeAll();
     this.objects = undefined;
   }
 
-  /** The program is gone. */
+  /** Called when the program has disconnected. */
   close(): void {
     this.isClosed = true;
     this.finalize();
@@ -86,7 +86,7 @@ export class Token {
 
   openSession(slot: number, flags: number): number {
     this.assertSlot(slot);
-    // Programs ask for a read-write session out of habit: it is given, and every write is refused.
+    // Programs request read-write sessions out of habit. The session is opened, and every write is refused.
     return this.sessions.add(flags);
   }
 
@@ -114,7 +114,7 @@ export class Token {
     let code: ReturnValue = CKR.OK;
     const values = rooms.map(({ type, size }): RpcAttribute => {
       const answer = valueOf(found, type);
-      // The last fault is the one that is answered, as the order of PKCS #11 section 5.7 leaves it open.
+      // Reports the last error. PKCS #11 section 5.7 leaves the order open.
       if (answer.code !== CKR.OK) code = answer.code;
       else if (size > 0 && answer.value !== undefined && answer.value.length > size) code = CKR.BUFFER_TOO_SMALL;
       return { type, value: answer.value };
@@ -158,7 +158,7 @@ export class Token {
     }
   }
 
-  /** C_Sign: the signature; or its length, when there is no room for it: then the operation goes on, and nothing was signed. */
+  /** Implements C_Sign. Returns the signature, or its length if there is no room for it. In that case nothing is signed and the operation stays active. */
   async sign(handle: number, data: Buffer, room: Room): Promise<Buffer | number> {
     const session = this.sessions.get(handle);
     const operation = session.active();
@@ -169,7 +169,7 @@ export class Token {
     return this.finish(session, operation);
   }
 
-  /** C_SignFinal, as `sign`. */
+  /** Implements C_SignFinal. Returns the same as `sign`. */
   async signFinal(handle: number, room: Room): Promise<Buffer | number> {
     const session = this.sessions.get(handle);
     const operation = session.active();
@@ -178,7 +178,7 @@ export class Token {
     return this.finish(session, operation);
   }
 
-  /** C_SessionCancel. */
+  /** Implements C_SessionCancel. */
   cancel(handle: number): void {
     this.sessions.get(handle).cancel();
   }

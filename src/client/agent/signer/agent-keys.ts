@@ -5,38 +5,38 @@ import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
 import { expiryOf, expiryWarning } from './key-certificates.js';
 import { keySigns, type Protocol, type AgentPurpose, purposesOf, serves } from './purposes.js';
 
-/** A key of the service as a local protocol offers it: the version that signs now. */
+/** AgentKey is a key of the service, in its current version, as a local protocol offers it. */
 export interface AgentKey {
   readonly id: string;
   readonly name: string;
   readonly version: number;
-  /** `rsa-2048`, `ec-p256` and so on. */
+  /** Key type, such as `rsa-2048` or `ec-p256`. */
   readonly type: string;
   readonly purpose: string;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** DER, the certificate of the key first; empty when it has none. */
+  /** DER certificates, starting with the certificate of the key. Empty if the key has none. */
   readonly chain: readonly Buffer[];
 }
 
 interface Wanted {
   readonly protocol: Protocol;
   readonly purpose: AgentPurpose;
-  /** Names of the keys that are offered; undefined offers all that the caller may see. */
+  /** Names of the keys to offer. Undefined offers all keys that the caller can see. */
   readonly names?: readonly string[] | undefined;
-  /** Tells the person at the terminal about certificates that expire soon, and about keys left out because theirs have expired. */
+  /** Prints warnings about certificates that expire soon, and about keys omitted because their certificates have expired. */
   note?(line: string): void;
 }
 
-/** Programs read every object of a token; and each key takes a call for its certificate. */
+/** Programs read every object of a token, and each key takes a call for its certificate. */
 const MAX_KEYS = 50;
 const LOCAL_TYPES = /^(?:rsa|ec)-/;
 
 /**
- * Reads the keys that are to be offered, with their certificates.
+ * readAgentKeys reads the keys to offer, with their certificates.
  *
- * @throws ClientError (usage) when a key that was named is not there, does not sign, or is for another purpose; ClientError when the
- * certificate of one has expired
+ * @throws ClientError (usage) if a named key does not exist, does not sign, or has another purpose; ClientError if the certificate of a named key has
+ * expired
  */
 export async function readAgentKeys(api: ApiClient, { protocol, purpose, names, note }: Wanted): Promise<AgentKey[]> {
   if (!serves(protocol, purpose))
@@ -51,12 +51,12 @@ export async function readAgentKeys(api: ApiClient, { protocol, purpose, names, 
   return usesCertificate(purpose) ? withoutExpired(keys, names !== undefined, note) : keys;
 }
 
-/** Logins by SSH go by the key alone, whatever certificate it has. */
+/** Reports whether signatures for a purpose rely on the certificate of the key. SSH relies on the key alone. */
 export function usesCertificate(purpose: AgentPurpose): boolean {
   return purpose !== 'ssh-login' && purpose !== 'ssh-signatures';
 }
 
-/** A key that was named must be usable; of those that were not, the others are offered. */
+/** Omits keys with expired certificates. Throws if a named key has an expired certificate. */
 function withoutExpired(keys: readonly AgentKey[], isNamed: boolean, note: Wanted['note']): AgentKey[] {
   const usable = keys.filter((key) => {
     const expired = expiryOf(key);
@@ -95,9 +95,9 @@ async function chainOf(api: ApiClient, { certificateId }: ListedKey): Promise<Bu
 }
 
 /**
- * Keys for any of the purposes that a protocol serves, without their certificates: those that are named, or all.
+ * readKeysFor reads the named keys, or all keys, that serve any purpose of a protocol, without their certificates. Omits keys for other protocols.
  *
- * @throws ClientError (usage) when a name stands for no key; a key for another protocol is left out
+ * @throws ClientError (usage) if a name matches no key
  */
 export async function readKeysFor(api: ApiClient, protocol: Protocol, names?: readonly string[]): Promise<AgentKey[]> {
   const purposes = purposesOf(protocol);

@@ -5,13 +5,13 @@ import { ClientError, EXIT } from '../../api/exit-codes.js';
 const DAY_MS = 24 * 3600 * 1000;
 const WARNING_MS = 30 * DAY_MS;
 
-/** What matters of a key here: its certificate with the issuers, DER, its own first. */
+/** Name and certificate chain of a key. The chain is in DER and starts with the certificate of the key. */
 interface CertifiedKey {
   readonly name: string;
   readonly chain: readonly Buffer[];
 }
 
-/** Returns why the certificate of a key must not be used: it, or one of its issuers, has expired. Undefined if it may. */
+/** Returns an error message if the certificate of a key, or one of its issuers, has expired. Undefined otherwise. */
 export function expiryOf({ name, chain }: CertifiedKey, now = new Date()): string | undefined {
   const over = chain.find((one) => endOf(one) <= now);
   if (over === undefined) return undefined;
@@ -26,7 +26,7 @@ export function expiryWarning({ name, chain }: CertifiedKey, now = new Date()): 
   return end === undefined ? undefined : `sealwright: the certificate of the key ${name} expires ${end}`;
 }
 
-/** Returns when something expires, as `on 2027-03-01, in 12 days`, if that is within 30 days. */
+/** Returns an expiry time as `on 2027-03-01, in 12 days`. Undefined if it is more than 30 days away. */
 export function soonEnd(end: Date, now = new Date()): string | undefined {
   const left = Number(end) - Number(now);
   if (left > WARNING_MS) return undefined;
@@ -35,8 +35,8 @@ export function soonEnd(end: Date, now = new Date()): string | undefined {
 }
 
 /**
- * Throws if the certificate of a key does not chain to one of the authorities in a PEM file. Signatures, names and validity are checked;
- * what the certificate may be used for is left to the verifier of the format.
+ * Throws if the certificate of a key does not chain to one of the authorities in a PEM file. Signatures, names and validity are checked.
+ * The permitted uses are left to the verifier of the format.
  */
 export async function assertIssuedBy({ name, chain }: CertifiedKey, authorities: string): Promise<void> {
   const trusted = await certificatesIn(authorities);
@@ -69,7 +69,7 @@ async function certificatesIn(file: string): Promise<X509Certificate[]> {
     const found = blocks.map((pem) => new X509Certificate(pem));
     if (found.length > 0) return found;
   } catch {
-    // Reported below: a block that is no certificate.
+    // A block that is not a certificate is reported below.
   }
   throw new ClientError(EXIT.failed, `${file} holds no certificates in PEM.`);
 }

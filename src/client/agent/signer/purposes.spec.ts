@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { keySigns, type Protocol, PROTOCOLS, type AgentPurpose, AGENT_PURPOSES, serves } from './purposes.js';
 
-/** Which purposes each protocol serves; everything else is refused. */
+/** Purposes that each protocol serves. All others are refused. */
 const TABLE: Record<Protocol, readonly AgentPurpose[]> = {
   pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],
   'ssh-agent': ['ssh-login', 'ssh-signatures'],
@@ -17,11 +17,11 @@ describe('purposes and protocols', () => {
     },
   );
 
-  it.each(AGENT_PURPOSES)('a key for %s signs for nothing else', (purpose) => {
+  it.each(AGENT_PURPOSES)('a key for %s signs for no other purpose', (purpose) => {
     expect(AGENT_PURPOSES.filter((asked) => keySigns(purpose, asked))).toEqual([purpose]);
   });
 
-  it('keys without a narrower purpose sign code and documents; those of the service itself sign nothing', () => {
+  it('keys without a specific purpose sign code and documents; keys of the service itself sign nothing', () => {
     const signs = (purpose: string) => AGENT_PURPOSES.filter((asked) => keySigns(purpose, asked));
     expect(signs('signing')).toEqual(['code-signing', 'documents']);
     expect([...signs('timestamping'), ...signs('certificates')]).toEqual([]);

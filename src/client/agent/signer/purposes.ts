@@ -1,4 +1,4 @@
-/** What a signature is for, as the service knows it (`purpose` of a key and of a request). */
+/** AGENT_PURPOSES lists what signatures are for, in the service's terms (`purpose` of a key and of a request). */
 export const AGENT_PURPOSES = [
   'code-signing',
   'documents',
@@ -10,9 +10,9 @@ export const AGENT_PURPOSES = [
 export type AgentPurpose = (typeof AGENT_PURPOSES)[number];
 
 /**
- * The protocols by which programs on this machine ask for signatures, with the purposes that each can serve. PKCS #11 gets a digest and
- * nothing else, so it serves what is a digest by nature, and logins by programs that know no other way. SSH signatures and OpenPGP are
- * messages that can be read: only the protocols that read them sign them.
+ * Local protocols and the purposes that each can serve. PKCS #11 receives only a digest, so it serves purposes that sign bare digests, and logins of
+ * programs that support no other protocol. SSH signatures and OpenPGP sign messages that can be parsed, so only protocols that parse
+ * them can serve them.
  */
 const SERVED = {
   pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],
@@ -27,12 +27,11 @@ export function serves(protocol: Protocol, purpose: AgentPurpose): boolean {
   return (SERVED[protocol] as readonly AgentPurpose[]).includes(purpose);
 }
 
-/** The purposes that a protocol serves, for messages to people. */
 export function purposesOf(protocol: Protocol): readonly AgentPurpose[] {
   return SERVED[protocol];
 }
 
-/** Whether a key of this purpose signs for `purpose`. `signing` is the purpose of keys for code and documents alike. */
+/** Reports whether a key of this purpose signs for `purpose`. Keys with the purpose `signing` sign both code and documents. */
 export function keySigns(keyPurpose: string, purpose: AgentPurpose): boolean {
   if (keyPurpose === 'signing') return purpose === 'code-signing' || purpose === 'documents';
   return keyPurpose === purpose;

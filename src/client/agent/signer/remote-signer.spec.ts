@@ -23,7 +23,7 @@ const signature = Buffer.alloc(64, 1);
 let server: Server | undefined;
 afterEach(() => server?.close().closeAllConnections());
 
-/** The service at a port of this machine, which signs at once. Answers under which names requests arrived. */
+/** Starts a service on a local port that signs immediately and records the idempotency keys of the requests. */
 async function serving(port = 0): Promise<{ port: number; names: string[] }> {
   const names: string[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -53,7 +53,7 @@ const order = (signal: AbortSignal): SignatureOrder => ({
   signal,
 });
 
-it('a service that is restarted signs when it is back, and the person at the terminal knows why it takes longer', async () => {
+it('a request is signed once a restarted service is back, with the delay explained on the terminal', async () => {
   const { port } = await serving();
   server?.close().closeAllConnections();
   const { signer: remote, notes } = await signer(port);
@@ -64,7 +64,7 @@ it('a service that is restarted signs when it is back, and the person at the ter
   expect(names).toHaveLength(1);
 });
 
-it('a program that is gone meanwhile gets nothing', async () => {
+it('a program that exited in the meantime receives nothing', async () => {
   const { port } = await serving();
   server?.close().closeAllConnections();
   const { signer: remote } = await signer(port);

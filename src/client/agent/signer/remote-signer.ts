@@ -9,7 +9,7 @@ import { expiryOf } from './key-certificates.js';
 import { keySigns, type Protocol, type AgentPurpose, serves } from './purposes.js';
 import { type AskingProgram, agentMetadataOf, requestNameOf } from './said-by-client.js';
 
-/** Schemes of the service; `ecdsa-raw` is r ‖ s, PSS has the salt as long as the digest. */
+/** Scheme is a signature scheme of the service. `ecdsa-raw` is r ‖ s. `rsa-pss` uses a salt as long as the digest. */
 export type Scheme = 'rsa-pkcs1v15' | 'rsa-pss' | 'ecdsa-der' | 'ecdsa-raw';
 export type DigestName = 'sha256' | 'sha384' | 'sha512';
 
@@ -19,17 +19,19 @@ export interface SignatureOrder {
   readonly algorithm: DigestName;
   readonly scheme: Scheme;
   readonly purpose: AgentPurpose;
-  /** What the service makes of the signature, from what the client composed; the bare signature without it. */
+  /** Container that the service creates from content composed by the client. Default: the bare signature. */
   readonly container?: { readonly format: 'openpgp'; readonly content: Buffer };
-  /** More to show to approvers, in words that the protocol read from the message itself, such as the host of a login. */
+  /** Additional information for approvers that the protocol read from the message itself, such as the host of a login. */
   readonly shown?: Readonly<Record<string, string>>;
-  /** Aborted when the program that asked is gone: the request is then withdrawn. */
+  /** Aborted when the requesting program disconnects. The request is then withdrawn. */
   readonly signal: AbortSignal;
 }
 
 /**
- * How an order ended. `pending`: nobody decided in the time that the caller waits; the request goes on. `rejected`, `expired` and `withdrawn` are about its approval. `refused` is the service's own no: a constraint of the
- * key, a missing right. `unavailable`: the service could not be reached, or its HSM; the request may still be signed later.
+ * SignatureResult is the result of an order. `pending`: no decision in the time that the caller waits; the request stays open. `rejected`, `expired` and
+ * `withdrawn`:
+ * the end of its approval. `refused`: the service declined, for example because of a key constraint or a missing permission. `unavailable`:
+ * the service or its HSM could not be reached; the request may still be signed later.
  */
 export type SignatureResult =
   | { readonly kind: 'signed'; readonly signature: Buffer; readonly requestId?: string }
@@ -39,10 +41,10 @@ export type SignatureResult =
       readonly requestId?: string;
     };
 
-/** How long a caller waits for people; without it, until they have decided. */
+/** Patience is how long a caller waits for a decision. Without it, the caller waits as long as it takes. */
 export interface Patience {
   readonly seconds: number;
-  /** Whether the same order can be given again later. If not, the request is withdrawn when the time is up. */
+  /** Whether the caller can repeat the order later. If not, the request is withdrawn when the time is up. */
   readonly isResumable: boolean;
 }
 
@@ -50,25 +52,25 @@ interface SignerSettings {
   readonly protocol: Protocol;
   readonly asking: AskingProgram;
   readonly patience?: Patience | undefined;
-  /** The caller's own name for the request. */
+  /** Caller-defined reference for the request. */
   readonly reference?: string | undefined;
-  /** Tells the person at the terminal. */
+  /** Prints a line on the user's terminal. */
   note(line: string): void;
 }
 
 const POLL_S = 30;
-/** HTTP status of a request that was understood and cannot be signed. */
+/** HTTP status of a request that is valid but cannot be signed. */
 const REFUSED = 422;
-/** The service may be away for so long while people are asked, for example to be updated. */
+/** How long the service may be unavailable while an approval is pending, for example during an update. */
 const MAX_AWAY_MS = 15 * 60_000;
 const AWAY_PAUSE_MS = 5000;
-/** A request is sent again for so long: a service that is restarted answers within seconds. The calls themselves take some of it. */
+/** How long a request is retried. A restarting service is back within seconds. The calls themselves use some of this time. */
 const MAX_RESTART_MS = 10_000;
-/** So many earlier requests about the same digest are looked at, each ended without a signature. */
+/** Maximum number of earlier requests for the same digest to skip because they ended without a signature. */
 const MAX_EARLIER = 20;
 const WITHDRAWAL_MS = 10_000;
 
-/** Failures that end one approval, after which the same may be asked again. */
+/** APPROVAL_ENDS maps the failures that end one approval to results. After these failures, the same request can be made again. */
 export const APPROVAL_ENDS: Readonly<Record<string, 'rejected' | 'expired' | 'withdrawn'>> = {
   'approval.rejected': 'rejected',
   'approval.expired': 'expired',
@@ -76,8 +78,8 @@ export const APPROVAL_ENDS: Readonly<Record<string, 'rejected' | 'expired' | 'wi
 };
 
 /**
- * Signs with keys of the service for a program on this machine. All local protocols sign by this class, so that what approvers are shown,
- * how long is waited, and what happens to a request whose program died is the same for all.
+ * RemoteSigner signs with keys of the service for programs on this machine. All local protocols use this class, so that the information for approvers, the
+ * waiting time, and the withdrawal of abandoned requests are the same for all.
  */
 export class RemoteSigner {
   private readonly open = new Set<Promise<SignatureResult>>();
@@ -87,7 +89,7 @@ export class RemoteSigner {
     private readonly settings: SignerSettings,
   ) {}
 
-  /** Never throws: every end is a result. What did not end in a signature is reported at the terminal. */
+  /** Signs an order. Never throws. Results other than a signature are reported on the terminal. */
   async sign(order: SignatureOrder): Promise<SignatureResult> {
     const work = this.result(order);
     this.open.add(work);
@@ -97,7 +99,7 @@ export class RemoteSigner {
     return result;
   }
 
-  /** Waits until every order has ended; to be called before the process ends, so that what is given up is withdrawn first. */
+  /** Waits until every order has ended. Call it before the process exits, so that abandoned requests are withdrawn first. */
   async settled(): Promise<void> {
     await Promise.all(this.open);
   }
@@ -121,7 +123,7 @@ export class RemoteSigner {
     }
   }
 
-  /** The request for this order: a new one, or the one that an earlier run of the program made and that can still be signed. */
+  /** Returns the request for this order: a new one, or one from an earlier run that can still be signed. */
   private async asked(order: SignatureOrder): Promise<Request> {
     const { key, digest, algorithm, scheme, purpose, container, shown } = order;
     const { asking, protocol, reference } = this.settings;
@@ -148,7 +150,7 @@ export class RemoteSigner {
     }
   }
 
-  /** Sends the request, also to a service that is just restarted: under one name it is recorded once, however often it is sent. */
+  /** Submits the request, with retries while the service restarts. The idempotency key ensures that it is recorded only once. */
   private async recorded(body: object, name: string, signal: AbortSignal): Promise<Request> {
     const until = performance.now() + MAX_RESTART_MS;
     for (;;) {
@@ -162,8 +164,8 @@ export class RemoteSigner {
   }
 
   /**
-   * Sends the request under this name. One that an earlier run sent may have failed for a reason that is past: then it is sent once more under
-   * another name. The call is not ended by a signal: a request that was recorded must be known, so that it can be withdrawn.
+   * Submits the request with this idempotency key. A request of an earlier run may have failed for a reason that no longer applies, so it is sent once more
+   * with another key. A signal does not abort the call, because a request can only be withdrawn if its ID is known.
    */
   private async submitted(body: object, name: string): Promise<Request> {
     const send = (headers: Record<string, string>): Promise<Request> =>
@@ -176,7 +178,7 @@ export class RemoteSigner {
     }
   }
 
-  /** Waits until the request is final. When the program goes away, its approval is withdrawn. */
+  /** Waits until the request is final. Withdraws its approval if the program disconnects. */
   private async awaited(order: SignatureOrder, first: Request): Promise<Request> {
     const { signal } = order;
     if (isFinalRequestStatus(first)) return first;
@@ -214,7 +216,7 @@ export class RemoteSigner {
     return new OutOfPatience({ kind: 'withdrawn', detail, requestId });
   }
 
-  /** The approval of a request may have been asked for anew, so its present one is read. A request that is being signed cannot be withdrawn. */
+  /** Reads the current approval first, because a request can get a new one. A request that is being signed cannot be withdrawn. */
   private async withdraw({ requestId }: Request, why: string): Promise<void> {
     try {
       const limit = { limitMs: WITHDRAWAL_MS };
@@ -234,7 +236,7 @@ export class RemoteSigner {
     this.settings.note(`sealwright: waiting for ${whom} (request ${request.requestId}); Ctrl-C withdraws it`);
   }
 
-  /** Who must say yes, where the credential may read it. */
+  /** Describes the approvals still required, if the credential may read them. */
   private async askedPeople({ approvalId }: Request, signal: AbortSignal): Promise<string> {
     try {
       const approval: ShownApproval = await this.api.call('GET', `/api/v1/approvals/${approvalId}`, { signal });
@@ -252,7 +254,7 @@ export class RemoteSigner {
   }
 }
 
-/** Why an order did not end in a signature. */
+/** NotSigned is a result that is not a signature. */
 export type NotSigned = Exclude<SignatureResult, { kind: 'signed' }>;
 
 interface ShownApproval {
@@ -264,7 +266,7 @@ interface ShownApproval {
   readonly expiresAt: string;
 }
 
-/** The caller's time to wait is up. */
+/** Thrown when the caller's waiting time is up. */
 class OutOfPatience extends Error {
   constructor(readonly result: NotSigned) {
     super(result.detail);
@@ -282,13 +284,13 @@ function resultOf(
     const detail = failure === undefined ? 'The request was not signed.' : `${failure.detail} [${failure.code}]`;
     return { kind: APPROVAL_ENDS[failure?.code ?? ''] ?? 'refused', detail, requestId };
   }
-  // The program has the public key of the version that it was offered: a signature by another one would not verify.
+  // The program has the public key of the version it was offered. A signature by another version would not verify.
   if (used.version !== key.version)
     return {
       kind: 'refused',
       detail: `The key "${key.name}" was rotated to version ${used.version}: start the program again.`,
     };
-  // People may have taken days to decide.
+  // The decision may have taken days.
   const expired = usesCertificate(purpose) ? expiryOf(key) : undefined;
   if (expired !== undefined) return { kind: 'refused', detail: expired, requestId };
   return { kind: 'signed', signature: base64Bytes(signature), requestId };
@@ -298,7 +300,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** No answer at all, or one that says that the service is busy or away (RFC 9110 section 15). */
+/** Reports whether the service gave no response, or one that means it is busy or unavailable (RFC 9110 section 15). */
 function isAway(error: unknown): boolean {
   return !(error instanceof ClientError) || error.status === undefined || error.status === 429 || error.status >= 500;
 }

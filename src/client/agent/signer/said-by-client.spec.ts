@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { askingProgramOf, agentMetadataOf, requestNameOf, withoutSecrets } from './said-by-client.js';
 
-describe('a command line as approvers see it', () => {
+describe('a command line shown to approvers', () => {
   it.each([
     [
       ['-storepass', 'hunter2', 'app.jar'],
@@ -40,7 +40,7 @@ describe('a command line as approvers see it', () => {
     expect(withoutSecrets(given)).toEqual(shown);
   });
 
-  it('has no directory before the program, and no characters that turn text around', () => {
+  it('omits the directory of the program and bidirectional control characters', () => {
     const { saidByClient } = agentMetadataOf(
       askingProgramOf('/usr/bin/jarsigner', ['a\u202Ebc\u0007']),
       'pkcs11',
@@ -49,16 +49,16 @@ describe('a command line as approvers see it', () => {
     expect(saidByClient).toMatchObject({ program: 'jarsigner', commandLine: 'jarsigner a bc ' });
   });
 
-  it('is cut where it is longer than anybody reads', () => {
+  it('is truncated when it is too long to read', () => {
     const { saidByClient } = agentMetadataOf(askingProgramOf('tool', ['x'.repeat(10_000)]), 'pkcs11', 'code-signing');
     expect(saidByClient.commandLine).toHaveLength(2000);
   });
 });
 
-describe('the name of a request', () => {
+describe('the idempotency key of a request', () => {
   const body = { digest: 'abc', metadata: { a: 1 } };
   const key = { id: 'k', version: 1 };
-  it('is the same for the same words', () => {
+  it('is the same for equal requests', () => {
     expect(requestNameOf(body, key, undefined)).toBe(requestNameOf({ ...body }, { ...key }, undefined));
   });
 
@@ -67,11 +67,11 @@ describe('the name of a request', () => {
     ['another command line', { ...body, metadata: { a: 2 } }, key, undefined],
     ['another version of the key', body, { id: 'k', version: 2 }, undefined],
     ['a request that ended', body, key, 'earlier'],
-  ])('is another one for %s', (_, otherBody, otherKey, after) => {
+  ])('differs for %s', (_, otherBody, otherKey, after) => {
     expect(requestNameOf(otherBody, otherKey, after)).not.toBe(requestNameOf(body, key, undefined));
   });
 
-  it('is an Idempotency-Key: visible ASCII, at most 255', () => {
+  it('is visible ASCII of at most 255 characters', () => {
     expect(requestNameOf(body, key, undefined)).toMatch(/^[\x21-\x7e]{1,255}$/);
   });
 });

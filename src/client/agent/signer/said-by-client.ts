@@ -3,16 +3,16 @@ import { hostname, userInfo } from 'node:os';
 import { basename } from 'node:path';
 import type { Protocol, AgentPurpose } from './purposes.js';
 
-/** What this client says of the program that asks. Nobody can check it, and approvers are shown it as said by the client. */
+/** AskingProgram describes the requesting program. The information is unverified, and approvers see it as reported by the client. */
 export interface AskingProgram {
-  /** `jarsigner`; undefined when any program of the user can ask. */
+  /** Program name, such as `jarsigner`. Undefined if any program of the user can send requests. */
   readonly program?: string;
   readonly commandLine?: string;
-  /** Name of the file that is signed, where it is known: policies and constraints of keys go by it. */
+  /** Name of the file to sign, if known. Policies and key constraints can depend on it. */
   readonly fileName?: string;
 }
 
-/** `metadata` of a signing request that an agent makes. */
+/** `metadata` of a signing request made by an agent. */
 interface AgentMetadata {
   readonly filename?: string;
   readonly saidByClient: {
@@ -31,7 +31,7 @@ const MAX_NAME = 200;
 const MACHINE = plain(hostname(), MAX_NAME);
 const USER = plain(userName(), MAX_NAME);
 
-/** Containers run under users that no file names. */
+/** Containers can run as users without a passwd entry. */
 function userName(): string {
   try {
     return userInfo().username;
@@ -40,7 +40,7 @@ function userName(): string {
   }
 }
 
-/** @param longest characters of the command line */
+/** @param longest maximum characters of the command line */
 export function agentMetadataOf(
   asking: AskingProgram,
   protocol: Protocol,
@@ -61,19 +61,19 @@ export function agentMetadataOf(
   };
 }
 
-/** The program that a command line starts, without its secrets: approvers and the audit log see it. */
+/** Describes the program that a command line starts, without its secrets, because approvers and the audit log see the description. */
 export function askingProgramOf(command: string, args: readonly string[], fileName?: string): AskingProgram {
   return { program: basename(command), commandLine: [basename(command), ...withoutSecrets(args)].join(' '), fileName };
 }
 
 const HIDDEN = '***';
-/** `-storepass`, `--pin`, `-passin`, `--ks-pass`; not `--passive`. */
+/** Matches `-storepass`, `--pin`, `-passin` and `--ks-pass`, but not `--passive`. */
 const NAMES_A_SECRET = /^--?[a-z-]*(?:pass(?:in|out|wd|word|phrase)?|pin|secret|token|key-?value)$/i;
-/** `pass:secret`, `env` and `file` only say where it is. */
+/** Matches `pass:secret`. The forms `env` and `file` only name the location of the secret. */
 const INLINE = /^(pass|pin):/i;
 const ASSIGNED = /^(--?[a-z-]*(?:pass(?:in|out|wd|word|phrase)?|pin|secret|token))=/i;
 
-/** Arguments in which the values that look like secrets are replaced: a PIN in a PKCS #11 URI, a password after its option. */
+/** Returns the arguments with apparent secrets replaced, such as a PIN in a PKCS #11 URI or a password after its option. */
 export function withoutSecrets(args: readonly string[]): string[] {
   return args.map((arg, index) => {
     const before = args[index - 1] ?? '';
@@ -85,17 +85,17 @@ export function withoutSecrets(args: readonly string[]): string[] {
   });
 }
 
-/** Control characters and marks that turn text around would let a command line look like another one. */
+/** Control characters and bidirectional marks could make a command line look like another one. */
 function plain(text: string, longest: number): string {
   const clean = text.replaceAll(/[\p{C}\u2028\u2029]/gu, ' ');
   return clean.length <= longest ? clean : `${clean.slice(0, longest - 1)}…`;
 }
 
 /**
- * Idempotency-Key of a request: the same digest for the same key, asked for by the same program in the same words, is the same request for
- * a day. So a program that is started again goes on with what people were asked, or said.
+ * Returns the Idempotency-Key of a request. For a day, the same digest, key, program and wording make the same request, so a restarted program continues
+ * with the pending or decided approval.
  *
- * @param after the request that this one is asked in place of, because it was rejected, withdrawn or expired
+ * @param after ID of the request that this one replaces, because it was rejected, withdrawn or expired
  */
 export function requestNameOf(body: object, key: { id: string; version?: number }, after: string | undefined): string {
   const parts = JSON.stringify([body, key.id, key.version ?? null, after ?? null]);

@@ -11,15 +11,15 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const closing = (socket: Socket): void => void socket.end();
 
-describe('a socket for one program', () => {
-  it('is in a directory of its own that only this user enters, and both are gone at the end', async () => {
+describe('a socket for a single program', () => {
+  it('is in a private directory, and both are removed at the end', async () => {
     const socket = await PrivateSocket.temporary(directory, 'pkcs11', closing);
     expect([statSync(socket.place).mode & 0o777, statSync(socket.path).mode & 0o777]).toEqual([0o700, 0o600]);
     await socket.close();
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('that cannot be made says where, and what to set', async () => {
+  it('reports where it cannot be created and which setting to change', async () => {
     const file = join(directory, 'file');
     writeFileSync(file, '');
     for (const parent of [file, join(directory, 'missing')])
@@ -29,21 +29,21 @@ describe('a socket for one program', () => {
     rmSync(file);
   });
 
-  it('whose path is longer than a socket may have leaves nothing behind', async () => {
+  it('leaves nothing behind if its path is too long', async () => {
     await expect(PrivateSocket.temporary(directory, 'p'.repeat(100), closing)).rejects.toThrow('too long for a socket');
     expect(readdirSync(directory)).toEqual([]);
   });
 });
 
-describe('a socket at a place that others know', () => {
-  it('has an absolute path, since programs look for it from other directories', async () => {
+describe('a socket at a fixed path', () => {
+  it('has an absolute path, because programs look it up from other directories', async () => {
     const path = join(directory, 'agent', 'pkcs11');
     const socket = await PrivateSocket.at(relative(process.cwd(), path), closing);
     expect(socket.path).toBe(path);
     await socket.close();
   });
 
-  it('serves as many programs at once as make starts on a large machine', async () => {
+  it('serves as many concurrent programs as make starts on a large machine', async () => {
     const served: Socket[] = [];
     const socket = await PrivateSocket.at(join(directory, 'busy', 'pkcs11'), (one) => void served.push(one));
     const programs = Array.from({ length: 200 }, () => connect(socket.path));
@@ -53,7 +53,7 @@ describe('a socket at a place that others know', () => {
     await socket.close();
   });
 
-  it('that cannot be made says so', async () => {
+  it('reports when it cannot be created', async () => {
     writeFileSync(join(directory, 'plain'), '');
     await expect(PrivateSocket.at(join(directory, 'plain', 'a', 'pkcs11'), closing)).rejects.toThrow(
       'No socket can be created at',

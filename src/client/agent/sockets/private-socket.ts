@@ -3,15 +3,15 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { dirname, join, resolve as absolute } from 'node:path';
 import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
 
-/** Connections at a time: one for each program that signs, and `make -j` starts many. */
+/** Maximum simultaneous connections. Each signing program uses one, and `make -j` starts many. */
 const MAX_CONNECTIONS = 512;
-/** sun_path of Linux and macOS, with its zero at the end. */
+/** Maximum length of sun_path on both Linux and macOS, without the terminating null byte. */
 const MAX_PATH_BYTES = 103;
 const OTHERS = 0o077;
 
 /**
- * A Unix socket for this user alone. The socket is the credential: whoever can connect can ask for signatures, so it is in a directory of
- * mode 700. Node cannot ask the kernel who connects (SO_PEERCRED); the mode of the directory is the boundary.
+ * PrivateSocket is a Unix socket for the current user only. The socket is the credential: every process that can connect can request signatures. It is
+ * therefore in a directory of mode 700. Node cannot query the peer (SO_PEERCRED), so the mode of the directory is the security boundary.
  */
 export class PrivateSocket {
   private readonly connections = new Set<Socket>();
@@ -19,11 +19,11 @@ export class PrivateSocket {
   private constructor(
     readonly path: string,
     private readonly server: Server,
-    /** Removed with everything in it at the end; undefined for a directory that stays. */
+    /** Removed with its contents on close. Undefined for a directory that stays. */
     private readonly directory: string | undefined,
   ) {}
 
-  /** A socket in a new directory below `parent`, which `close` removes. */
+  /** Creates a socket in a new directory in `parent`. `close` removes the directory. */
   static async temporary(parent: string, name: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
     const directory = await mkdtemp(join(parent, 'sealwright-')).catch((error: Error) => {
       throw new ClientError(EXIT.failed, `No socket can be created in ${parent} (set XDG_RUNTIME_DIR or TMPDIR to a directory of yours): ${error.message}`); // prettier-ignore
@@ -37,9 +37,9 @@ export class PrivateSocket {
   }
 
   /**
-   * A socket at a place that others know. One that a process left behind is replaced.
+   * Creates a socket at a fixed path, and replaces the socket of a dead process.
    *
-   * @throws ClientError when others may write the directory, or somebody listens there already
+   * @throws ClientError if others can access the directory, or another process listens on the path
    */
   static async at(given: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
     const path = absolute(given);
@@ -81,12 +81,12 @@ export class PrivateSocket {
     return socket;
   }
 
-  /** The directory of the socket. */
+  /** Directory of the socket. */
   get place(): string {
     return dirname(this.path);
   }
 
-  /** Cuts off whoever is connected and removes the socket. */
+  /** Disconnects all clients and removes the socket. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     for (const connection of this.connections) connection.destroy();

@@ -9,7 +9,7 @@ export const AGENT = {
   signResponse: 14,
 } as const;
 
-/** As OpenSSH's own agent has it. */
+/** MAX_MESSAGE_BYTES is the same limit as in OpenSSH's own agent. */
 export const MAX_MESSAGE_BYTES = 256 * 1024;
 const LENGTH_BYTES = 4;
 
@@ -18,21 +18,21 @@ export interface AgentMessage {
   readonly contents: Buffer;
 }
 
-/** A message with its length before it (section 3). */
+/** Encodes a message with its length prefix (section 3). */
 export function agentFrame(type: number, ...contents: readonly Buffer[]): Buffer {
   const body = Buffer.concat([Buffer.from([type]), ...contents]);
   return Buffer.concat([wireUint32(body.length), body]);
 }
 
-/** Puts the pieces of a connection together to messages. */
+/** AgentFrames assembles messages from the chunks of a connection. */
 export class AgentFrames {
   private readonly pieces: Buffer[] = [];
   private length = 0;
 
   /**
-   * The messages that are whole with this piece.
+   * Adds a chunk and returns the messages that are now complete.
    *
-   * @throws RangeError for a length of 0 or above MAX_MESSAGE_BYTES: whoever sends that speaks another protocol
+   * @throws RangeError for a length of 0 or above MAX_MESSAGE_BYTES, which indicates another protocol
    */
   add(piece: Buffer): AgentMessage[] {
     this.pieces.push(piece);
@@ -54,7 +54,7 @@ export class AgentFrames {
     return { type: body.readUInt8(0), contents: Buffer.from(body.subarray(1)) };
   }
 
-  /** Pieces joined until the first holds so many bytes: small pieces are copied once, when their message is whole. */
+  /** Joins chunks until the first one holds this many bytes. Small chunks are copied once, when their message is complete. */
   private head(bytes: number): Buffer {
     const [first = Buffer.alloc(0)] = this.pieces;
     if (first.length >= bytes) return first;

@@ -26,18 +26,18 @@ function login({
   return Buffer.concat([head, strings(user, service, method), tail]);
 }
 
-describe('what an SSH agent is asked to sign', () => {
-  it('is a signature of a namespace', () => {
+describe('data to be signed by the SSH agent', () => {
+  it('is accepted as a signature in a namespace', () => {
     const read = readSignedData(sshsig(), KEY);
     expect(read).toMatchObject({ purpose: 'ssh-signatures', shown: { namespace: 'git', hash: 'sha512' } });
   });
 
-  it('is a login of a user by this very key', () => {
+  it('is accepted as a user login with the requested key', () => {
     const read = readSignedData(login(), KEY);
     expect(read).toMatchObject({ purpose: 'ssh-login', shown: { user: 'deploy' }, algorithm: 'ecdsa-sha2-nistp256' });
   });
 
-  it('is a login that is bound to the key of its host', () => {
+  it('is accepted as a login bound to the host key', () => {
     const method = 'publickey-hostbound-v00@openssh.com';
     const read = readSignedData(login({ method, more: [OTHER] }), KEY);
     expect(read?.shown['hostKey']).toBe(OTHER.toString('base64'));
@@ -56,14 +56,14 @@ describe('what an SSH agent is asked to sign', () => {
     ['a host key where none belongs', login({ more: [OTHER] })],
     ['a digest', Buffer.alloc(32, 1)],
     ['nothing', Buffer.alloc(0)],
-  ])('is refused when it is %s', (_, data) => {
+  ])('is rejected when it is %s', (_, data) => {
     expect(readSignedData(data, KEY)).toBeUndefined();
   });
 
   it.each([
     ['a signature', sshsig()],
     ['a login', login()],
-  ])('is refused when %s is cut short or has more behind it', (_, data) => {
+  ])('is rejected when %s is truncated or has trailing data', (_, data) => {
     for (let length = 0; length < data.length; length += 1)
       expect(readSignedData(data.subarray(0, length), KEY)).toBeUndefined();
     expect(readSignedData(Buffer.concat([data, Buffer.alloc(1)]), KEY)).toBeUndefined();

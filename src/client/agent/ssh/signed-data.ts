@@ -2,25 +2,25 @@ import { SSHSIG_HASH_BYTES, SSHSIG_MAGIC } from '../../../formats/ssh/sshsig.js'
 import { WireReader } from '../../../formats/ssh/wire.js';
 import type { AgentPurpose } from '../signer/purposes.js';
 
-/** What the data of a sign request is: whole, and one of the two things that an SSH key signs here. */
+/** Content of a sign request: a complete message of one of the two kinds that are signed here. */
 interface ReadData {
   readonly purpose: Extract<AgentPurpose, 'ssh-login' | 'ssh-signatures'>;
-  /** For approvers, as read from the data itself. */
+  /** Information for approvers, read from the data itself. */
   readonly shown: Readonly<Record<string, string>>;
-  /** The signature algorithm that a login names; undefined for SSHSIG, which names none. */
+  /** Signature algorithm named in a login. Undefined for SSHSIG, which does not name one. */
   readonly algorithm: string | undefined;
 }
 
 const USERAUTH_REQUEST = 50;
-/** Lengths of the hashes that a key exchange may have. */
+/** Possible lengths of a key exchange hash. */
 const SESSION_ID_BYTES = [20, 32, 48, 64];
 const METHODS = ['publickey', 'publickey-hostbound-v00@openssh.com'];
 const MAX_TEXT_BYTES = 1024;
 const CONTROL = /\p{C}/u;
 
 /**
- * Reads what an agent is asked to sign. Undefined for whatever is not a whole SSHSIG message (OpenSSH's PROTOCOL.sshsig) or a whole login
- * (RFC 4252 section 7) by this very key.
+ * Parses the data that an agent is asked to sign. Undefined unless it is a complete SSHSIG message (OpenSSH's PROTOCOL.sshsig) or a complete login
+ * (RFC 4252 section 7) with this key.
  */
 export function readSignedData(data: Buffer, key: Buffer): ReadData | undefined {
   try {
@@ -56,7 +56,11 @@ function loginIn(data: Buffer, key: Buffer): ReadData | undefined {
   return { purpose: 'ssh-login', shown, algorithm };
 }
 
-/** Text that people can be shown. @throws RangeError for anything else */
+/**
+ * Reads text that is safe to display.
+ *
+ * @throws RangeError for any other text
+ */
 function plain(reader: WireReader): string {
   const bytes = reader.string();
   const text = bytes.toString('utf8');

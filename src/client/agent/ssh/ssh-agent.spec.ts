@@ -23,7 +23,7 @@ const KEYS = {
   ec: agentKey('ec', 'ec-p256', 'ssh-login', ec.publicKey),
 };
 
-/** A service with these two keys: it answers each order, and remembers it. */
+/** A service with these two keys that answers and records each order. */
 class OutsideService {
   readonly orders: SignatureOrder[] = [];
   signature = Buffer.alloc(64, 1);
@@ -36,7 +36,7 @@ class OutsideService {
   };
 }
 
-/** Two ends of a connection. */
+/** Returns the two ends of a connection. */
 function connection(): { ours: Duplex; theirs: Socket } {
   const make = (to: () => Duplex) =>
     new Duplex({
@@ -51,7 +51,7 @@ function connection(): { ours: Duplex; theirs: Socket } {
   return { ours, theirs: theirs as unknown as Socket };
 }
 
-/** What the agent answers to these bytes; [] when it closes the connection. */
+/** Returns the agent's responses to these bytes. Empty if the agent closes the connection. */
 async function answersTo(service: OutsideService, ...pieces: Buffer[]): Promise<{ type: number; contents: Buffer }[]> {
   const { ours, theirs } = connection();
   const frames = new AgentFrames();
@@ -78,7 +78,7 @@ const request = (key: KeyObject, data: Buffer, flags: number): Buffer =>
   agentFrame(AGENT.signRequest, strings(blobOf(key), data), wireUint32(flags));
 
 describe('the SSH agent', () => {
-  it('names its keys', async () => {
+  it('lists its keys', async () => {
     const [answer] = await answersTo(new OutsideService(), agentFrame(AGENT.requestIdentities));
     const reader = new WireReader(answer?.contents ?? Buffer.alloc(0));
     expect([answer?.type, reader.uint32()]).toEqual([AGENT.identitiesAnswer, 2]);
@@ -89,7 +89,7 @@ describe('the SSH agent', () => {
   it.each([
     [2, 'rsa-sha2-256', 'sha256'],
     [4, 'rsa-sha2-512', 'sha512'],
-  ])('flags %s: asks the service for %s of the whole data', async (flags, name, hash) => {
+  ])('flags %s: requests %s of the whole data from the service', async (flags, name, hash) => {
     const service = new OutsideService();
     const [answer] = await answersTo(service, request(rsa.publicKey, SSHSIG, flags));
     expect(service.orders).toMatchObject([{ algorithm: hash, scheme: 'rsa-pkcs1v15', purpose: 'ssh-signatures' }]);
@@ -98,7 +98,7 @@ describe('the SSH agent', () => {
     expect(new WireReader(blob).text()).toBe(name);
   });
 
-  it('writes r and s as OpenSSH reads them', async () => {
+  it('encodes r and s as OpenSSH expects', async () => {
     const service = new OutsideService();
     service.signature = sign('sha256', LOGIN, { key: ec.privateKey, dsaEncoding: 'ieee-p1363' });
     const [answer] = await answersTo(service, request(ec.publicKey, LOGIN, 0));
@@ -118,13 +118,13 @@ describe('the SSH agent', () => {
     ['unknown flags', request(ec.publicKey, LOGIN, 1)],
     ['adding a key', agentFrame(17, Buffer.alloc(8))],
     ['an extension', agentFrame(27, wireString('session-bind@openssh.com'))],
-  ])('answers %s with a failure and asks for nothing', async (_, frame) => {
+  ])('answers %s with a failure without contacting the service', async (_, frame) => {
     const service = new OutsideService();
     expect(await answersTo(service, frame)).toEqual([{ type: AGENT.failure, contents: Buffer.alloc(0) }]);
     expect(service.orders).toEqual([]);
   });
 
-  it('reads messages wherever they are cut', async () => {
+  it('reassembles messages split at any position', async () => {
     const bytes = Buffer.concat([agentFrame(AGENT.requestIdentities), request(ec.publicKey, LOGIN, 0)]);
     const pieces = [...bytes].map((octet) => Buffer.from([octet]));
     expect((await answersTo(new OutsideService(), ...pieces)).map(({ type }) => type)).toEqual([
@@ -147,7 +147,7 @@ describe('the SSH agent', () => {
     expect(theirs.destroyed).toBe(true);
   });
 
-  it('keeps nothing of messages that are answered', () => {
+  it('retains nothing of answered messages', () => {
     const frames = new AgentFrames();
     const bytes = Buffer.concat(Array.from({ length: 100 }, () => agentFrame(AGENT.requestIdentities)));
     expect(frames.add(bytes)).toHaveLength(100);

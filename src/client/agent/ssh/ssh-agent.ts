@@ -9,16 +9,16 @@ import type { DigestName, Scheme, SignatureOrder, SignatureResult } from '../sig
 import { AGENT, agentFrame, AgentFrames, type AgentMessage } from './agent-frames.js';
 import { readSignedData } from './signed-data.js';
 
-/** Keys that are offered to programs that speak the agent protocol, and how they sign. */
+/** Keys offered to programs that use the agent protocol, and the function that signs with them. */
 interface SshKeySource {
   keys(): Promise<readonly AgentKey[]>;
   sign(order: SignatureOrder): Promise<SignatureResult>;
 }
 
-/** Messages of one connection that wait for the one before them; OpenSSH's clients send one at a time. */
+/** Maximum queued messages per connection. OpenSSH's clients send one at a time. */
 const MAX_WAITING = 16;
 
-/** Serves one connection by the agent protocol (draft-miller-ssh-agent): identities and signatures. Everything else is refused. */
+/** Serves one connection with the agent protocol (draft-miller-ssh-agent): identities and signatures. All other requests are refused. */
 export function serveSshClient(socket: Socket, source: SshKeySource): void {
   const frames = new AgentFrames();
   const gone = new AbortController();
@@ -51,7 +51,7 @@ interface OfferedKey {
 
 const FAILURE = agentFrame(AGENT.failure);
 
-/** The answers to the messages of one connection. */
+/** SshAgentConnection answers the messages of one connection. */
 export class SshAgentConnection {
   private offered: readonly OfferedKey[] | undefined;
 
@@ -60,7 +60,7 @@ export class SshAgentConnection {
     private readonly gone: AbortSignal,
   ) {}
 
-  /** Never throws: what cannot be read, is not offered or is not signed is answered with a failure. */
+  /** Returns the response to a message. Never throws: malformed messages, unknown keys and unsuccessful signatures get a failure response. */
   async answer({ type, contents }: AgentMessage): Promise<Buffer> {
     try {
       if (type === AGENT.requestIdentities && contents.length === 0) return identities(await this.read());
@@ -89,7 +89,7 @@ export class SshAgentConnection {
     return agentFrame(AGENT.signResponse, wireString(sshSignature(algorithm.name, result.signature)));
   }
 
-  /** Read anew when the program asks which keys there are; a signature is by one of those. */
+  /** Keys are reloaded when the program lists them. Signatures use one of the listed keys. */
   private async read(): Promise<readonly OfferedKey[]> {
     this.offered = (await this.source.keys()).map((key) => ({ key, ssh: sshPublicKeyOfSpki(key.publicKey) }));
     return this.offered;
@@ -101,7 +101,7 @@ function identities(offered: readonly OfferedKey[]): Buffer {
   return agentFrame(AGENT.identitiesAnswer, wireUint32(offered.length), ...each);
 }
 
-/** A signature algorithm of SSH with what the service calls it. */
+/** An SSH signature algorithm, with the hash and scheme that the service uses for it. */
 interface SshAlgorithm {
   readonly name: string;
   readonly hash: DigestName;
@@ -123,7 +123,7 @@ const BY_TYPE: Readonly<Record<string, SshAlgorithm>> = {
   'ec-p521': { name: 'ecdsa-sha2-nistp521', hash: 'sha512', scheme: 'ecdsa-raw' },
 };
 
-/** The algorithm for a key and the flags of a request; undefined for RSA with SHA-1, which no flag asks for, and for unknown flags. */
+/** Returns the algorithm for a key and the flags of a request. Undefined for unknown flags, and for RSA without flags, which means SHA-1. */
 export function sshAlgorithm({ type }: AgentKey, flags: number): SshAlgorithm | undefined {
   if (type.startsWith('rsa')) return BY_FLAG[flags];
   return flags === 0 ? BY_TYPE[type] : undefined;

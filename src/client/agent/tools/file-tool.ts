@@ -1,90 +1,94 @@
 import type { DigestName } from '../signer/remote-signer.js';
 
-/** What a tool needs to know to sign one file. */
+/** FileOrder is what a tool needs to sign one file. */
 export interface FileOrder {
-  /** A copy of the file under its own name: the file itself may change while people decide. */
+  /** Copy of the file with the same name. The original may change while the approval is pending. */
   readonly file: string;
-  /** Where the signed file is written; the tool makes it. */
+  /** Path of the signed file, which the tool creates. */
   readonly out: string;
-  /** Name of the key, which is its CKA_LABEL and its alias in Java. */
+  /** Name of the key: its CKA_LABEL, and its alias in Java. */
   readonly key: string;
-  /** Type of the key: `rsa-3072`, `ec-p256` and so on. */
+  /** Type of the key, such as `rsa-3072` or `ec-p256`. */
   readonly keyType: string;
-  /** PEM file of the certificate of the key with its issuers. */
+  /** PEM file with the certificate of the key and its issuers. */
   readonly chain: string;
-  /** PEM file of the authorities that a verifier trusts; undefined where none was named. */
+  /** PEM file with the authorities that a verifier trusts. Undefined if none was given. */
   readonly authorities: string | undefined;
-  /** Hash that was asked for; undefined leaves the choice to the tool. */
+  /** Requested hash. Undefined leaves the choice to the tool. */
   readonly algorithm: DigestName | undefined;
-  /** Where the tool gets its timestamp; undefined for a signature without one. */
+  /** Timestamp source for the tool. Undefined for a signature without a timestamp. */
   readonly timestamps: TimestampPlace | undefined;
 }
 
 export interface TimestampPlace {
-  /** Address of an RFC 3161 authority. */
+  /** URL of an RFC 3161 authority. */
   readonly url: string;
-  /** PEM file of the authority's chain, for verifiers. */
+  /** PEM file with the authority's chain, for verifiers. */
   readonly chain: string;
 }
 
-/** Arguments of a program; the words of `exec`, such as {module}, stand for paths. */
+/** A program and its arguments. Placeholders of `exec`, such as {module}, are replaced with paths. */
 interface ToolCall {
   readonly program: string;
   readonly args: readonly string[];
 }
 
-/** A run of a verifier, which succeeds with an accepted exit code, with `expected` in its output and nothing that `refused` matches. */
+/** FileCheck is a run of a verifier. It succeeds with an accepted exit code, `expected` in the output, and no match of `refused`. */
 export interface FileCheck extends ToolCall {
   readonly expected: string;
   readonly refused?: RegExp;
-  /** Exit code 0 by default. */
+  /** Default: exit code 0 is accepted. */
   readonly isAccepted?: (exitCode: number) => boolean;
-  /** Where the verifier does not come with the tool, or only its later versions read such files. */
+  /** Set if the verifier does not come with the tool, or only later versions read such files. */
   readonly needs?: { readonly version: string; readonly toInstall: string };
 }
 
-/** Why a file is not checked, or what it takes. */
+/** Unchecked is why a file is not checked, or what a check requires. */
 export interface Unchecked {
   readonly unchecked: string;
 }
 
-/** FileTool is a program of others that signs files of one kind, and checks them. */
+/** FileTool is a third-party program that signs one kind of file, with the command that verifies it. */
 export interface FileTool {
-  /** Extensions of the files, with the dot. */
+  /** File extensions, including the dot. */
   readonly extensions: readonly string[];
   readonly program: string;
-  /** Further programs that it takes to sign and check such a file. */
+  /** Further programs required to sign and check such files. */
   readonly helpers: readonly string[];
-  /** Whether the program finds the key by OpenSSL's engine or provider. */
+  /** OpenSSL module through which the program finds the key, if any. */
   readonly openSsl?: 'engine' | 'engine or provider';
-  /** Where the tool comes from, as words after its name and a colon. */
+  /** Installation hint, shown after the name of the tool and a colon. */
   readonly toInstall: string;
-  /** Whether the tool writes into the file that it is given: it then gets a copy. */
+  /** Whether the tool modifies the file that it is given. It then gets a copy. */
   readonly writesInPlace: boolean;
-  /** Whether the tool asks for the same digest when it is run again on the same file. Others write the time into what they sign. */
+  /** Whether a second run on the same file requests the same digest. Other tools include the time in the signed data. */
   readonly isRepeatable: boolean;
-  /** How many signatures it asks for, one after the other; one by default. */
+  /** Number of signatures that the tool requests, one after the other. Default: 1. */
   readonly signatures?: number;
-  /** Whether its signatures can have a timestamp. */
+  /** Whether the signatures can have a timestamp. */
   readonly hasTimestamps: boolean;
-  /** Values of --algorithm that the tool follows; empty where it chooses the hash itself. */
+  /** Values of --algorithm that the tool supports. Empty if the tool chooses the hash itself. */
   readonly algorithms: readonly DigestName[];
-  /** Makes what the tool signs of the file, where that is not the file itself. Refuses a file whose signature would not hold. */
+  /** Creates what the tool signs, if that is not the file itself. Throws if a signature of the file would not be valid. */
   prepare?(order: FileOrder): Promise<void>;
   sign(order: FileOrder): ToolCall;
-  /** Makes the signed file of what the tool wrote, where that is not the file itself. */
+  /** Creates the signed file from the output of the tool, if that is not the signed file. */
   finish?(order: FileOrder): Promise<void>;
   verify(order: FileOrder): FileCheck | Unchecked;
 }
 
 export const SHA2: readonly DigestName[] = ['sha256', 'sha384', 'sha512'];
 
-/** `SHA-256`, as Java calls the hash. */
+/** Returns the Java name of a hash, such as `SHA-256`. */
 export function javaHashName(algorithm: DigestName): string {
   return algorithm.replace('sha', 'SHA-');
 }
 
-/** Checks an Authenticode signature, against authorities. @param needs where earlier versions of osslsigncode do not read such files */
+/**
+ * Returns a check of an Authenticode signature against authorities.
+ *
+ * @param needs required version, if earlier versions of osslsigncode do not read such files
+ */
 export function authenticodeCheck(
   { out, authorities, timestamps }: FileOrder,
   needs?: FileCheck['needs'],
@@ -101,7 +105,7 @@ export function authenticodeCheck(
   };
 }
 
-/** PKCS #11 URI of a private key by its name (RFC 7512), for OpenSSL's engine and the tools that use it. */
+/** Returns the PKCS #11 URI of a private key by name (RFC 7512), for OpenSSL's engine and the tools that use it. */
 export function privateKeyUri(key: string): string {
   return `pkcs11:object=${encodeURIComponent(key)};type=private`;
 }

@@ -85,8 +85,8 @@ const jarsigner: FileTool = {
       key,
     ],
   }),
-  // What it says is translated. Exit code 4 has several reasons, of which the chain is checked by --authorities, and 64 is the chain of
-  // the timestamp authority.
+  // jarsigner translates its output. Exit code 4 has several causes, of which --authorities covers the chain. 64 concerns the chain of the timestamp
+  // authority.
   verify: ({ out, timestamps }) => ({
     program: 'jarsigner',
     args: ['-J-Duser.language=en', '-verify', '-strict', out],
@@ -96,7 +96,7 @@ const jarsigner: FileTool = {
   }),
 };
 
-/** Exit codes of `jarsigner -strict` are sums of these. */
+/** Exit codes of `jarsigner -strict` are sums of these values. */
 const OTHER_SIGNER_ERRORS = 4;
 const TSA_CHAIN = 64;
 const EXPIRED = /certificate has expired|certificate is not yet valid/;
@@ -113,7 +113,7 @@ const apksigner: FileTool = {
   toInstall: 'apt install apksigner',
   writesInPlace: false,
   isRepeatable: true,
-  // Schemes 2 and 3.
+  // Signature schemes 2 and 3.
   signatures: 2,
   hasTimestamps: false,
   algorithms: [],
@@ -157,7 +157,7 @@ const TOOLS: readonly FileTool[] = [
   windowsScript,
 ];
 
-/** The tool for a file, by its extension; undefined for files that have no signature of their own kind. */
+/** Returns the tool for a file by its extension. Undefined for files without a signature format of their kind. */
 export function fileToolFor(file: string): FileTool | undefined {
   const name = file.toLowerCase();
   return TOOLS.find(({ extensions }) => extensions.some((extension) => name.endsWith(extension)));

@@ -14,9 +14,9 @@ export interface FileWork {
 }
 
 export interface JointWork {
-  /** Files that a tool signs in themselves. */
+  /** Files in which a tool embeds the signature. */
   readonly embedded: readonly FileWork[];
-  /** Files that get a signature beside them, by this key. */
+  /** Files that get a detached signature by `key`. */
   readonly detached: readonly DetachedFile[];
   readonly key: JointOrder['key'];
   readonly reference?: string | undefined;
@@ -25,19 +25,19 @@ export interface JointWork {
 
 export interface JointlySigned {
   readonly embedded: readonly SignedFile[];
-  /** Paths that were written for the detached signatures. */
+  /** Paths written for the detached signatures. */
   readonly detached: readonly string[];
 }
 
-/** Tools that wait at the same time, each as a process of its own. */
+/** Maximum number of tools that wait at the same time, each in a separate process. */
 const MAX_WAITING_TOOLS = 32;
 
 /**
- * Signs many files under one approval for each 1,000 of them. A tool that asks for the same digest each time runs twice: first to note it,
- * then, when all are signed, to write the file. A tool that signs the time runs once, and waits with its digest for the others. No file is
- * changed before all are signed.
+ * signTogether signs many files with one approval per 1,000 of them. A tool that requests the same digest each time runs twice: first to record the request,
+ * then, when everything is signed, to write the file. A tool that signs the time runs once and waits with its digest for the others. No file changes before
+ * all are signed.
  *
- * @throws ClientError when a tool fails and when not all were signed; (pending) when people did not decide in time
+ * @throws ClientError if a tool fails or not all files were signed; (pending) if the approval was not decided in time
  */
 export async function signTogether(work: JointWork, surroundings: ToolSurroundings): Promise<JointlySigned> {
   const repeatable = work.embedded.filter(({ tool }) => tool.isRepeatable);
@@ -70,12 +70,12 @@ export async function signTogether(work: JointWork, surroundings: ToolSurroundin
   }
 }
 
-/** Batches that it takes: a tool asks for its second signature when it has the first. */
+/** Returns the number of batches needed: a tool requests its second signature after it has the first. */
 function roundsOf(repeatable: readonly FileWork[]): number {
   return Math.max(1, ...repeatable.map(({ tool }) => tool.signatures ?? 1));
 }
 
-/** Runs the tools to note what they ask for next. */
+/** Runs the tools to record their next requests. */
 async function notedIn(
   round: number,
   repeatable: readonly FileWork[],
@@ -110,11 +110,11 @@ function inOrder({ embedded }: JointWork, signed: readonly SignedFile[]): Signed
   return embedded.flatMap(({ signing }) => signed.filter(({ file }) => file === signing.out));
 }
 
-/** Tools that run, and wait for a signature over a digest that a second run would not ask for. */
+/** Running tools that wait for a signature of a digest that a second run would not request again. */
 class WaitingTools {
   private readonly orders: JointOrder[] = [];
   private readonly runs: Promise<SignedFile>[] = [];
-  /** Undefined when not all were signed. */
+  /** Resolves the waiting orders. Undefined if not all were signed. */
   private answer: (answered: AnsweredOrders | undefined) => void = () => undefined;
   private readonly answers = new Promise<AnsweredOrders | undefined>((resolve) => (this.answer = resolve));
 
@@ -123,7 +123,7 @@ class WaitingTools {
     private readonly surroundings: ToolSurroundings,
   ) {}
 
-  /** Starts the tools one after the other, and answers with what they asked for. Throws if one ends without asking. */
+  /** Starts the tools one after the other and returns their orders. Throws if a tool ends without requesting a signature. */
   async asked(): Promise<readonly JointOrder[]> {
     for (const { tool, signing } of this.work) {
       await new Promise<void>((hasAsked, hasFailed) => {
@@ -144,7 +144,7 @@ class WaitingTools {
     return Promise.all(this.runs);
   }
 
-  /** Has the tools end without a signature. */
+  /** Ends the tools without a signature. */
   async abandon(): Promise<void> {
     this.answer(undefined);
     await Promise.allSettled(this.runs);
@@ -158,7 +158,7 @@ class WaitingTools {
   }
 }
 
-/** While tools wait, the end of the program withdraws what they asked for: nobody could ask for it again. */
+/** While tools wait, terminating the program withdraws their requests, because no later run could repeat them. */
 function endingWith(hasWaitingTools: boolean): { readonly signal: AbortSignal; release(): void } {
   const ended = new AbortController();
   const signals = hasWaitingTools ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : [];

@@ -12,15 +12,15 @@ const ORDER = {
   timestamps: undefined,
 };
 
-describe('scripts of Windows', () => {
-  it('are signed by jsign with the key of this name, by the PKCS #11 provider of Java', () => {
+describe('Windows scripts', () => {
+  it('are signed by jsign with the named key, through the Java PKCS #11 provider', () => {
     const { program, args } = fileToolFor('Deploy.PS1')?.sign({ ...ORDER, authorities: undefined }) ?? {};
     expect([program, ...(args ?? [])].join(' ')).toBe(
       'jsign --storetype PKCS11 --keystore {java} --storepass any --alias release --alg SHA-256 --replace /out/a.ps1',
     );
   });
 
-  it.each(['a.ps1', 'a.psm1', 'a.psd1', 'a.ps1xml'])('%s is checked by osslsigncode, against authorities', (file) => {
+  it.each(['a.ps1', 'a.psm1', 'a.psd1', 'a.ps1xml'])('%s is verified by osslsigncode against authorities', (file) => {
     const tool = fileToolFor(file);
     expect(tool?.verify({ ...ORDER, authorities: 'root.pem' })).toMatchObject({
       program: 'osslsigncode',
@@ -32,7 +32,7 @@ describe('scripts of Windows', () => {
     });
   });
 
-  it.each(['a.vbs', 'a.wsf'])('%s is checked by nothing, whatever authorities are named', (file) => {
+  it.each(['a.vbs', 'a.wsf'])('%s cannot be verified, even with authorities', (file) => {
     const tool = fileToolFor(file);
     expect(tool?.program).toBe('jsign');
     expect(tool?.verify({ ...ORDER, authorities: 'root.pem' })).toMatchObject({
@@ -40,14 +40,14 @@ describe('scripts of Windows', () => {
     });
   });
 
-  it.each(['a.js', 'a.ps1.txt', 'ps1'])('%s is not taken for one', (file) => {
+  it.each(['a.js', 'a.ps1.txt', 'ps1'])('%s is not treated as a script', (file) => {
     expect(fileToolFor(file)).toBeUndefined();
   });
 });
 
 const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
 
-describe('a script whose signature holds on Windows', () => {
+describe('a script whose signature is valid on Windows', () => {
   it.each([
     ['ASCII', Buffer.from('a\r\nb\r\n')],
     ['nothing', Buffer.alloc(0)],
@@ -66,7 +66,7 @@ describe('a script whose signature holds on Windows', () => {
     ['Unix line ends', Buffer.from('a\r\nb\n'), 'unix2dos a.ps1'],
     ['an empty first line of Unix', Buffer.from('\na'), 'Unix line ends'],
     ['Unix line ends behind a mark', Buffer.from('\uFEFFa\n'), 'Unix line ends'],
-  ])('is not %s', (_, script, said) => {
+  ])('cannot be %s', (_, script, said) => {
     expect(() => assertWindowsReads('a.ps1', script)).toThrow(said);
   });
 });

@@ -6,13 +6,13 @@ import { authenticodeCheck, type FileOrder, type FileTool, javaHashName, SHA2 } 
 const common = {
   program: 'jsign',
   helpers: [],
-  // No distribution has it.
+  // jsign is not packaged by any distribution.
   toInstall: 'its .deb or .rpm from https://github.com/ebourg/jsign/releases, or brew install jsign',
   writesInPlace: true,
   isRepeatable: true,
   hasTimestamps: true,
   algorithms: SHA2,
-  // The signatures that the file has are replaced, as by osslsigncode. The issuers come with the certificate from the token.
+  // Replaces existing signatures, like osslsigncode. The issuers come with the certificate from the token.
   sign: ({ out, key, algorithm = 'sha256', timestamps }: FileOrder) => ({
     program: 'jsign',
     args: [
@@ -33,7 +33,7 @@ const common = {
   }),
 };
 
-/** Scripts of PowerShell. jsign has no verifier; that of osslsigncode compares the hash and verifies signature and chain. */
+/** PowerShell scripts. jsign has no verifier, so osslsigncode compares the hash and verifies the signature and chain. */
 export const powershell: FileTool = {
   ...common,
   extensions: ['.ps1', '.psm1', '.psd1', '.ps1xml'],
@@ -45,7 +45,7 @@ export const powershell: FileTool = {
     }),
 };
 
-/** Scripts of Windows Script Host. `.js` is left out: nearly all files of that name are for other programs, and are not to be written into. */
+/** Scripts of Windows Script Host. `.js` is excluded: nearly all files with this extension are for other programs and must not be modified. */
 export const windowsScript: FileTool = {
   ...common,
   extensions: ['.vbs', '.wsf'],
@@ -56,8 +56,8 @@ const BYTE_ORDER_MARKS = ['efbbbf', 'fffe', 'feff'];
 const UTF8_MARK = 'efbbbf';
 
 /**
- * Refuses a script whose signature does not hold on Windows: without a byte order mark it is read there in the code page of the machine, and
- * jsign hashes it as UTF-8; with line ends of Unix PowerShell takes it for changed (PowerShell #3361 and #3466).
+ * Throws for a script whose signature would be invalid on Windows. Without a byte order mark, Windows reads the script in the machine's code page, but jsign
+ * hashes it as UTF-8. With Unix line ends, PowerShell considers it modified (PowerShell #3361 and #3466).
  */
 export function assertWindowsReads(name: string, script: Buffer): void {
   const start = script.subarray(0, 3).toString('hex');

@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { openSslModules } from '../exec/tool-environment.js';
 import { type FileOrder, type FileTool, privateKeyUri, SHA2 } from './file-tool.js';
 
-/** Ends a module that is signed (Linux, include/linux/module_signature.h). */
+/** Trailer of a signed module (Linux, include/linux/module_signature.h). */
 const MAGIC = Buffer.from('~Module signature appended~\n');
-/** struct module_signature: five numbers of a byte, of which only the kind is set, three of padding, and the length of the signature. */
+/** Size of struct module_signature: five one-byte fields, of which only the type is set, three bytes of padding, and the length of the signature. */
 const INFO_BYTES = 12;
 const PKEY_ID_PKCS7 = 2;
 
@@ -12,10 +12,10 @@ const contentOf = ({ out }: FileOrder): string => `${out}.content`;
 const signatureOf = ({ out }: FileOrder): string => `${out}.p7s`;
 
 const SIGN = ['cms', '-sign', '-binary', '-noattr', '-nocerts', '-nosmimecap', '-outform', 'DER'];
-/** Whether the certificate is trusted is up to the kernel, which has it among its keys. */
+/** The kernel decides whether it trusts the certificate, which is in its keyring. */
 const VERIFY = ['cms', '-verify', '-binary', '-inform', 'DER', '-nointern', '-noverify', '-out', '/dev/null'];
 
-/** By the provider where the engine is not installed, as on Debian 13 with pkcs11-provider alone. */
+/** Uses the provider if the engine is not installed, as on Debian 13 with pkcs11-provider alone. */
 function keyOf({ key, chain, algorithm = 'sha256' }: FileOrder): string[] {
   const engine = openSslModules().engine === undefined ? [] : ['-engine', 'pkcs11', '-keyform', 'engine'];
   return [...engine, '-inkey', privateKeyUri(key), '-signer', chain, '-md', algorithm];
@@ -26,8 +26,8 @@ function signedFilesOf(order: FileOrder): string[] {
 }
 
 /**
- * Kernel modules, as the kernel's own sign-file signs them: CMS without signed attributes and certificates, behind the module. openssl makes it,
- * since the sign-file of Debian takes a PKCS #11 key by OpenSSL's provider alone, which Debian 12 does not have.
+ * Kernel modules, signed like the kernel's own sign-file does: CMS without signed attributes and certificates, appended to the module. openssl creates it,
+ * because Debian's sign-file accepts a PKCS #11 key only through OpenSSL's provider, which Debian 12 does not have.
  */
 export const kernelModule: FileTool = {
   extensions: ['.ko'],
@@ -51,7 +51,7 @@ export const kernelModule: FileTool = {
   },
 };
 
-/** A module with its signature (CMS, DER) behind it. */
+/** Returns a module with its signature (CMS, DER) appended. */
 export function withModuleSignature(content: Buffer, signature: Buffer): Buffer {
   const info = Buffer.alloc(INFO_BYTES);
   info.writeUInt8(PKEY_ID_PKCS7, 2);
@@ -59,7 +59,7 @@ export function withModuleSignature(content: Buffer, signature: Buffer): Buffer 
   return Buffer.concat([content, signature, info, MAGIC]);
 }
 
-/** A module without the signature that it may have: the kernel looks at the last one alone, and hashes what is before it. */
+/** Returns a module without its signature, if it has one. The kernel reads only the last signature and hashes everything before it. */
 export function withoutModuleSignature(file: Buffer): Buffer {
   const infoAt = file.length - MAGIC.length - INFO_BYTES;
   if (infoAt < 0 || !file.subarray(-MAGIC.length).equals(MAGIC)) return file;

@@ -17,42 +17,42 @@ import { assertToolReady } from './tool-needs.js';
 
 export interface FileSigning {
   readonly file: string;
-  /** Where the signed file goes; may be the file itself. */
+  /** Path of the signed file. Can be the file itself. */
   readonly out: string;
   readonly key: AgentKey;
-  /** PEM file of the authorities that the verifier of the tool is to trust. */
+  /** PEM file with the authorities that the tool's verifier trusts. */
   readonly authorities: string | undefined;
   readonly algorithm?: DigestName | undefined;
   readonly timestamps?: TimestampPlace | undefined;
   readonly reference?: string | undefined;
-  /** Seconds to wait for people; undefined waits until they have decided. */
+  /** Seconds to wait for a decision. Undefined waits as long as it takes. */
   readonly waitSeconds?: number | undefined;
 }
 
 export interface SignedFile {
   readonly file: string;
   readonly program: string;
-  /** Whether the verifier for such files accepted it. */
+  /** Whether the verifier for this kind of file accepted the result. */
   readonly verified: boolean;
-  /** Why it was not verified. */
+  /** Why the result was not verified. */
   readonly unchecked?: string;
 }
 
 type Sign = (order: SignatureOrder) => Promise<SignatureResult>;
 
-/** How a run of a tool is signed and shown. */
+/** How a tool run is signed and whether its output is shown. */
 interface ToolRun {
-  /** In place of the service. */
+  /** Signs instead of the service. */
   readonly sign?: Sign | undefined;
   readonly isQuiet?: boolean;
 }
 
 /**
- * Signs a file by the tool for its kind and checks the result with the verifier for such files. The tool works on a copy. The file is replaced
- * only by one that was signed and checked, and only if it still holds what was signed.
+ * signFile signs a file with the tool for its kind and checks the result with the verifier. The tool works on a copy. The file is replaced only by a signed
+ * and checked result, and only if its content has not changed.
  *
- * @param sign in place of the service
- * @throws ClientError when the tool is missing, when it fails, when its verifier does not accept what it made, and when the file changed
+ * @param sign signs instead of the service
+ * @throws ClientError if the tool is missing or fails, its verifier does not accept the result, or the file changed
  */
 export async function signFile(
   tool: FileTool,
@@ -72,14 +72,14 @@ export async function signFile(
     const requestId = ended?.requestId;
     const hasSameContent = async () => (await hashOf(file)).equals(await hashOf(order.file));
     await before.assertCurrent(requestId, hasSameContent);
-    // Who may read and run the file stays as it was.
+    // The signed file keeps the permissions of the original.
     await chmod(order.out, (await stat(file)).mode & 0o777);
     await output.publish(order.out, { requestId, hasSameContent: file === out ? hasSameContent : undefined });
     return { file: out, program: tool.program, verified: 'program' in check, ...('unchecked' in check && check) };
   });
 }
 
-/** Notes which signatures the tool asks for to sign a file, and signs nothing. What the tool prints about that is not shown. */
+/** noteFile records the signatures that the tool requests for a file, without signing anything. The tool's output is hidden. */
 export async function noteFile(
   tool: FileTool,
   signing: FileSigning,
@@ -97,7 +97,7 @@ export async function noteFile(
   throw new ClientError(EXIT.failed, `${tool.program} did not request a signature of ${basename(signing.file)}: ${lastLine(printed)}`); // prettier-ignore
 }
 
-/** Does work on a copy of a file, in a directory beside the place of the signed one, which is then removed. */
+/** Runs `work` on a copy of a file in a temporary directory next to the output path. */
 async function besideOf<Result>(
   tool: FileTool,
   { file, out, key, authorities, algorithm, timestamps }: FileSigning,
@@ -110,7 +110,7 @@ async function besideOf<Result>(
   if (authorities !== undefined) await assertIssuedBy(key, authorities);
   const directory = dirname(await targetOf(out));
   const { size } = await stat(file);
-  // Beside the place of the result, so that it can be moved there at once.
+  // Next to the result, so that the result can be moved into place atomically.
   return writing(out, async () => {
     await assertSpace(directory, COPIES * size);
     const place = await mkdtemp(join(directory, '.sealwright-'));
@@ -139,13 +139,13 @@ async function besideOf<Result>(
   });
 }
 
-/** The copy that the tool reads, and the signed file. */
+/** Copies of the file on disk: the tool's input and the signed file. */
 const COPIES = 2;
 
 interface EndedRun {
   readonly code: number;
   readonly printed: string;
-  /** How the last order of the tool ended. */
+  /** Result of the tool's last order. */
   readonly ended: SignatureResult | undefined;
 }
 
@@ -164,7 +164,7 @@ async function runTool(
     args,
     keys: [key],
     purpose: 'code-signing',
-    // The tool's own command line has the paths of this run in it: what approvers see is to be the same when it is run again.
+    // The tool's actual command line contains temporary paths. Approvers must see the same text when the tool runs again.
     asking: { program, commandLine: `sealwright sign ${fileName} (${program})`, fileName },
     asksForPin: false,
     patience: waitSeconds === undefined ? undefined : { seconds: waitSeconds, isResumable: tool.isRepeatable },
@@ -185,7 +185,7 @@ async function failureOf(tool: FileTool, order: FileOrder, code: number, ended: 
   if (ended !== undefined && ended.kind !== 'signed')
     return new ClientError(EXIT.failed, `${name} is not signed, and unchanged. ${ended.detail}${isTimed(tool, ended)}`);
   const { size } = await stat(order.file);
-  // The tools say only that they failed.
+  // The tools report only that they failed, so check whether the disk is full.
   await assertSpace(dirname(order.out), size);
   return new ClientError(EXIT.failed, `${tool.program} failed (${code}); ${name} is unchanged.`);
 }
@@ -200,14 +200,14 @@ async function hashOf(file: string): Promise<Buffer> {
   return hash.digest();
 }
 
-/** Builds run without a locale, and then Java finds no file whose path is not ASCII. */
+/** Builds run without a locale, in which Java cannot find files with non-ASCII paths. */
 function inUtf8(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { LC_ALL: all, LC_CTYPE: characters, LANG: language } = environment;
   const locale = [all, characters, language].find((one) => one !== undefined && one !== '') ?? '';
   return /utf-?8$/i.test(locale) ? environment : { ...environment, LC_ALL: 'C.UTF-8' };
 }
 
-/** The relay for timestamps listens on this machine. */
+/** The timestamp relay listens on this machine. */
 function withoutProxy(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const direct = [environment['NO_PROXY'] ?? environment['no_proxy'], '127.0.0.1'].filter(Boolean).join(',');
   return { ...environment, NO_PROXY: direct, no_proxy: direct };

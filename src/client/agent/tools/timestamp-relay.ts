@@ -13,8 +13,8 @@ const ANSWER = 'application/timestamp-reply';
 const MAX_QUERY_BYTES = 64 * 1024;
 
 /**
- * TimestampRelay passes RFC 3161 queries of tools to the timestamp authority of the service, with the credential of this program. The tools
- * need neither a credential nor trust in the service's TLS certificate. It listens on this machine, under an address that nobody can guess.
+ * TimestampRelay forwards RFC 3161 queries of tools to the service's timestamp authority with the credential of this program. The tools
+ * need neither a credential nor trust in the service's TLS certificate. The relay listens on the loopback address at an unguessable path.
  */
 export class TimestampRelay {
   private constructor(
@@ -22,7 +22,7 @@ export class TimestampRelay {
     readonly place: TimestampPlace,
   ) {}
 
-  /** Throws if the service has no timestamp authority, before anybody is asked to approve a signature. */
+  /** Opens a relay. Throws if the service has no timestamp authority, before any approval is requested. */
   static async open(api: ApiClient, directory: string): Promise<TimestampRelay> {
     const chain = join(directory, 'timestamp-authority.pem');
     await writeFile(chain, await chainOf(api));

@@ -11,7 +11,7 @@ interface Here {
   readonly checks: boolean;
 }
 
-/** Throws if a program or a library is missing that the tool needs to sign a file, with the package that has it. */
+/** Throws if a program or library that the tool needs to sign a file is missing. The error names the package. */
 export async function assertToolReady(tool: FileTool, file: string, here: Here): Promise<void> {
   const [missing] = needsOf(tool, here);
   if (missing === undefined) return;
@@ -21,7 +21,7 @@ export async function assertToolReady(tool: FileTool, file: string, here: Here):
   );
 }
 
-/** Returns what is missing here to sign and check files with a tool, each as a sentence that names the package. */
+/** Returns what this machine lacks to sign and check files with a tool, as sentences that name the packages. */
 export function needsOf(tool: FileTool, { environment, checks }: Here): string[] {
   const { program, helpers, openSsl, toInstall } = tool;
   const missing = [program, ...helpers].filter((name) => !isInstalled(name, environment));
@@ -31,7 +31,7 @@ export function needsOf(tool: FileTool, { environment, checks }: Here): string[]
   );
 }
 
-/** osslsigncode and sbsign load the key by the engine alone; openssl itself takes the provider as well. */
+/** osslsigncode and sbsign load the key only through the engine. openssl also accepts the provider. */
 function engineNeed(program: string, openSsl: FileTool['openSsl']): string | undefined {
   const { engine, provider } = openSslModules();
   if (openSsl === undefined || engine !== undefined) return undefined;
@@ -40,7 +40,7 @@ function engineNeed(program: string, openSsl: FileTool['openSsl']): string | und
   return `${program} needs OpenSSL's PKCS #11 engine${other}: apt install libengine-pkcs11-openssl.`;
 }
 
-/** Before people are asked, since a signed file that cannot be checked would be thrown away. */
+/** Checked before an approval is requested, because a signed file that cannot be checked would be discarded. */
 function verifierNeed(tool: FileTool, env: NodeJS.ProcessEnv): string | undefined {
   const check = tool.verify({ ...NO_ORDER, authorities: 'root.pem' });
   if (!('needs' in check) || check.needs === undefined) return undefined;
@@ -67,7 +67,7 @@ export function versionOf(program: string, env: NodeJS.ProcessEnv): string | und
   return /(?<!\d)\d{1,4}\.\d{1,4}(?:\.\d{1,4})?/.exec(`${stdout ?? ''}${stderr ?? ''}`)?.[0];
 }
 
-/** Whether a program is on the path. */
+/** Reports whether a program is on the PATH. */
 export function isInstalled(program: string, { PATH: path = '' }: NodeJS.ProcessEnv): boolean {
   return path.split(delimiter).some((directory) => isExecutable(join(directory, program)));
 }

@@ -12,12 +12,12 @@ import type { Detector } from './detector.js';
 const MAX_LINE = 4000;
 const FILES =
   /\.(?:conf|cnf|cfg|config|ini|properties|ya?ml|toml|env|inc)$|_config$|(?:^|\/)(?:sites-(?:enabled|available)|conf\.d|sshd?_config\.d)\/|^(?:haproxy|httpd|main\.cf|master\.cf)/;
-/** Words of cipher lists that stand for many suites, or for how they are sorted. */
+/** Words in cipher lists that stand for many suites or define their order. */
 const GROUPS = /^(?:ALL|DEFAULT|HIGH|MEDIUM|SECURE\d*|NORMAL|PFS|PROFILE=.*|COMPLEMENTOF.*|@.*|k?E?ECDHE?|[ak][A-Z]+)$/;
 
 type Reader = (value: string, place: FindingPlace) => SensorFinding[];
 
-/** Directives by what they set, whatever program reads them: the names hardly meet. */
+/** Directives by what they set, for all programs, because their names hardly overlap. */
 const DIRECTIVES: readonly (readonly [RegExp, Reader])[] = [
   // nginx, Apache, PostgreSQL, Postfix, Redis, Kafka, Spring, OpenSSL
   [
@@ -56,7 +56,7 @@ export const configuration: Detector = ({ location, text }) => {
   });
 };
 
-/** `name value;`, `name = value`, `name: value`. */
+/** Parses `name value;`, `name = value` and `name: value`. */
 function settingOf(line: string): { name: string; value: string } | undefined {
   const [start = '', name] = /^-?\s*["']?([A-Za-z][\w.-]{2,60})["']?(?=[\s=:])/.exec(line.trim()) ?? [];
   const rest = line.trim().slice(start.length).trimStart().replace(/^[=:]/, '').trimStart(); // prettier-ignore
@@ -82,7 +82,7 @@ function protocols(value: string, place: FindingPlace): SensorFinding[] {
     .map((version) => protocolHere({ ...version, type: 'tls' }, place));
 }
 
-/** One protocol with the suites that are named; what is taken out (`!MD5`, `-RC4`) is not there. */
+/** Reports one protocol with the named suites. Excluded suites (`!MD5`, `-RC4`) are omitted. */
 function suites(value: string, place: FindingPlace): SensorFinding[] {
   const named = value
     .split(/[\s,:]+/)

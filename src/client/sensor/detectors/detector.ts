@@ -1,21 +1,23 @@
 import type { SensorFinding } from '../model/finding.js';
 
-/** A file as detectors see it. */
+/** SeenFile is a file as passed to detectors. */
 export interface SeenFile {
   /** Name of the file in findings. */
   readonly location: string;
   readonly name: string;
   readonly bytes: Buffer;
-  /** Its bytes as Latin-1, which loses nothing. */
+  /** The bytes as Latin-1, which is lossless. */
   readonly text: string;
-  /** Passwords that key stores may be opened with. */
+  /** Passwords to try on key stores. */
   readonly storePasswords: readonly string[];
 }
 
-/** Says what a file holds. It is given every file that is small enough, and says quickly that one is none of its business. */
+/** Detector returns the findings in a file. It is called for every file that is small enough, so it must quickly skip files that do not concern it. */
 export type Detector = (file: SeenFile) => SensorFinding[];
 
-/** Answers the line of a place in a text, from 1, and where that line begins. Ascending places cost one pass in all. */
+/**
+ * Returns a function that maps an index in a text to its line, starting at 1, and the index where the line begins. Ascending indexes take one pass in total.
+ */
 export function fileLinesOf(text: string): (index: number) => { readonly line: number; readonly start: number } {
   let [line, start, next] = [1, 0, text.indexOf('\n')];
   return (index) => {

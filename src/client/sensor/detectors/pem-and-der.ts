@@ -10,7 +10,7 @@ import { isPkcs12 } from '../../../formats/pkcs/pkcs12.js';
 
 const MAX_BLOCK = 200_000;
 
-/** Certificates and keys in PEM, wherever in a text they stand. */
+/** Finds PEM certificates and keys anywhere in a text. */
 export const pemDetector: Detector = ({ location, text }) => {
   if (!text.includes('-----BEGIN ')) return [];
   return pemBlocks(text).flatMap((block) => {
@@ -18,7 +18,7 @@ export const pemDetector: Detector = ({ location, text }) => {
     try {
       return isWhole ? blockHere(block, { location, line: block.line }) : [];
     } catch {
-      return []; // A block that says it is something and is not.
+      return []; // The content does not match the label.
     }
   });
 };
@@ -39,7 +39,7 @@ function blockHere(block: PemBlock, place: FindingPlace): SensorFinding[] {
 
 const OPEN = { scheme: undefined };
 
-/** Reads a key that may be encrypted: its header names the cipher, its label the kind of key (RFC 1421). */
+/** Reads a key that may be encrypted. The header names the cipher, the label the key type (RFC 1421). */
 function traditional({ label, text }: PemBlock, window: Base64Window, place: FindingPlace): SensorFinding {
   const [kind = ''] = label.split(' ');
   const cipher = /^DEK-Info: *([\w-]{1,40})/m.exec(text)?.[1];
@@ -50,7 +50,7 @@ function traditional({ label, text }: PemBlock, window: Base64Window, place: Fin
 
 const MAX_BYTES = 64 * 1024;
 
-/** A certificate or a private key in DER. */
+/** Finds a certificate or private key in DER. */
 export const derFiles: Detector = ({ location, bytes }) => {
   if (bytes[0] !== 0x30 || bytes.length > MAX_BYTES || isPkcs12(bytes)) return [];
   const place = { location };
@@ -64,7 +64,7 @@ export const derFiles: Detector = ({ location, bytes }) => {
     try {
       return [read()];
     } catch {
-      // The next kind.
+      // Try the next type.
     }
   }
   return [];

@@ -15,7 +15,7 @@ describe('the curve of a private key', () => {
   it.each([
     ['prime256v1', 'EC-secp256r1', 256],
     ['secp256k1', 'EC-secp256k1', 256],
-  ])('%s is known by its name, with the public half', (curve, name, bits) => {
+  ])('%s is identified by name, and the public key is included', (curve, name, bits) => {
     const facts = privateKeyFacts(ec(curve, 'named', 'pkcs8'));
     expect(facts).toMatchObject({ algorithm: { name }, bits, fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
@@ -30,7 +30,7 @@ describe('the curve of a private key', () => {
     expect(traditionalKeyFacts('EC', ec(curve, 'explicit', 'sec1'))).toMatchObject(expected);
   });
 
-  it('that is named by an identifier alone has no size', () => {
+  it('that is only given by identifier has no size', () => {
     const facts = privateKeyFacts(ec('brainpoolP384r1', 'named', 'pkcs8'));
     expect(facts).toEqual({
       algorithm: expect.objectContaining({ name: 'EC-1.3.36.3.3.2.8.1.1.11' }),

@@ -12,10 +12,7 @@ import {
 import { coordinates } from '../model/ssh-blob.js';
 import { passwordEncryption } from '../../../formats/pkcs/password-encryption.js';
 
-/*
- * Reads the kind of a private key, and its public half where that stands beside the private one. The numbers that make it private are
- * stepped over by their lengths.
- */
+/* Reads the type of a private key, and its public half if it is stored with the private half. The private numbers are skipped by their lengths. */
 
 const RSA = '1.2.840.113549.1.1.1';
 const RSA_PSS = '1.2.840.113549.1.1.10';
@@ -43,7 +40,11 @@ const CURVES: Readonly<Record<string, readonly [string, string?]>> = {
   '1.3.36.3.3.2.8.1.1.7': ['brainpoolP256r1'],
 };
 
-/** PKCS #8 (RFC 5958). @throws RangeError when it is none. */
+/**
+ * Reads PKCS #8 (RFC 5958).
+ *
+ * @throws RangeError for any other format
+ */
 export function privateKeyFacts(window: ByteWindow): Partial<SensedKeyFacts> {
   const [version, algorithm, key] = WindowElement.at(window, 0).children();
   if (version?.tag !== DER.integer || algorithm?.tag !== DER.sequence || key?.tag !== DER.octetString)
@@ -60,7 +61,7 @@ function factsByOid(oid: string, key: WindowElement, parameters: WindowElement |
   return { algorithm: type === undefined ? { name: oid, oid, properties: { primitive: 'unknown' } } : named(type) };
 }
 
-/** PKCS #1, SEC 1 and OpenSSL's DSA. */
+/** Reads PKCS #1, SEC 1 and OpenSSL's DSA format. */
 export function traditionalKeyFacts(kind: string, window: ByteWindow): Partial<SensedKeyFacts> {
   const key = WindowElement.at(window, 0);
   if (kind === 'RSA') return rsaFacts(key);
@@ -68,7 +69,7 @@ export function traditionalKeyFacts(kind: string, window: ByteWindow): Partial<S
   return { algorithm: rsa(key.children()[1]?.bits() ?? 0, 'DSA') };
 }
 
-/** The scheme of an EncryptedPrivateKeyInfo. */
+/** Returns the encryption scheme of an EncryptedPrivateKeyInfo. */
 export function encryptedKeyScheme(window: ByteWindow): string {
   const [algorithm, sealed] = WindowElement.at(window, 0).children();
   if (algorithm?.tag !== DER.sequence || sealed?.tag !== DER.octetString) throw new RangeError('no encrypted key');
@@ -84,7 +85,7 @@ function rsaFacts(key: WindowElement): Partial<SensedKeyFacts> {
   return factsOfJwk(jwk) ?? { algorithm: rsa(modulus.bits()), bits: modulus.bits() };
 }
 
-/** Version, the private number, then the curve and the public point, where they are given. */
+/** Order: version, private number, then curve and public point if present. */
 function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Partial<SensedKeyFacts> {
   const [, , ...given] = key.children();
   const own = given.find(({ tag }) => tag === 0xa0)?.inside();

@@ -10,13 +10,13 @@ import { onCurve, rsa } from '../model/key-algorithm.js';
 import { type Detector, fileLinesOf } from './detector.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
-/** Cryptography that a call uses: an algorithm, or a version of TLS. */
+/** Used is the cryptography that a call uses: an algorithm, or a version of TLS. */
 export type Used = { readonly algorithm: Algorithm } | { readonly tls: string } | undefined;
 
 export interface SourceRule {
-  /** Endings of file names. */
+  /** Matches the names of the files to which the rule applies. */
   readonly files: RegExp;
-  /** Has the flag `g`. What it matches before the first bracket is the symbol. */
+  /** Matches the call. Has the flag `g`. The matched text before the first bracket is the symbol. */
   readonly call: RegExp;
   readonly used: (groups: readonly (string | undefined)[]) => Used;
 }
@@ -65,7 +65,7 @@ const JAVA_KINDS: Readonly<Record<string, (name: string) => Used>> = {
   SecretKeyFactory: kdf,
   SecureRandom: made('drbg'),
 };
-/** `AES/CBC/PKCS5Padding`: the mode stays in the name, where rules see it. */
+/** In `AES/CBC/PKCS5Padding`, the mode stays part of the name, so that rules can match it. */
 const javaCall = ([kind = '', name = '']: readonly (string | undefined)[]): Used =>
   kind === 'SSLContext' ? tlsOf([name]) : JAVA_KINDS[kind]?.(name.replaceAll('/', '-'));
 
@@ -197,11 +197,11 @@ const SOURCE_RULES: readonly SourceRule[] = [
 ];
 
 const MAX_SYMBOL = 60;
-/** Characters before the beginning of a comment, at most. */
+/** Maximum characters before the start of a comment. */
 const MAX_INDENT = 200;
 const COMMENT = /^\s*(?:\/\/|\/?\*|#(?!\s*(?:include|define|if|el|end))|--)/;
 
-/** Calls of cryptography in source code, by language. What stands in a comment is not called. */
+/** Finds calls of cryptographic functions in source code, by language. Comments are ignored. */
 export const sourceCalls: Detector = ({ location, text }) =>
   SOURCE_RULES.filter(({ files }) => files.test(location)).flatMap((matching) => callsOf(matching, location, text));
 

@@ -5,11 +5,15 @@ export interface Endpoint {
   readonly kind: 'tls' | 'ssh';
   readonly host: string;
   readonly port: number;
-  /** `tls://host:port`, also the location of what is found there. */
+  /** `tls://host:port`. Also the location of findings at the endpoint. */
   readonly name: string;
 }
 
-/** `tls://host:port`, `ssh://host`, or `host:port`: port 22 speaks SSH, others TLS. ClientError for another text. */
+/**
+ * Parses `tls://host:port`, `ssh://host`, or `host:port`, where port 22 means SSH and others TLS.
+ *
+ * @throws ClientError for any other text
+ */
 export function endpointOf(text: string): Endpoint {
   const [, scheme, host, port] =
     /^(?:(tls|ssh|https):\/\/)?(\[[0-9a-f:.]+\]|[\w.-]+)(?::(\d{1,5}))?\/?$/i.exec(text) ?? [];
@@ -20,12 +24,12 @@ export function endpointOf(text: string): Endpoint {
   return { kind, host: host.replaceAll(/[[\]]/g, ''), port: number, name: `${kind}://${host}:${number}` };
 }
 
-/** An argument with a scheme or a port is an endpoint, anything else a path. */
+/** Reports whether an argument is an endpoint, with a scheme or port. All other arguments are paths. */
 export function isEndpoint(text: string): boolean {
   return /^(?:tls|ssh|https):\/\//.test(text) || /^(?:\[[0-9a-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(text);
 }
 
-/** Server names of TLS are names, never addresses (RFC 6066 section 3). */
+/** Returns the TLS server name. Undefined for an IP address, which cannot be a server name (RFC 6066 section 3). */
 export function serverName({ host }: Endpoint): string | undefined {
   return isIP(host) === 0 ? host : undefined;
 }

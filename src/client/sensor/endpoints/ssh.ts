@@ -11,7 +11,7 @@ const MAX_BYTES = 128 * 1024;
 const KEXINIT = 20;
 const KEX_START = 30;
 const KEX_REPLY = 31;
-/** An exchange that every server has; nothing is encrypted with what it agrees on. */
+/** Key exchanges, at least one of which every server supports. The agreed secret is not used for encryption. */
 const EXCHANGES: Readonly<Record<string, string>> = {
   'ecdh-sha2-nistp256': 'prime256v1',
   'ecdh-sha2-nistp384': 'secp384r1',
@@ -25,12 +25,12 @@ const KEY_TYPES: readonly (readonly string[])[] = [
 
 interface Greeting {
   readonly banner: string;
-  /** Name lists in the order of RFC 4253 section 7.1: exchanges, host keys, ciphers, ciphers, MACs, … */
+  /** Name lists in the order of RFC 4253 section 7.1: key exchanges, host keys, ciphers, ciphers, MACs, … */
   readonly lists: readonly (readonly string[])[];
   readonly hostKey: Buffer | undefined;
 }
 
-/** Finds what an SSH server offers before a login, and its host keys. Throws when nothing answers. */
+/** Finds what an SSH server offers before a login, and its host keys. Throws if the server does not respond. */
 export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> {
   const place = { location: endpoint.name };
   const first = await greet(endpoint, undefined);
@@ -61,7 +61,7 @@ export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
   ];
 }
 
-/** One connection: the banner, the lists and, for a wanted type, the host key. */
+/** Opens one connection and reads the banner, the lists and, for a requested type, the host key. */
 async function greet({ host, port }: Endpoint, wanted: string | undefined): Promise<Greeting> {
   const socket = connect({ host, port });
   const timer = setTimeout(() => socket.destroy(new Error('did not answer in time')), TOTAL_MS);
@@ -98,7 +98,7 @@ function string(value: string | Buffer): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-/** RFC 4253 section 6, before encryption. */
+/** Encodes an unencrypted packet (RFC 4253 section 6). */
 function packet(payload: Buffer): Buffer {
   const gap = 8 - ((payload.length + 5) % 8);
   const padding = gap < 4 ? gap + 8 : gap;
@@ -108,7 +108,7 @@ function packet(payload: Buffer): Buffer {
   return Buffer.concat([head, payload, Buffer.alloc(padding)]);
 }
 
-/** Bytes as they come, up to a limit. */
+/** Buffers incoming bytes up to a limit. */
 class Input {
   private buffer = Buffer.alloc(0);
   private readonly chunks: AsyncIterator<Buffer>;
@@ -117,7 +117,7 @@ class Input {
     this.chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  /** The line that starts with `SSH-`; servers may say others before it. */
+  /** Reads the line that starts with `SSH-`. Servers may send other lines before it. */
   async line(): Promise<string> {
     for (;;) {
       const end = this.buffer.indexOf('\n');

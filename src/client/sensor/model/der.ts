@@ -1,12 +1,12 @@
 import { DER, derHeader, dotted, MAX_HEADER_BYTES } from '../../../formats/asn1/der-reader.js';
 
-/** Bytes of which only what is asked for is looked at. */
+/** ByteWindow provides bytes of which only the requested ranges are read. */
 export interface ByteWindow {
   readonly length: number;
   bytes(start: number, end: number): Buffer;
 }
 
-/** Base64 of which only the asked part is decoded: what lies beyond stays letters. */
+/** Base64Window decodes only the requested part of a base64 text. The rest stays encoded. */
 export class Base64Window implements ByteWindow {
   private readonly text: string;
   readonly length: number;
@@ -36,18 +36,18 @@ export class BufferWindow implements ByteWindow {
   }
 }
 
-/** A DER element (X.690) by its place; its contents are read when they are asked for. */
+/** WindowElement is the position of a DER element (X.690). Its contents are read on demand. */
 export class WindowElement {
   private constructor(
     private readonly window: ByteWindow,
     readonly tag: number,
     private readonly at: number,
-    /** Where the contents begin. */
+    /** Offset of the contents. */
     readonly start: number,
     readonly end: number,
   ) {}
 
-  /** @throws RangeError on what is not DER with tags below 31, or is cut short. */
+  /** @throws RangeError if the bytes are not DER with tags below 31, or are truncated */
   static at(window: ByteWindow, at: number): WindowElement {
     const { tag, start: offset, length } = derHeader(window.bytes(at, Math.min(at + MAX_HEADER_BYTES, window.length)));
     const start = at + offset;
@@ -64,12 +64,12 @@ export class WindowElement {
     return this.window.bytes(this.start, this.end);
   }
 
-  /** Tag, length and contents. */
+  /** Returns tag, length and contents. */
   raw(): Buffer {
     return this.window.bytes(this.at, this.end);
   }
 
-  /** The elements inside; contents are not read. */
+  /** Returns the inner elements without reading their contents. */
   children(): WindowElement[] {
     const found: WindowElement[] = [];
     for (let at = this.start; at < this.end;) {
@@ -80,18 +80,18 @@ export class WindowElement {
     return found;
   }
 
-  /** The same bytes as an element: what an OCTET STRING holds. */
+  /** Parses the contents as an element, for the contents of an OCTET STRING. */
   inside(): WindowElement {
     return WindowElement.at(this.window, this.start);
   }
 
-  /** OBJECT IDENTIFIER in dotted form (X.690 section 8.19). */
+  /** Returns an OBJECT IDENTIFIER in dotted form (X.690 section 8.19). */
   oid(): string {
     if (this.tag !== DER.oid) throw new RangeError('no object identifier');
     return dotted(this.contents());
   }
 
-  /** Bits of an unsigned INTEGER, by its first octets alone. */
+  /** Returns the bit length of an unsigned INTEGER, reading only its first two octets. */
   bits(): number {
     const [lead = 0, next = 0] = this.window.bytes(this.start, Math.min(this.start + 2, this.end));
     const [top, length] = lead === 0 ? [next, this.length - 1] : [lead, this.length];

@@ -1,13 +1,13 @@
-/** Place of a finding. Lines count from 1. */
+/** FindingPlace is the location of a finding. Lines start at 1. */
 export interface FindingPlace {
   readonly location: string;
   readonly line?: number;
-  /** The call, the directive or the alias. */
+  /** Name of the call, directive or alias. */
   readonly symbol?: string;
   readonly additionalContext?: string;
 }
 
-/** An algorithm in the words of CycloneDX 1.6; equal ones are one asset. */
+/** Algorithm is an algorithm in CycloneDX 1.6 terms. Equal algorithms are one asset. */
 export interface Algorithm {
   readonly name: string;
   readonly oid?: string;
@@ -22,12 +22,12 @@ export interface Component {
   readonly properties?: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** One thing that was found at one place. What it uses travels with it, so that every batch can be understood by itself. */
+/** SensorFinding is an item found at one place. It includes the algorithms it uses, so that each batch is self-contained. */
 export interface SensorFinding {
   readonly place: FindingPlace;
-  /** PEM or base64 DER. */
+  /** Certificate as PEM or base64 DER. */
   readonly certificate?: string;
-  /** PEM, or a line as in authorized_keys. */
+  /** Public key as PEM or a line in authorized_keys format. */
   readonly publicKey?: string;
   readonly component?: Component;
   /** Name by which other findings of the same scan refer to a certificate or public key. */
@@ -54,13 +54,13 @@ export function algorithmComponent(algorithm: Algorithm): Component {
   };
 }
 
-/** An algorithm that is used at this place. */
+/** Returns the finding of an algorithm at this place. */
 export function usedHere(algorithm: Algorithm, place: FindingPlace): SensorFinding {
   return { place, component: algorithmComponent(algorithm) };
 }
 
 export interface ProtocolHere {
-  /** Common name: `TLS 1.2`, `SSH`. */
+  /** Common name, such as `TLS 1.2` or `SSH`. */
   readonly name: string;
   readonly type: 'tls' | 'ssh';
   readonly version?: string;
@@ -90,12 +90,12 @@ export function protocolHere(protocol: ProtocolHere, place: FindingPlace): Senso
   };
 }
 
-/** `mlkem768x25519-sha256` is a KEM, `curve25519-sha256` a key agreement. */
+/** Returns a key exchange: `mlkem768x25519-sha256` is a KEM, `curve25519-sha256` a key agreement. */
 export function keyExchange(name: string): Algorithm {
   return { name, properties: { primitive: /mlkem|sntrup|kyber/i.test(name) ? 'kem' : 'key-agree' } };
 }
 
-/** `TLSv1`, `TLSv1.2`, `SSLv3`, as configuration and programs spell them; undefined for another word. */
+/** Parses `TLSv1`, `TLSv1.2` or `SSLv3` in the spellings of configuration files and programs. Undefined for any other word. */
 export function tlsVersion(word: string): { readonly name: string; readonly version: string } | undefined {
   const [, kind, major, minor = '0'] = /^(TLS|SSL)[ _]?v?([123])(?:[._]?([0123]))?$/i.exec(word) ?? [];
   if (kind === undefined || major === undefined) return undefined;

@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { Algorithm } from './finding.js';
 
-/** Algorithm of a public key with its parameters. */
+/** SensedKeyFacts is the algorithm of a public key with its parameters. */
 export interface SensedKeyFacts {
-  /** SHA-256 of the SubjectPublicKeyInfo; undefined where the public half is not to be had. */
+  /** SHA-256 of the SubjectPublicKeyInfo. Undefined if the public half is not available. */
   readonly fingerprint: string | undefined;
   readonly algorithm: Algorithm;
   readonly bits: number | undefined;
@@ -34,13 +34,13 @@ export function onCurve(curve: string): Algorithm {
   return { name: `EC-${curve}`, oid: EC, properties: { primitive: 'signature', curve } };
 }
 
-/** On a curve that has no name where the key stands. */
+/** Returns the algorithm for a curve that the key does not name. */
 export function onUnnamedCurve(bits?: number): Algorithm {
   if (bits === undefined) return { name: 'EC', oid: EC, properties: { primitive: 'signature' } };
   return { name: `EC-${bits}`, oid: EC, properties: { primitive: 'signature', parameterSetIdentifier: String(bits) } };
 }
 
-/** By the names that are used for the keys of certificates, so that the same algorithm is the same asset. */
+/** Returns the facts about a key. Uses the same names as for keys of certificates, so that the same algorithm is the same asset. */
 export function sensedFactsOf(key: KeyObject): SensedKeyFacts {
   const fingerprint = createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))
@@ -64,7 +64,7 @@ export function named(type: string): Algorithm {
   return { name: NAMES[type] ?? type.toUpperCase(), ...(oid === undefined ? {} : { oid }), properties: { primitive } };
 }
 
-/** By the name of the curve; an object identifier says nothing of it. */
+/** Returns the bits in the name of a curve. Undefined for an object identifier, which contains no size. */
 export function curveBits(curve: string): number | undefined {
   if (/^\d/.test(curve)) return undefined;
   const digits = /(\d{3})/.exec(curve)?.[1];

@@ -3,14 +3,14 @@ import { refOf } from './finding.js';
 import type { Algorithm } from './finding.js';
 import type { SensedKeyFacts } from './key-algorithm.js';
 
-/** Protection of a private key: a scheme by name, or none. */
+/** Protection is how a private key is protected: a named scheme, or undefined if it is not encrypted. */
 export interface Protection {
   readonly scheme: string | undefined;
 }
 
 /**
- * That a private key lies here: its algorithm, its public half where that stands in the open, and what protects it. Its bytes are
- * in no finding.
+ * Returns the finding of a private key: its algorithm, its public half if that is not encrypted, and its protection. The finding never contains the private
+ * key itself.
  */
 export function privateKeyHere(
   facts: Partial<SensedKeyFacts>,
