@@ -10,11 +10,12 @@ import { openStage } from '../test/support/stage.js';
 import { middle } from './support/load.js';
 
 /**
- * `npm run bench -- agent`: what `sealwright agent` adds to a signature, and how many it carries. Signatures by the API and by the agent are
- * measured by turns, one at a time for the time of one, by many at once for the rate. Client, agent, service and stores share the machine.
+ * Measures the latency that `sealwright agent` adds to a signature, and its throughput. Run: `npm run bench -- agent`.
+ * Signatures through the API and through the agent alternate: sequential for latency, concurrent for throughput. Client, agent, service and stores share the
+ * machine.
  */
 const TURNS = Number(process.env['BENCH_TURNS'] ?? 400);
-/** Turns end after this time on a machine that is too busy for all of them. */
+/** Time limit for each measurement, for machines too slow to complete all turns. */
 const MAX_TURNS_MS = 20_000;
 const MAX_WARM_UP_MS = 10_000;
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5);
@@ -74,13 +75,13 @@ async function measure(): Promise<void> {
   console.log(`load of the machine ${before} before, ${load()} after, on ${cpus().length} cores`);
 }
 
-/** Does something so many times, and no more once the time is over. */
+/** Calls `each` up to `max` times and stops early once `limitMs` has elapsed. */
 async function upTo(max: number, limitMs: number, each: () => Promise<void>): Promise<void> {
   const end = performance.now() + limitMs;
   for (let turn = 0; turn < max && performance.now() < end; turn += 1) await each();
 }
 
-/** A program that is connected to the agent: a function that signs once. */
+/** Connects a PKCS #11 client to the agent and returns a function that creates one signature. */
 async function signer(): Promise<() => Promise<void>> {
   const { program, session } = await Pkcs11Program.ready(path);
   const [key = 0] = await program.find(session, ulongAttribute(0, 3));

@@ -3,8 +3,8 @@ import { CHROMIUM } from '../test/support/browser.js';
 import { openStage } from '../test/support/stage.js';
 
 /**
- * The list of assets in a real browser over a large inventory: time from the navigation to the first row, with the files of the
- * console in the browser's cache as for anybody who has been there before. Median of five.
+ * Loads the asset list over a large inventory in a real browser. Measures the time from navigation to the first row with a warm browser cache,
+ * as for a returning user, and reports the median of five.
  */
 const ASSETS = Number(process.env['BENCH_ASSETS'] ?? 100_000);
 const BATCH = 10_000;
@@ -55,7 +55,7 @@ try {
         };
       })()`,
     )) as (typeof times)[number];
-    // The first fills the cache.
+    // The first round only fills the cache.
     if (round > 0) times.push(measured);
   }
   const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;

@@ -15,29 +15,31 @@ import { Probe } from './inventory/probe.js';
 import { CpuMeter } from './support/cpu-meter.js';
 
 /**
- * The inventory beside this machine's plain COPY, by turns: rates are assets per second through HTTP, checking, judging and
- * writing, as ratios of rows per second of a COPY into (and out of) a bare table a moment before.
+ * Compares the inventory with a plain COPY on the same machine, alternating between the two. Rates are assets per second through HTTP, validation,
+ * classification and
+ * writing, relative to rows per second of a COPY into (and out of) a bare table just before.
  *
- * BENCH_ASSETS: sizes of documents; the service is started anew for each. BENCH_FILL: after the last the rows are multiplied up to about so
- * many within the database, if there are fewer, and what reads them is measured again.
+ * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: after the last size, rows are duplicated inside the database up to
+ * about this
+ * number, if there are fewer, and the read operations are measured again.
  */
 const SIZES = (process.env['BENCH_ASSETS'] ?? '10000,100000').split(',').map(Number);
 const FILL = Number(process.env['BENCH_FILL'] ?? 0);
 const ROUNDS = 40;
-/** A service that has taken nothing in yet is slow at first, as every program is that compiles itself while it runs. */
+/** A fresh service is slow until V8 has compiled its hot code. */
 const WARM_UP = 10_000;
 const WARM_UPS = 3;
-/** One turn says little by itself: there are so many that documents have about so many assets together, and the middle one counts. */
+/** A single turn varies too much. There are enough turns to import about this many assets in total, and the median counts. */
 const ENOUGH = 500_000;
 const MIN_TURNS = 3;
 const MAX_TURNS = 7;
 /**
- * Senders at the same time, as long as the service takes in so much at once (docs/sensors.md). In each turn each has so many documents: at
- * its beginning and at its end one waits for the other, which is to be a small part of it.
+ * Concurrent senders, provided the service accepts that much data at once (docs/sensors.md). Each sends DOCUMENTS_EACH documents per turn, because at the
+ * start and end of a turn one sender waits for the other, and that share of the turn should be small.
  */
 const SENDERS = 2;
 const DOCUMENTS_EACH = 4;
-/** Of the COPY that is measured beside them: 10,000 rows take a tenth of a second, and one has half the rate of the next. */
+/** Minimum number of rows in the reference COPY. A COPY of 10,000 rows takes a tenth of a second, and such runs differ by a factor of two. */
 const MIN_ROWS = 100_000;
 const EXPORTS = 5;
 
@@ -67,7 +69,7 @@ const share = (reached: number, wanted: number) =>
 const p = (part: number, list: readonly number[]) =>
   list.toSorted((a, b) => a - b)[Math.ceil(list.length * part) - 1] ?? NaN;
 
-/** Milliseconds of one thing by number of assets, told side by side at the end. */
+/** Milliseconds per operation at each inventory size, printed side by side at the end. */
 const grown = new Map<string, string[]>();
 
 function within(what: string, ms: number, wanted: number): void {
@@ -89,7 +91,7 @@ async function take(body: Buffer): Promise<Taken> {
     'content-length': body.length,
   };
   const time = await seconds(async () => {
-    // `fetch` would cost a core of its own: what is measured is the service.
+    // `fetch` would use a whole core, which the service needs.
     const sent = request(`${service.url}/api/ingest`, { method: 'POST', headers }).end(body);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const answer = (await json(response)) as { created: number };
@@ -99,7 +101,7 @@ async function take(body: Buffer): Promise<Taken> {
   return { time, created };
 }
 
-/** Each sender sends the next one when it has its answer. */
+/** Each sender sends its next document when the previous one has been answered. */
 async function takeAll(bodies: readonly Buffer[], senders: number): Promise<Taken> {
   const left = bodies.values();
   const taken: Taken[] = [];
@@ -110,13 +112,13 @@ async function takeAll(bodies: readonly Buffer[], senders: number): Promise<Take
   return { time, created: taken.reduce((sum, { created }) => sum + created, 0) };
 }
 
-/** Answers how many assets there are in the end. */
+/** Returns the final number of assets. */
 async function measure(assets: number): Promise<number> {
   const again = documentOf({ assets, name: 'bench 0', edition: 2 });
   const senders = Math.min(SENDERS, Math.floor(LARGE_BODY_MEMORY_BYTES / again.length) || 1);
   const many = senders === 1 ? 1 : senders * DOCUMENTS_EACH;
   const count = Math.min(MAX_TURNS, Math.max(MIN_TURNS, Math.ceil(ENOUGH / assets / many)));
-  // By turns: all senders, and one alone.
+  // Turns alternate between all senders and a single one.
   const sizes = Array.from({ length: count }, () => (senders === 1 ? [1] : [many, 1])).flat();
   let made = 0;
   const next = () => documentOf({ assets, name: `bench ${made++}` });
@@ -130,7 +132,7 @@ async function measure(assets: number): Promise<number> {
       SENDERS,
     );
   const bare = await BareTable.open(stage.databaseUrl, Math.max(assets, MIN_ROWS));
-  // What is left over from making them is cleared away before anything is measured.
+  // Garbage left from building the documents would distort the measurement.
   collectGarbage();
   const meter = await CpuMeter.of(service, apiKey);
   const turns: (Turn & { readonly by: number })[] = [];
@@ -162,7 +164,7 @@ async function measure(assets: number): Promise<number> {
   return assets * (made + 1) + WARM_UP * (1 + (WARM_UPS - 1) * SENDERS);
 }
 
-/** What was reached beside what the machine did a moment before. */
+/** Measured rate, with the limit of the machine measured just before. */
 interface Turn {
   readonly rate: number;
   readonly limit: number;
@@ -170,7 +172,7 @@ interface Turn {
 
 const shareOf = ({ rate, limit }: Turn) => rate / limit;
 
-/** Not while anything else is measured: whoever asks takes from the same two cores. */
+/** Runs separately from other measurements, because the probe uses the same two cores. */
 async function probesDuring(work: () => Promise<unknown>): Promise<number[]> {
   const probe = await Probe.start(service.url);
   await work();
@@ -182,7 +184,7 @@ async function residentMegabytes(): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
-/** The first shows how memory grows, and is slow in a service that has sent nothing yet, as one is that has taken nothing in. */
+/** The first export shows memory growth and is not timed against the limit, because a service that has not exported yet is slow. */
 async function measureExport(): Promise<void> {
   const bare = await BareTable.open(stage.databaseUrl);
   const cold = await exportAll();
@@ -231,7 +233,7 @@ async function times(path: string, rounds = ROUNDS, body?: object): Promise<numb
   return list;
 }
 
-/** What people wait for: pages, counts, the graph. */
+/** Measures the requests that users wait for: pages, counts, the graph. */
 async function reads(): Promise<void> {
   for (const query of PAGES) within(`page ${query}`, p(0.95, await times(`/api/assets${query}`)), 50);
   for (const path of SUMMARIES) within(path, p(0.95, await times(`/api/analytics/${path}`)), 50);
@@ -251,7 +253,7 @@ async function reclassify(): Promise<void> {
   say('judging anew', `${time.toFixed(1)} s (wanted 60${missed(time > 60)})`);
 }
 
-/** Vacuumed, as PostgreSQL does by itself within a minute or two. */
+/** The tables are vacuumed, as autovacuum would do within a minute or two. */
 async function measureFilled(there: number): Promise<void> {
   const assets = await fill(stage.databaseUrl, FILL, there);
   const how = assets > there ? 'multiplied within the database' : 'a moment later';

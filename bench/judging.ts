@@ -7,15 +7,16 @@ import { documentOf } from './inventory/documents.js';
 import { judgeAnew } from './inventory/judging.js';
 
 /**
- * An inventory of BENCH_FILL assets (a million) on PostgreSQL: how long it takes to judge them anew after a change of the rules, and to read them
- * again after an upgrade of the reader. They use BENCH_ALGORITHMS algorithms that no two rows of verdicts share, a tenth of which are changed.
+ * Measures reclassification after a rule change and re-reading after an upgrade of the reader, over an inventory of BENCH_FILL assets (a million) in
+ * PostgreSQL.
+ * The assets use BENCH_ALGORITHMS algorithms, each with its own verdict row; the rule change affects a tenth of them.
  */
 const FILL = Number(process.env['BENCH_FILL'] ?? 1_000_000);
 const SENT = 100_000;
 const KINDS = Number(process.env['BENCH_ALGORITHMS'] ?? 1000);
 const WANTED_SECONDS = 60;
 
-/** Every tenth is an ECDSA, whose rule is changed. */
+/** Every tenth algorithm is ECDSA, whose rule is changed. */
 const algorithms = Array.from({ length: KINDS }, (_, i) =>
   i % 10 === 0 ? `ECDSA-${256 + i / 10}` : `RSA-${2048 + i}`,
 );

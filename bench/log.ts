@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
 
-/** What the tree over the audit log costs as it grows: numbering, proofs, export with verification. */
+/** Measures the cost of the Merkle tree over the audit log as the log grows: sequencing, proofs, and export with verification. */
 const SIZES = (process.env['BENCH_ENTRIES'] ?? '10000,100000').split(',').map(Number);
 const PROOFS = 200;
 const BATCH = 50_000;
@@ -28,7 +28,7 @@ const perSecond = (count: number, took: number) =>
     .padStart(9)}/s`;
 const line = (what: string, figure: string) => console.log(`${what.padEnd(44)}${figure}`);
 
-/** Entries as signing writes them, in bulk; the plain insert is the limit that numbering is measured against. */
+/** Bulk-inserts entries like those written by signing. The rate of this plain insert is the reference for sequencing. */
 async function fill(count: number): Promise<number> {
   let took = 0;
   for (let done = 0; done < count; done += BATCH) {
@@ -75,11 +75,11 @@ const PROGRAM = join(import.meta.dirname, '../dist/sealwright.js');
 
 interface Verified {
   readonly seconds: number;
-  /** Of the process, at its highest. */
+  /** Peak memory of the process, in MB. */
   readonly megabytes: number;
 }
 
-/** The command line, as an auditor runs it: export, every entry, the state of the last time. */
+/** Runs the command line as an auditor would: exports and verifies all entries, starting from the state of the previous run. */
 async function verified(...args: string[]): Promise<Verified> {
   const { body } = await service.call('GET', '/api/v1/audit/log/key', { key: apiKey });
   writeFileSync(join(directory, 'log.pem'), body.publicKey as string);

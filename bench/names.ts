@@ -4,7 +4,7 @@ import { knownFamilies } from '../src/inventory/vocabularies/families.js';
 import curvesFile from '../src/inventory/vocabularies/curves.json' with { type: 'json' };
 import namesFile from '../src/inventory/vocabularies/names.json' with { type: 'json' };
 
-/** How long it takes to read a name of an algorithm that this process has not seen before: every name of the vocabularies, in four spellings. */
+/** Measures the time to parse an algorithm name that this process has not seen before, for every vocabulary name in four spellings. */
 const ROUNDS = 10;
 
 const families = [...knownFamilies().values()].flatMap(({ words }) =>
@@ -14,7 +14,7 @@ const vocabularies = namesFile.vocabularies.flatMap((vocabulary) => Object.keys(
 const names = new Set([...families, ...vocabularies, ...curvesFile.curves.map(({ name }) => name)]);
 const spellings = [...names].flatMap((name) => [name, name.toLowerCase(), `${name}-x`, `com.example.${name}`]);
 
-/** CPU time, which others on this machine do not change. */
+/** CPU time is not affected by other processes on the machine. */
 const rounds = Array.from({ length: ROUNDS }, () => {
   const begun = process.cpuUsage();
   for (const name of spellings) algorithmUsesOf(name);

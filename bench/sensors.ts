@@ -10,8 +10,8 @@ import { openStage, type Stage } from '../test/support/stage.js';
 import { type Fleet, type FleetMessage, scanOf } from './support/sensor-fleet.js';
 
 /**
- * Sensors that push at the same time through one api process, each with a key of its own and assets of its own, while somebody reads.
- * Told: whether all is counted, the memory of the process, and how long reads take beside those without load.
+ * Sensors push concurrently through one api process, each with its own key and its own assets, while another client reads.
+ * Reports whether everything was counted, the memory of the process, and read latency compared with reads without load.
  */
 const SENSORS = Number(process.env['BENCH_SENSORS'] ?? 500);
 const ASSETS = Number(process.env['BENCH_ASSETS'] ?? 1000);
@@ -37,11 +37,11 @@ async function register(sensor: number): Promise<string> {
 
 interface Reading {
   readonly times: number[];
-  /** Statuses and codes of what was not answered with 200. */
+  /** Status and error code of each response other than 200. */
   readonly refusals: string[];
 }
 
-/** Reads one after the other, as people do, until `over`. */
+/** Sends reads one after another until `over` returns true. */
 async function reads(over: () => boolean): Promise<Reading> {
   const [times, refusals]: [number[], string[]] = [[], []];
   for (let turn = 0; !over(); turn += 1) {
@@ -60,12 +60,12 @@ const residentMb = () =>
 interface Push {
   readonly seconds: number;
   readonly waits: number[];
-  /** Memory of the process over time, with the number of sensors that were done. */
+  /** Memory of the process over time, with the number of sensors that had finished. */
   readonly memory: { readonly done: number; readonly mb: number }[];
   readonly reading: Reading;
 }
 
-/** All of them at once, in a process of their own. */
+/** Runs all sensors concurrently in a separate process. */
 async function pushAll(keys: string[]): Promise<Push> {
   const fleet: Fleet = { url: service.url, keys, assets: ASSETS };
   const child = fork(join(import.meta.dirname, 'support/sensor-fleet.ts'), {
@@ -95,7 +95,7 @@ async function pushAll(keys: string[]): Promise<Push> {
 async function measure(): Promise<void> {
   const keys: string[] = [];
   for (let sensor = 0; sensor < SENSORS; sensor += 1) keys.push(await register(sensor));
-  // The thread that takes documents in is started, and there is something to read.
+  // Starts the import thread and creates data for the reads.
   const first = await service.call('POST', '/api/ingest', { key: keys[0], body: scanOf(0, ASSETS) });
   if (first.status !== 200) throw new Error(JSON.stringify(first.body));
   const before = residentMb();

@@ -11,8 +11,8 @@ import { CpuMeter } from './support/cpu-meter.js';
 import { median } from './support/load.js';
 
 /**
- * What the timestamp authority adds to the HSM, as a ratio to the key process alone in the same run on the same machine; and that two
- * processes number 10,000 tokens differently.
+ * Measures the overhead of the timestamp authority relative to the key process alone, in the same run on the same machine, and verifies that two
+ * processes never issue the same serial number for 10,000 tokens.
  */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5);
@@ -43,7 +43,7 @@ async function measure({ type, scheme, wanted }: (typeof MEASURED)[number]): Pro
   await service.kill();
 }
 
-/** Two processes on one database: no serial number comes twice, and each is the id of a row that says that it was issued. */
+/** Runs two processes on one database and checks that serial numbers are unique and that each is the ID of a row with status ISSUED. */
 async function assertSerialsDiffer(name: string): Promise<void> {
   const settings = { SVC_TSA_KEY: name };
   const services = await Promise.all([1, 2].map(() => stage.start({ role: 'api', settings })));
@@ -73,7 +73,7 @@ async function stampAsFastAsItCan(url: string, query: Buffer): Promise<number> {
   const options = { url, method: 'POST' as const, headers, body: query, connections: CONNECTIONS, duration: SECONDS };
   const result = await autocannon(options);
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} answers were not 2xx`);
-  // A rejection is a 200 too, so the rows are what counts.
+  // Rejections are also answered with 200, so the rows are counted.
   const made = (await issued()) - before;
   if (made < result['2xx']) throw new Error(`${result['2xx']} answers, but only ${made} tokens`);
   return result['2xx'] / result.duration;
@@ -84,7 +84,7 @@ async function issued(): Promise<number> {
   return Number(row?.count ?? 0);
 }
 
-/** The key process's own rate, without HTTP and database: orders through the vault, signed and verified. */
+/** Rate of the key process alone, without HTTP and database: signs and verifies through the vault. */
 async function keyProcessRate(name: string, type: KeyType, scheme: SignatureScheme): Promise<number> {
   const key = await vaultKey(name, type);
   const vault = await openVault(stage.token, { SVC_PKCS11_LIBRARY: stage.settings['SVC_PKCS11_LIBRARY'] ?? '' });

@@ -9,13 +9,14 @@ import { cpuMsOf } from './support/cpu-meter.js';
 import { hammer, middle } from './support/load.js';
 
 /**
- * What tracing takes of synchronous signatures: services without it, with it as it comes, and with every call traced, by turns on the same stores.
- * The verdict is about the processor time of the service for a signature: a machine that does much else changes rates from one turn to the next.
+ * Measures the cost of tracing for synchronous signatures. Services without tracing, with default sampling and with every call traced take turns on the same
+ * stores.
+ * The verdict is based on the service's processor time per signature, because the rate varies with other load on the machine.
  */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 7);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4);
 const CONNECTIONS = 128;
-/** Of the processor time without tracing. */
+/** Limit, relative to the processor time without tracing. */
 const MAX_COST = 0.03;
 
 let stage: Stage;
@@ -38,7 +39,7 @@ const load = (service: Service, seconds: number) =>
 
 interface Turn {
   readonly rate: number;
-  /** Of the service, for a signature. */
+  /** Processor time of the service per signature, in milliseconds. */
   readonly cpuMs: number;
 }
 
@@ -57,7 +58,7 @@ async function measure(): Promise<boolean> {
     off: {},
     'as it comes': on,
     'every call': { ...on, OTEL_TRACES_SAMPLER: 'always_on' },
-    // What differs between two processes without tracing is no cost of it.
+    // A second run without tracing shows the difference between identical processes, which is not a cost of tracing.
     'off again': {},
   })) {
     const began = performance.now();
@@ -68,7 +69,7 @@ async function measure(): Promise<boolean> {
   }
   const turns = new Map<string, Turn[]>([...services.keys()].map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round += 1) {
-    // Who goes first finds a colder machine: each does in its turn.
+    // The first service of a round runs on a colder machine, so the order rotates.
     const order = [...services];
     for (const [name, service] of [...order.slice(round % order.length), ...order.slice(0, round % order.length)])
       turns.get(name)?.push(await turn(service));

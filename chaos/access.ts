@@ -9,9 +9,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- access [--out FILE]
- * Calls every operation that the running service describes as nobody, as a person of each role, as the same with a sign-in that is too old for
- * step-up, and as a program with each scope alone. Compares each answer with the permission matrix. --out: writes the table as Markdown.
- * Ends with 0 when nothing is unexpected.
+ * Calls every documented operation of the running service without a credential, as a person of each role, as the same person with a sign-in too old for
+ * step-up, and as a program with each single scope. Compares each response with the permission matrix. --out: writes the table as Markdown.
+ * Exits with 0 if all responses are as expected.
  */
 const { values } = parseArgs({ options: { out: { type: 'string' } } });
 const { say, check, conclude } = new Findings();

@@ -10,8 +10,8 @@ import { openCertifiedStage } from '../test/support/certified-stage.js';
 import { createKey, until } from '../test/support/signing.js';
 
 /**
- * `npm run proof -- agent-waiting [--wait 600]`: jarsigner and gpg wait so many seconds for a person, each inside one signature. Then
- * the person approves, and the tools' own verifiers must accept what was signed.
+ * `npm run proof -- agent-waiting [--wait 600]`: jarsigner and gpg each wait this many seconds for a person's approval, within one signature. After
+ * the approval, the tools' own verifiers must accept the result.
  */
 const { values } = parseArgs({ options: { wait: { type: 'string', default: '600' } } });
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -19,7 +19,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 interface WaitingTool {
   readonly name: string;
   readonly tool: RunningTool;
-  /** Whether the tool's own verifier accepts what was signed, and what it said. */
+  /** Runs the tool's own verifier; `text` is its output. */
   verify(): { readonly ok: boolean; readonly text: string };
 }
 
@@ -45,7 +45,7 @@ async function waited(seconds: number): Promise<boolean> {
     await until(`${name} waits`, 60, () => Promise.resolve(tool.text().includes('waiting for')));
   const began = performance.now();
   await sleep(seconds * 1000);
-  // Votes are cast by people who have just signed in.
+  // Votes require a recent sign-in.
   const { body: session } = await login(service, approver.email, approver.password);
   const { access_token: accessToken } = session as { access_token: string };
   const { body } = await service.call('GET', '/api/v1/approvals?waiting=me', { key: accessToken });
@@ -68,7 +68,7 @@ async function proven({ name, tool, verify }: WaitingTool, began: number): Promi
   return isProven;
 }
 
-/** A key with an OpenPGP certificate, and the wrappers by which tools find our gpg. */
+/** Creates a key with an OpenPGP certificate, and the wrappers through which tools find our gpg. */
 async function openPgpKey(name: string): Promise<void> {
   const { id } = await createKey(service, apiKey, { name, type: 'rsa-3072', purpose: 'openpgp' });
   const body = { userIds: [`Packages <${name}@example.org>`] };

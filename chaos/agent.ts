@@ -5,7 +5,7 @@ import { agentKey, type SoftwareToken, softwareToken } from '../test/client/agen
 
 /**
  * `npm run proof -- agent [--frames 1000000] [--seed 1]`: sends mutated messages to the PKCS #11 server of the agent. It must answer or
- * close each connection, keep nothing, and ask for no signature whose digest was not in a message. `agent-waiting` lets tools wait for people.
+ * close each connection, leak no memory, and request no signature whose digest was not in a message. `agent-waiting` covers waiting for approval.
  */
 const { values } = parseArgs({
   options: {
@@ -14,9 +14,9 @@ const { values } = parseArgs({
   },
 });
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-/** After each of which memory is looked at. */
+/** Number of rounds; memory is measured after each. */
 const ROUNDS = 20;
-/** Conversations at a time, each with a server of its own, so that every order is compared with what this conversation said. */
+/** Concurrent conversations, each with its own server, so that every order can be compared with the messages of its conversation. */
 const LANES = 16;
 const MAX_GROWTH_BYTES = 16 << 20;
 
@@ -42,7 +42,7 @@ async function mutations(tokens: readonly SoftwareToken[], frames: number, seed:
     say(`${sum((one) => one.frames)} messages, ${sum((one) => one.orders)} signatures, ${megabytes(memory.at(-1) ?? 0)} MB held, ${megabytes(process.memoryUsage.rss())} MB in all, ${seconds} s`); // prettier-ignore
   }
   const unasked = sum((one) => one.unasked.length);
-  // The first rounds warm up: code is compiled.
+  // The first rounds are a warm-up in which code is compiled.
   const growth = Math.min(...memory.slice(-ROUNDS / 4)) - Math.max(...memory.slice(ROUNDS / 10, ROUNDS / 4));
   return [
     ...(unasked === 0 ? [] : [`${unasked} signatures were not asked for`]),

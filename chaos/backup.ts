@@ -21,12 +21,12 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- backup
- * The drill of docs/restore.md on a real PostgreSQL with its own programs: backups under load and what interrupts them, the loss of both
- * stores, a restore into empty ones that is killed again and again, what is held, accepted and verified afterwards, and a base backup.
+ * Runs the drill of docs/restore.md on a real PostgreSQL with its own programs: backups under load and interrupted backups, the loss of both
+ * stores, restores into empty ones that are killed repeatedly, restore mode, acceptance and verification afterwards, and a base backup.
  */
 const findings = new Findings();
 const { say, conclude } = findings;
-/** What a program printed is of interest where it did something else. */
+/** The output of a program is shown only if the check fails. */
 function check(what: string, holds: boolean, output = ''): void {
   findings.check(what, holds, holds ? '' : output.slice(0, 1500));
 }
@@ -61,9 +61,9 @@ interface Made {
   readonly log: { readonly size: number; readonly origin: string };
 }
 
-/** Milliseconds that a backup takes here, from the start of the program. */
+/** Duration of a backup in milliseconds, from the start of the program. */
 let took = 0;
-/** Parts of that after which backups and restores are killed. */
+/** Fractions of that time after which backups and restores are killed. */
 const PARTS = [0.3, 0.45, 0.6, 0.75, 0.9, 1];
 
 async function underLoad(): Promise<{ first: Made; revoked: { id: string; key: string } }> {
@@ -71,7 +71,7 @@ async function underLoad(): Promise<{ first: Made; revoked: { id: string; key: s
   const revoked = await newApiKey(service, inst.apiKey, ['sign:digest', 'sign:read']);
   const load = new Load(service, inst.apiKey);
   await sleep(3000);
-  // A permissive umask, as cron may have.
+  // Uses a permissive umask, which cron may have.
   const began = performance.now();
   const {
     code,
@@ -117,7 +117,7 @@ async function verified({ directory }: Made): Promise<void> {
     new URL(inst.postgres.url('x')).password,
     readFileSync(inst.token.pinFile, 'utf8').trim(),
   ];
-  // The PIN is six digits, which may be part of any number; in the dump it is looked for as a value.
+  // The PIN is six digits, which may occur in any number, so the dump is searched for it as a separate value only.
   const inFiles = secrets.filter((secret) => files.some((content) => content.includes(secret)));
   const inDump = secrets.slice(0, 3).filter((secret) => dumped.includes(secret));
   check(
@@ -127,7 +127,7 @@ async function verified({ directory }: Made): Promise<void> {
   );
 }
 
-/** Whatever ends a backup: nothing that looks whole is left. */
+/** Interrupts backups. None may leave anything that looks complete. */
 async function interrupted(): Promise<void> {
   const before = whole();
   for (const [index, part] of PARTS.entries()) {
@@ -197,7 +197,7 @@ async function withoutRoom(): Promise<void> {
   execFileSync('umount', [small]);
 }
 
-/** What happens after the backup, and what auditors keep of it. */
+/** Changes made after the backup, and the state that auditors keep. */
 async function later(revoked: string): Promise<void> {
   const service = inst.service;
   if (service === undefined) throw new Error('it runs');
@@ -212,7 +212,7 @@ async function later(revoked: string): Promise<void> {
     headers: { authorization: `Bearer ${inst.apiKey}` },
   });
   writeFileSync(at('newer.jsonl'), Buffer.from(await newer.arrayBuffer()));
-  // Of the last backup only the witness is left.
+  // Only the witness remains of the last backup.
   const { directory } = JSON.parse(
     await inst.must(['backup', '--out', out, '--witness', at('witness.jsonl'), '--json']),
   ) as Made;
@@ -248,7 +248,7 @@ async function restored({ directory }: Made): Promise<void> {
   check('a database that is not empty is refused', again.code === 1 && again.err.includes('is not empty'), again.err);
 }
 
-/** Backups that must not be restored, and the database after them. */
+/** Backups that must be refused, and checks of the database afterwards. */
 async function refusals(directory: string): Promise<void> {
   const copy = at('copy');
   const cases: [
@@ -278,7 +278,7 @@ async function refusals(directory: string): Promise<void> {
   writeFileSync(join(copy, 'database.dump'), dump);
   const { code, err } = await inst.admin(['restore', 'run', copy]);
   check('a backup with one bit changed is refused', code === 1 && err.includes('was changed'), err);
-  // Not a table, so the database counts as empty, and a statement in the middle of the restore fails.
+  // A type is not a table, so the database counts as empty, but a statement in the middle of the restore fails.
   await inst.postgres.sql('CREATE TYPE signing_request AS ENUM ()', 'sealwright');
   const failing = await inst.admin(['restore', 'run', directory]);
   check(

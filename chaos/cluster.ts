@@ -13,9 +13,9 @@ import { until } from './support/until.js';
 
 /**
  * npm run proof -- cluster [--failovers N] [--losses N] [--minutes N] [--parts postgres,redis,partitions,node,rolling] [--control asynchronous] [--logs DIR]
- * The service on three machines (network namespaces) with PostgreSQL under Patroni, etcd, HAProxy, pgbouncer, Redis under Sentinel and two tokens,
- * while everything fails in turn. Ends with 0 when nothing acknowledged was lost, nothing was done twice, and no api answered 5xx for longer than
- * 15 s; with --control, when replication without confirmation lost something.
+ * Runs the service on three machines (network namespaces) with PostgreSQL under Patroni, etcd, HAProxy, pgbouncer, Redis under Sentinel and two tokens,
+ * while each part fails in turn. Exits with 0 if nothing acknowledged was lost, nothing was done twice, and no api answered 5xx for longer than
+ * 15 s; with --control, if asynchronous replication lost something.
  */
 const PARTS = ['postgres', 'redis', 'partitions', 'node', 'rolling'] as const;
 const { values } = parseArgs({
@@ -38,7 +38,7 @@ const started = performance.now();
 const findings = new Findings(true);
 const { say, check } = findings;
 
-/** Every fault of the parts that were asked for, one after the other, until the time is over. */
+/** Injects all faults of the selected parts one after another until the time is up. */
 async function inject(faults: Faults): Promise<void> {
   const times = (count: string, fault: (turn: number) => Promise<void>) =>
     Array.from({ length: Number(count) }, (_, turn) => () => fault(turn));
@@ -58,7 +58,7 @@ async function inject(faults: Faults): Promise<void> {
   }
 }
 
-/** Waits until nothing is under way: clients have their answers, workers their work done, the log its entries. */
+/** Waits until nothing is in progress: clients have their responses, workers have finished, and the log has all entries. */
 async function drain(stack: Stack, clients: Clients): Promise<void> {
   await clients.stop(DRAIN_SECONDS * 1000);
   await until('the last work to end', DRAIN_SECONDS, async () => {
@@ -120,7 +120,7 @@ async function conclude(stack: Stack, clients: Clients, faults: Faults): Promise
   return verdict;
 }
 
-/** The audit log as an auditor checks it: every entry once, in one tree. */
+/** Verifies the audit log like an auditor: every entry once, in a single tree. */
 async function auditLog(stack: Stack): Promise<void> {
   const node = stack.network.nodes[0];
   const log = await readLog(stack.postgres, stack.service.url(node), stack.service.apiKey);
@@ -132,7 +132,9 @@ async function auditLog(stack: Stack): Promise<void> {
   );
 }
 
-/** Writes go on at the leader's machine, which the others do not reach: without confirmation it acknowledges what nobody else has. */
+/**
+ * Isolates the leader's machine from the others while writes continue there. Without synchronous replication, it acknowledges writes that no other machine has.
+ */
 async function loseSomething(stack: Stack, clients: Clients): Promise<void> {
   const leader = await stack.postgres.settled();
   clients.only = leader;
@@ -143,7 +145,7 @@ async function loseSomething(stack: Stack, clients: Clients): Promise<void> {
   await stack.postgres.settled();
 }
 
-/** What each api says of the log, whose newest state the tokens know, and of replication. */
+/** Prints what each api reports about the log, whose newest state the tokens know, and about replication. */
 async function whatIsSaid(stack: Stack): Promise<void> {
   for (const node of stack.network.nodes) {
     const { components } = JSON.parse(await stack.service.health(node)) as Said;

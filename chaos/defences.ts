@@ -10,9 +10,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- defences [NUMBER …] [--unit]
- * Takes each defence against a finding of the security review (docs/attacks.md) out of a copy of the tree, one at a time, and runs the test
- * that watches it: a test that passes with the defence must fail without it, by what it asserts. NUMBER: only the defences against these
- * findings. --unit: only those that a unit test watches, which takes a few minutes. Ends with 0 when every defence is missed.
+ * Removes each defence against a finding of the security review (docs/attacks.md) from a copy of the tree, one at a time, and runs its
+ * test: a test that passes with the defence must fail without it, by an assertion. NUMBER: only the defences against these
+ * findings. --unit: only those with a unit test, which takes a few minutes. Exits with 0 if each removal is detected.
  */
 const { values, positionals } = parseArgs({
   options: { unit: { type: 'boolean', default: false } },
@@ -32,7 +32,7 @@ interface Result {
 const { say, check, conclude } = new Findings(true);
 const results = new Map<Mutation, Result>();
 
-/** The defences that one file of tests watches: first with all of them there, although each of their files was compiled by itself. */
+/** Checks the defences tested by one file. The tests must first pass with all defences in place, because each file was compiled on its own. */
 async function watchedBy(spec: string, mutations: readonly Mutation[]): Promise<void> {
   for (const { file } of mutations) checkout.putBack(file);
   const names = mutations.every(({ test }) => test !== undefined) ? mutations.flatMap(({ test }) => test ?? []) : [];
@@ -75,7 +75,7 @@ async function resultOf({ spec, test }: Mutation, passed: ReadonlySet<string>): 
   return { isMissed: false, what: `all ${tests.length} tests still pass` };
 }
 
-/** What every defence came to, by finding. */
+/** Prints the result for every defence, by finding. */
 function tell(): void {
   say('');
   for (const [{ finding, defence, spec }, { isMissed, what }] of [...results].toSorted(

@@ -10,8 +10,8 @@ import { until } from './support/until.js';
 
 /**
  * npm run proof -- drills [LETTER …]
- * What goes wrong in production, one thing at a time, on an installation that a real Prometheus watches by the rules of deploy/observability: health
- * says it, the rule fires within a minute, its page names the first action, and afterwards the service is well by itself.
+ * Simulates production failures one at a time on an installation monitored by a real Prometheus with the rules of deploy/observability. Health must report
+ * the failure, the alert must fire within a minute, its runbook page must name the first action, and the service must recover on its own.
  */
 const MAX_FIRING_SECONDS = 60;
 const RECOVERY_SECONDS = 60;
@@ -21,14 +21,14 @@ const wanted = Object.entries(DRILLS).filter(([letter]) => letters.length === 0 
 
 const { say, check, conclude } = new Findings();
 
-/** Status of a synchronous signature; 0 without an answer. */
+/** Status of a synchronous signing request; 0 without a response. */
 async function sign(site: Site): Promise<number> {
   const body = { digest: digestOf(`drill ${performance.now()}`), algorithm: 'sha256' };
   const answer = await site.api.call('POST', '/api/v1/sign/digest', { key: site.apiKey, body }).catch(() => undefined);
   return answer?.status ?? 0;
 }
 
-/** The text of a page of the runbook, by the address that an alert has. */
+/** Text of the runbook page to which an alert links. */
 function page(address: string): string {
   const [file = '', anchor = ''] = address.split('#');
   const text = readFileSync(join(import.meta.dirname, '..', file), 'utf8');
@@ -74,7 +74,7 @@ async function firingNames({ prometheus }: Site): Promise<string[]> {
   return (await prometheus.firing()).map(({ labels }) => labels.alertname);
 }
 
-/** What fired before may still be there. */
+/** Checks that no new alert fires; earlier alerts may still be firing. */
 async function staysQuiet(site: Site, before: readonly string[]): Promise<void> {
   await sleep(QUIET_SECONDS * 1000);
   const added = (await firingNames(site)).filter((name) => !before.includes(name));

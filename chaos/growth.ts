@@ -10,19 +10,19 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- growth [--assets N] [--rounds N]
- * The inventory with millions of assets: whether pages, summaries and searches are answered in time and completely, and every certificate that ends
- * soon raises its alert. Needs about 2 KB of disk for an asset, where TMPDIR is. Ends with 0 when all holds.
+ * An inventory with millions of assets. Checks that pages, summaries and searches are answered in time and completely, and that every certificate about to
+ * expire raises its alert. Needs about 2 KB of disk space per asset in TMPDIR. Exits with 0 if all checks pass.
  */
 const { values } = parseArgs({
   options: { assets: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '40' } },
 });
 const ASSETS = Number(values.assets);
 const ROUNDS = Number(values.rounds);
-/** Percent of the pages of the table: about a thousand assets, so that a small inventory has some as well. */
+/** Percentage of the table's pages: about a thousand assets, so that a small inventory yields some as well. */
 const SAMPLE = Math.min(100, 100_000 / ASSETS);
 const MAX_MS = 100;
 const MAX_TRIES = 3;
-/** A call whose filter no index serves: it reads a bounded part, and says where to go on. */
+/** Limit for a call whose filter is not served by an index: it reads a bounded part and returns a cursor for the rest. */
 const MAX_PART_MS = 2000;
 const BASE = 10_000;
 const ALERT_MINUTES = 5;
@@ -43,7 +43,7 @@ let stage: Stage;
 let service: Service;
 let apiKey: string;
 
-/** As a client does that is told to come again: on a machine that does much else, a new connection to the database may take too long. */
+/** Retries when asked to, like a client: on a busy machine, a new database connection may take too long. */
 async function get(path: string) {
   for (let tries = 1; ; tries += 1) {
     const { status, headers, body } = await service.call('GET', path, { key: apiKey });
@@ -59,7 +59,7 @@ async function get(path: string) {
 const quoted = (text: string) => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 const search = (q: string, more = '') => `/api/assets?q=${encodeURIComponent(q)}${more}`;
 
-/** Milliseconds of the 95th of a hundred calls; each may be another one. */
+/** 95th percentile of the call durations, in milliseconds. Each round may use a different path. */
 async function p95(path: (round: number) => string): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) times.push((await seconds(() => get(path(round)))) * 1000);
@@ -71,7 +71,7 @@ async function within(what: string, path: (round: number) => string): Promise<vo
   check(what, ms <= MAX_MS, `p95 ${ms.toFixed(1)} ms`);
 }
 
-/** Texts that occur: hexadecimal digits of names, hosts of places. */
+/** Texts that occur in the inventory: hexadecimal digits in names, and locations. */
 async function samples(): Promise<{ hex: string[]; places: string[] }> {
   return withClient(stage.databaseUrl, async (client) => {
     const { rows } = await client.query<{ hex: string; place: string }>(
@@ -102,7 +102,7 @@ async function searches(): Promise<void> {
   );
 }
 
-/** What SQL finds without any index of the service. */
+/** IDs that SQL finds without the indexes of the service. */
 async function expected(text: string): Promise<string[]> {
   return withClient(stage.databaseUrl, async (client) => {
     const { rows } = await client.query<{ id: string }>('SELECT id FROM asset WHERE strpos(name, $1) > 0 ORDER BY id', [
@@ -112,7 +112,7 @@ async function expected(text: string): Promise<string[]> {
   });
 }
 
-/** All pages, as a client reads them. */
+/** Reads all pages of a search like a client. */
 async function found(q: string): Promise<{ ids: string[]; calls: number; longest: number }> {
   const ids: string[] = [];
   let [calls, longest] = [0, 0];
@@ -173,7 +173,7 @@ try {
   const total = await fillInventory(stage.databaseUrl, ASSETS, (line) =>
     say(`       ${((performance.now() - began) / 1000).toFixed(0).padStart(5)} s ${line}`),
   );
-  // An inventory of this size has search indexes; a worker makes them within an hour.
+  // An inventory of this size has search indexes; a worker would create them within an hour.
   await runToEnd(['migrate'], stage.settings, { timeoutMs: 3_600_000 });
   say(`       ${((performance.now() - began) / 1000).toFixed(0).padStart(5)} s search indexes`);
   say(`${total.toLocaleString('en')} assets`);
@@ -183,7 +183,7 @@ try {
   await searches();
   await stage.start({ role: 'worker' });
   await certificateAlerts();
-  // Last: texts without a trigram are looked for part by part, which takes minutes.
+  // Runs last: texts without a trigram are searched part by part, which takes minutes.
   for (const text of [...ODD_NAMES, '%', '_d', 'юч']) await complete(text);
   say(`       ${repeated} calls were repeated`);
 } finally {

@@ -8,8 +8,8 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- image
- * Builds docker/Dockerfile as it is, on base images made of Debian's packages and the Node.js of this checkout, and starts the result: its own root
- * file system, read-only, as its own account, without capabilities. It must migrate, sign and serve the console. Needs root.
+ * Builds docker/Dockerfile unchanged, on base images made of Debian packages and the Node.js of this checkout, and runs the result: with its own read-only root
+ * file system, as its own account, without capabilities. It must migrate, sign and serve the console. Requires root.
  */
 const ROOT = join(import.meta.dirname, '..');
 const BASE = 'docker.io/library/node:24-bookworm-slim';
@@ -19,7 +19,7 @@ const PIN = '12345678';
 
 const findings = new Findings(true);
 const { say, check, conclude } = findings;
-// podman refuses long paths, and overlays need a real file system.
+// podman refuses long paths, and overlays require a real file system.
 const place = mkdtempSync('/var/tmp/sealwright-image-');
 const podman = (...args: string[]) =>
   execFileSync('podman', ['--root', join(place, 'storage'), '--runroot', join(place, 'run'), ...args], {
@@ -30,7 +30,7 @@ const podman = (...args: string[]) =>
 const megabytesIn = (folder: string) =>
   Number(execFileSync('du', ['-sxm', folder], { encoding: 'utf8' }).split('\t')[0]);
 
-/** A minimal Debian with Node.js, npm and the account `node`: what the official image has. */
+/** Creates a minimal Debian with Node.js, npm and the account `node`, like the official image. */
 function importBase(): void {
   const root = join(place, 'base');
   execFileSync('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root], { stdio: 'pipe' });
@@ -49,7 +49,7 @@ function importBase(): void {
   rmSync(archive);
 }
 
-/** Certificates, npm settings and package sources of this machine, which may reach its registries through something of its own. */
+/** Copies certificates, npm settings and package sources of this machine, whose access to the registries may depend on them. */
 function useNetworkOfThisMachine(root: string): void {
   cpSync('/etc/ssl/certs/ca-certificates.crt', join(root, 'etc/ssl/certs/ca-certificates.crt'));
   const settings = ['registry', 'replace-registry-host'].map((name) => `${name}=${execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim()}\n`); // prettier-ignore
@@ -58,7 +58,7 @@ function useNetworkOfThisMachine(root: string): void {
     if (existsSync(file)) cpSync(file, join(root, file), { dereference: true });
 }
 
-/** Runs a command of the image in its root file system: read-only, as the account and with the environment that the image names. */
+/** Runs a command of the image in its root file system: read-only, with the account and environment defined by the image. */
 function run(
   root: string,
   command: readonly string[],
@@ -177,7 +177,7 @@ try {
   const written = readFileSync(join(place, 'state/softhsm2.conf'), 'utf8');
   check('its token is in the volume', written.includes('/var/lib/sealwright/tokens'));
   const stopped = performance.now();
-  // Its first process, as `podman stop` does: unshare itself ignores the signal.
+  // Signals the first process of the container, like `podman stop`; unshare itself ignores the signal.
   process.kill(Number(readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8')), 'SIGTERM');
   const code = await ended(service);
   check('it ends with 0 when it is told to stop', code === 0, `${Math.round(performance.now() - stopped)} ms`);

@@ -9,9 +9,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- install [--release bookworm|trixie] [--packages DIRECTORY]
- * Follows docs/install.md command by command on an empty Debian, and the step of the page about a new machine on another one. Steps 1 and 2 have a
- * network, the rest has none but its own loopback interface. Only systemctl is a stand-in, since systemd cannot run here; it starts the units by
- * their files. Needs root. `--packages` takes packages that were built before.
+ * Follows docs/install.md command by command on an empty Debian, and its step about a new machine on a second one. Steps 1 and 2 have
+ * network access; the rest has only the loopback interface. Only systemctl is replaced, because systemd cannot run here; the replacement starts units from
+ * their files. Requires root. `--packages` uses packages that are already built.
  */
 const { values } = parseArgs({
   options: { release: { type: 'string', default: 'bookworm' }, packages: { type: 'string' } },
@@ -24,13 +24,13 @@ const NAME = 'sign.test.example';
 const ADMIN = 'ann@test.example';
 const PASSWORD = 'seven words that nobody would guess here';
 
-/** A person opens the link of setup; its page sends the token with the password. */
+/** Simulates the person who opens the setup link, whose page sends the token with the password. */
 const CHOOSE_PASSWORD = [
   `RESET=$(grep -o 'https://[^ ]*' setup.out | tail -n 1 | sed 's/.*[#=]//')`,
   `curl --silent --show-error --fail --cacert /etc/nginx/sealwright.pem --json "{\\"token\\":\\"$RESET\\",\\"password\\":\\"${PASSWORD}\\"}" https://$NAME/api/auth/password/reset`,
 ].join('\n');
 
-/** What is typed on the new machine to see that the old password and the old key work. */
+/** Commands on the new machine that show that the old password and the old key work. */
 const SIGN_AGAIN = [
   `export URL=https://$NAME CURL_CA_BUNDLE=/etc/nginx/sealwright.pem`,
   `TOKEN=$(curl --silent --fail --json '${JSON.stringify({ email: ADMIN, password: PASSWORD })}' $URL/api/auth/login | jq -r .access_token)`,
@@ -49,7 +49,7 @@ try {
   machine.take(packages);
   say('following steps 1 and 2 …');
   succeeds('steps 1 and 2 succeed', machine.install(scriptOf(['1. Names', '2. Packages'])));
-  // A new machine after steps 1 and 2 is as this one is now.
+  // Copied now, because a new machine is in this state after steps 1 and 2.
   const other = machine.copy('two');
   say('following steps 3 to 10 …');
   const said = succeeds(
@@ -91,14 +91,14 @@ try {
 }
 conclude('The page leads from an empty Debian to a signature, an upgrade, and a restore on this and on a new machine.');
 
-/** @returns what the script printed in a step */
+/** Checks that a script succeeded. @returns a function that returns the output of a step */
 function succeeds(what: string, { code, out }: { code: number; out: string }): (title: string) => string {
   check(what, code === 0, code === 0 ? '' : out.slice(-3000));
   const parts = out.split(/^=== (.+)$/m);
   return (title) => parts[parts.indexOf(title) + 1] ?? '';
 }
 
-/** Builds the packages as release engineers do. The later version is the same build under another number. */
+/** Builds the packages like release engineers. The later version is the same build with another version number. */
 function pack(): string[] {
   const to = join(place, 'packages');
   const from = join(ROOT, 'dist/packages');
@@ -126,8 +126,8 @@ function blocksOf(title: string): string[] {
 }
 
 /**
- * Steps of the page as one script. A person's part is played: the names of step 1 are others, the password is chosen by the link that setup printed,
- * and typed where the page reads it.
+ * Combines steps of the page into a script. The person's input is simulated: other names than in step 1, the password chosen through the link printed by
+ * setup, and entered where the page reads it.
  */
 function scriptOf(steps: readonly string[]): string {
   const lines = ['set -euo pipefail', 'exec 2>&1', 'cd /root'];

@@ -7,14 +7,14 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- release
- * Makes a release twice, in two clones at different places and at different times, both signed by a running Sealwright; their files must be the
- * same, and openssl must verify all of them. Commits that do not stand for the version are refused, and leave nothing.
+ * Creates a release twice, in two clones in different places and at different times, both signed by a running Sealwright. Their files must be
+ * identical, and openssl must verify all of them. Commits that do not match the version are refused and leave nothing behind.
  */
 const ROOT = join(import.meta.dirname, '..');
 const VERSION = '99.0.0';
 const findings = new Findings();
 const { say, conclude } = findings;
-/** What a program printed is of interest where it did something else. */
+/** The output of a program is shown only if the check fails. */
 function check(what: string, holds: boolean, output = ''): void {
   findings.check(what, holds, holds ? '' : output.slice(0, 2000));
 }
@@ -24,7 +24,7 @@ const git = (at: string, ...args: string[]) => {
   return execFileSync('git', ['-C', at, ...who, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 };
 
-/** A clone whose last commit is that of the version, as docs/releases.md says. */
+/** Creates a clone whose last commit is that of the version, as described in docs/releases.md. */
 function clone(place: string): string {
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', ROOT, place], { stdio: 'pipe' });
   for (const name of ['node_modules', 'ui/node_modules'])
@@ -74,7 +74,7 @@ try {
   const one = release(first, join(place, 'a release'));
   check('a release is made, signed and verified', one.status === 0, one.said);
   say(`       ${Math.round((performance.now() - began) / 1000)} s`);
-  // What is in the working directory, and is in no commit, changes nothing.
+  // Uncommitted changes in the working directory must not affect the release.
   writeFileSync(join(first, 'src/cli.ts'), 'broken');
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', first, join(place, 'elsewhere')], { stdio: 'pipe' });
   const second = join(place, 'elsewhere');

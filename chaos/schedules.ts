@@ -8,8 +8,8 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- schedules [--rounds N] [--schedules N] [--seed N]
- * Three workers with clocks of their own, killed again and again while schedules come due; then the clock of the database itself jumps,
- * and goes through both days on which Berlin changes its clocks. Ends with 0 when every due time started once.
+ * Three workers with different clocks are killed repeatedly while schedules become due. Then the clock of the database itself jumps
+ * and passes both daylight saving changes in Berlin. Exits with 0 if every due time was started once.
  */
 const { values } = parseArgs({
   options: {
@@ -28,7 +28,7 @@ const same = (a: readonly string[], b: readonly string[]) =>
 const utc = (times: readonly Date[]) => times.map((time) => time.toISOString().slice(5, 16));
 const started = (runs: readonly Run[]) => runs.filter(({ status }) => status !== 'DUE' && status !== 'SKIPPED');
 
-/** Due times at random moments of a second and a half, workers killed and their clocks moved meanwhile. */
+/** Schedules become due at random times within a second and a half, while workers are killed and their clocks moved. */
 async function killedWorkers(environment: Environment, random: Random): Promise<void> {
   const ids: string[] = [];
   for (let i = 0; i < Number(values.schedules); i += 1) ids.push(await environment.create({ intervalSeconds: HOUR_S }));
@@ -59,7 +59,7 @@ async function killedWorkers(environment: Environment, random: Random): Promise<
   await environment.removeSchedules();
 }
 
-/** Moves the clock of the database a day forward and two hours back. */
+/** Moves the database clock a day forward and two hours back. */
 async function clockJumps(environment: Environment): Promise<void> {
   const begin = await environment.databaseNow();
   const once = await environment.create({ intervalSeconds: HOUR_S });
@@ -96,14 +96,14 @@ async function clockJumps(environment: Environment): Promise<void> {
 
 interface ChangeDay {
   readonly name: string;
-  /** The clock is set to two seconds before each, and runs on. */
+  /** The clock is set to two seconds before each moment and continues from there. */
   readonly moments: readonly string[];
   readonly from: string;
   readonly daily: readonly string[];
   readonly halfHourly: readonly string[];
 }
 
-/** By hand, from the tables of the time zone: Berlin has no 02:00 to 03:00 on the one day, and twice on the other. */
+/** Written by hand from the time zone tables: Berlin skips 02:00 to 03:00 on one day and repeats it on the other. */
 const CHANGE_DAYS: readonly ChangeDay[] = [
   {
     name: '28 March 2027, one hour is missing',

@@ -11,7 +11,7 @@ import { Dice } from '../test/client/agent/mutated-frames.js';
 
 /**
  * `npm run proof -- ssh-agent [--frames 1000000] [--seed 1]`: sends mutated frames to the SSH agent. It must answer each or close the
- * connection, keep nothing, and ask for a signature only over a whole message of which the approvers are shown every part.
+ * connection, leak no memory, and request signatures only over complete messages of which the approvers see every part.
  */
 const { values } = parseArgs({
   options: {
@@ -70,7 +70,7 @@ const SEEDS = [
   agentFrame(17, someBytes(40)),
 ];
 
-/** Changes a frame: bits, bytes, lengths, its end, its middle; or joins two. */
+/** Mutates a frame: changes bits, bytes or lengths, truncates it, removes a part, or joins two frames. */
 function mutated(): Buffer {
   const bytes = Buffer.from(SEEDS[dice.next(SEEDS.length)] ?? Buffer.alloc(0));
   for (let changes = dice.next(4); changes > 0; changes -= 1) {
@@ -85,7 +85,7 @@ function mutated(): Buffer {
   return bytes;
 }
 
-/** The message that the parts which approvers are shown stand for. */
+/** Rebuilds the message from the parts shown to approvers. */
 function messageShown({ shown = {} }: SignatureOrder): Buffer {
   const { namespace, hash = '', messageDigest = '', session = '', user = '', hostKey } = shown;
   if (namespace !== undefined) return sshsig(namespace, hash, Buffer.from(messageDigest, 'hex'));

@@ -10,13 +10,13 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- streams [--entries N]
- * Sends entries of the audit log to rsyslog and over HTTP, while rsyslog, the receiver and the worker that sends are killed or fail.
- * Ends with 0 when both have each entry by its number, without a gap and in order.
+ * Streams audit entries to rsyslog and over HTTP, while rsyslog, the receiver and the sending worker are killed or fail.
+ * Exits with 0 if both received every entry by number, without gaps and in order.
  */
 const { values } = parseArgs({ options: { entries: { type: 'string', default: '5000' } } });
 const ENTRIES = Number(values.entries);
 const PATIENCE_S = 240;
-/** A signature of a batch has two entries. */
+/** Each signature in a batch has two audit entries. */
 const BATCH = Math.min(1000, Math.ceil(ENTRIES / 6));
 const { say, check, conclude } = new Findings();
 

@@ -11,10 +11,10 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- unchanged-scans [--sensors N] [--rounds N] [--assets N]
- * Sensors that report every five minutes what they reported before, without the pauses in between: every round is five minutes of all of them, and begins
- * with a checkpoint, as PostgreSQL makes one so often; the stored times are set back as the clock would have moved. What PostgreSQL writes for a push in an
- * hour, and whether any table is larger at the end than after the first twelve rounds, which are the first hour. A day is 288 rounds. Ends with 0 when all
- * holds.
+ * Sensors report the same findings every five minutes, simulated without pauses: every round stands for five minutes of all sensors and begins
+ * with a checkpoint, as in PostgreSQL; stored times are set back accordingly. Measures what PostgreSQL writes per push in an
+ * hour, and whether any table is larger at the end than after the first twelve rounds (the first hour). A day is 288 rounds. Exits with 0 if all
+ * checks pass.
  */
 const { values } = parseArgs({
   options: {
@@ -30,13 +30,13 @@ const MINUTES_OF_A_ROUND = 5;
 const ROUNDS_OF_AN_HOUR = 60 / MINUTES_OF_A_ROUND;
 const SENDERS = 8;
 const MAX_BYTES_PER_PUSH = 200;
-/** A page that autovacuum has not come to yet; what grows with every push is far above it. */
+/** Allowance for pages that autovacuum has not processed yet. Anything that grows with every push is far above it. */
 const MAX_PAGES = 8;
 const PAGE_BYTES = 8192;
 /**
- * Times that a push looks at, and how many minutes pass until it may write for them again: a source and the key of a sensor are written in each hour. Later
- * pushes of the same hour find that there is nothing to move. For a document of the last hour each push writes a message; a document gets
- * older than that once, and nothing but this proof ever updates its row.
+ * Times checked by a push, with the minutes until a push may write them again: those of a source and of a sensor's key are written once per hour, and later
+ * pushes in the same hour find nothing to update. While a document is less than an hour old, each push writes a message. A document passes that age
+ * only once, and only this proof ever updates its row.
  */
 const TIMES = [
   { table: 'inventory_source', column: 'last_seen', minutes: 60 },
@@ -46,7 +46,7 @@ const TIMES = [
 ];
 
 const { say, check, conclude } = new Findings();
-/** `fetch` would take CPU from the service: a fifth of the machine. */
+/** `fetch` would take a fifth of the machine's CPU from the service. */
 const agent = new Agent({ keepAlive: true, maxSockets: SENDERS });
 let stage: Stage;
 let service: Service;
@@ -54,7 +54,7 @@ let service: Service;
 interface Sensor {
   readonly key: string;
   readonly source: string;
-  /** What it finds, as JSON. */
+  /** Findings of the sensor, as JSON. */
   readonly assets: string;
 }
 
@@ -83,7 +83,7 @@ async function push({ key, assets, source }: Sensor): Promise<void> {
   if (response.statusCode !== 200) throw new Error(answer);
 }
 
-/** Some at a time, each the next one when it has its answer. */
+/** Processes the items with SENDERS concurrent workers, each of which starts the next item when the previous one is answered. */
 async function each<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
   const left = items.values();
   const results: Result[] = [];
@@ -106,13 +106,13 @@ async function register(): Promise<Sensor[]> {
   );
 }
 
-/** As if the sensors had waited for this round: what is written at most once in so long would else not be written at all. */
+/** Sets times back as if the sensors had waited for this round. Otherwise, rows that are written at most once per period would not be written at all. */
 async function setBack(round: number): Promise<void> {
   for (const { table, column, minutes, isOnce = false } of TIMES) {
     const passed = round * MINUTES_OF_A_ROUND;
     if (isOnce ? passed !== minutes : passed % minutes !== 0) continue;
     await stage.sql(`UPDATE ${table} SET ${column} = ${column} - interval '${minutes} minutes'`);
-    // What that has left behind is not of the pushes.
+    // Dead rows of this update must not count as written by the pushes.
     await stage.sql(`VACUUM ${table}`);
   }
   await stage.sql('CHECKPOINT');

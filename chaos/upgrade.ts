@@ -14,8 +14,8 @@ import { Traffic } from './upgrade/traffic.js';
 
 /**
  * npm run proof -- upgrade [--from COMMIT] [--built DIRECTORY] [--minutes N]
- * An upgrade from the commit before while everything is in use: the old version alone, then on the new schema, then beside the new one, then the new
- * one alone. Ends with 0 when no call was refused, every accepted request was signed once, and the counts are those that a recount gives.
+ * Upgrades from an earlier commit under full load: the old version alone, then on the new schema, then next to the new version, then the new
+ * version alone. Exits with 0 if no call was refused, every accepted request was signed once, and the counts match a recount.
  */
 const { values } = parseArgs({
   options: {
@@ -29,13 +29,13 @@ const PHASE_MS = (Number(values.minutes) * 60_000) / PHASES;
 const MAX_SHOWN = 10;
 const { say, check, conclude } = new Findings();
 
-/** The answer of a process that may not listen yet. */
+/** Readiness of a process; undefined if it does not listen yet. */
 async function readiness(port: number): Promise<{ status: number; text: string } | undefined> {
   const answer = await fetch(`http://127.0.0.1:${port}/actuator/health/readiness`).catch(() => undefined);
   return answer && { status: answer.status, text: await answer.text() };
 }
 
-/** Seeds with the version before. */
+/** Seeds the database with the earlier version and returns the API key. */
 async function seededKey({ settings }: Stage, dist: string): Promise<string> {
   const place = mkdtempSync(join(tmpdir(), 'sealwright-upgrade-'));
   try {
@@ -47,7 +47,7 @@ async function seededKey({ settings }: Stage, dist: string): Promise<string> {
   }
 }
 
-/** No call goes to it any more; then it is told to stop, as a load balancer and a supervisor do. */
+/** Stops a process to which no more calls are sent, like a load balancer and a supervisor do. */
 async function retire(service: Service): Promise<void> {
   await sleep(1000);
   await service.kill();

@@ -4,7 +4,7 @@ import { continueUnderNode24 } from './lib/node24.mjs';
 import { ROOT } from './lib/project.mjs';
 import { step } from './lib/steps.mjs';
 
-/** `npm run build`: the service into dist/, the console into dist/ui/. */
+/** `npm run build`: builds the service into dist/ and the console into dist/ui/. */
 async function main() {
   process.chdir(ROOT);
   await continueUnderNode24();

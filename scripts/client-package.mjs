@@ -4,7 +4,7 @@ import { continueUnderNode24 } from './lib/node24.mjs';
 import { ROOT } from './lib/project.mjs';
 import { step } from './lib/steps.mjs';
 
-/** `npm run client-package`: the client alone into dist/packages/, as an npm package and as a .deb. */
+/** `npm run client-package`: packages the client alone into dist/packages/, as an npm package and a .deb. */
 async function main() {
   process.chdir(ROOT);
   await continueUnderNode24();

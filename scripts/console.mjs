@@ -5,7 +5,7 @@ import { installConsolePackages } from './lib/packages.mjs';
 import { ROOT } from './lib/project.mjs';
 import { step } from './lib/steps.mjs';
 
-/** `npm run console`: the console on http://localhost:4200, changed as you type; beside a running `npm start`. */
+/** `npm run console`: serves the console on http://localhost:4200 with live reload; needs a running `npm start`. */
 async function main() {
   process.chdir(ROOT);
   await continueUnderNode24();

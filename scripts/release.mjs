@@ -12,15 +12,15 @@ import { assertVersion } from './lib/release/version.mjs';
 import { step } from './lib/steps.mjs';
 
 /**
- * `npm run release -- VERSION --out DIRECTORY [--commit COMMIT] [--key NAME]`: all files of a release, from a commit (docs/releases.md). With
- * `--key` they are signed by the Sealwright of SEALWRIGHT_URL and SEALWRIGHT_TOKEN, which also makes the CBOM. The directory appears when
- * everything is in it.
+ * `npm run release -- VERSION --out DIRECTORY [--commit COMMIT] [--key NAME]`: creates all files of a release from a commit (docs/releases.md). With
+ * `--key`, the Sealwright at SEALWRIGHT_URL (SEALWRIGHT_TOKEN) signs them and creates the CBOM. The directory appears only when
+ * it is complete.
  */
 let folder;
 
 async function main() {
   await continueUnderNode24();
-  // Where npm was called: the script itself runs in the root.
+  // Resolves arguments in the directory where npm was called; the script itself runs in the repository root.
   process.chdir(process.env.INIT_CWD ?? process.cwd());
   const order = readOrder();
   process.chdir(ROOT);
@@ -56,7 +56,7 @@ function readOrder() {
   return { version, out, commit: String(values.commit), key: values.key, url, token };
 }
 
-/** The commit says that it is this version, and is built with the packages that it names. */
+/** Checks that the commit is this version and that the installed packages match its lock file. */
 async function assertCommit(version, commit) {
   const text = (file) => must('git', ['show', `${commit}:${file}`]);
   const [packageJson, lock, changelog] = [
@@ -65,7 +65,7 @@ async function assertCommit(version, commit) {
     await text('CHANGELOG.md'),
   ];
   assertVersion(version, { packageJson, lock, changelog });
-  // Everything but the version of the product itself.
+  // All packages except the product itself, whose version differs.
   const packages = (json) => JSON.stringify(Object.entries(JSON.parse(json).packages).filter(([name]) => name !== ''));
   if (packages(lock) !== packages(readFileSync(inRoot('package-lock.json'), 'utf8')))
     throw new Failure('The packages here are not those of the commit', 'Check it out and run: npm ci');

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { runToEnd } from './lib/interruption.mjs';
 import { writeRuntimeTree } from './lib/runtime-tree.mjs';
 
-/** `node scripts/runtime-tree.mjs DIRECTORY`: what a built checkout needs to run, for the image and the Debian package. */
+/** `node scripts/runtime-tree.mjs DIRECTORY`: copies what a built checkout needs at run time, for the image and the Debian package. */
 async function main() {
   const [out] = process.argv.slice(2);
   if (out === undefined) {

@@ -5,7 +5,7 @@ import { ROOT } from './lib/project.mjs';
 import { packServer } from './lib/server-package.mjs';
 import { step } from './lib/steps.mjs';
 
-/** `npm run server-package [-- --version VERSION]`: the service as a .deb, in dist/packages. */
+/** `npm run server-package [-- --version VERSION]`: packs the service as a .deb in dist/packages. */
 async function main() {
   process.chdir(ROOT);
   await continueUnderNode24();

@@ -19,7 +19,7 @@ import { needsForStores, startStores, stopStores, watchStores } from './lib/stor
 import { demand, install, NEEDS } from './lib/system-packages.mjs';
 import { rebuildOnChange } from './lib/watch.mjs';
 
-/** `npm start`: from a fresh clone to a service that signs, and again in seconds. Everything it keeps is in .data. */
+/** `npm start`: takes a fresh clone to a service that signs, and restarts in seconds. All its data is in .data. */
 const DATA = inRoot('.data');
 const DEMO = path.join(DATA, 'demo.env');
 const BEGUN = Number(process.env.SEALWRIGHT_STARTED_AT ?? Date.now());
@@ -28,7 +28,7 @@ const settings = { ...readEnvFile(inRoot('.env')), ...process.env };
 delete settings.SEALWRIGHT_STARTED_AT;
 const claim = new Claim(DATA);
 const service = new Service({ logFile: path.join(DATA, 'log/service.log'), pidFile: path.join(DATA, 'service.pid') });
-/** What runs, in the order in which it was started; stopped the other way round. */
+/** Running servers in start order; they are stopped in reverse order. */
 const running = [];
 let interrupted = false;
 
@@ -53,7 +53,7 @@ async function main() {
     ...settings,
     ...(await startStores(DATA, settings, (server) => running.push(server))),
     SVC_PORT: String(port),
-    // Its output goes to a file.
+    // The service's output goes to a file.
     NO_COLOR: '1',
     SVC_JWT_SECRET: jwtSecret(),
     ...openTimestamps(),
@@ -68,7 +68,7 @@ async function main() {
 async function bringPackages() {
   const needs = [...needsForStores(settings), ...needsForPackages()];
   await step('System packages', async (note) => {
-    // The two tools of the first example are wanted, not needed.
+    // The two tools of the first example are optional.
     await install([...needs, NEEDS.openssl, NEEDS.curl], note);
     await demand(needs, note);
   });
@@ -86,7 +86,7 @@ async function servicePort() {
   );
 }
 
-/** As src/platform/config/config.ts decides it. */
+/** Matches the logic in src/platform/config/config.ts. */
 function listenAddress() {
   return settings.SVC_HOST || (settings.SVC_PROFILE === 'prod' ? '0.0.0.0' : '127.0.0.1');
 }
@@ -101,13 +101,13 @@ function jwtSecret() {
   return secret;
 }
 
-/** Timestamp clients send no credential: to try them out, this machine needs none. Never in the profile prod. */
+/** Timestamp clients often cannot send a credential, so this machine needs none for trials. Never in the profile prod. */
 function openTimestamps() {
   if (settings.SVC_PROFILE === 'prod' || settings.SVC_TSA_ALLOW !== undefined) return {};
   return { SVC_TSA_ALLOW: '127.0.0.0/8,::1' };
 }
 
-/** For `npm run cli` and `npm run worker`, which find the same stores. */
+/** Lets `npm run cli` and `npm run worker` find the same stores. */
 function keepEnvironment(env) {
   const names = Object.keys(env).filter((name) => name.startsWith('SVC_') || name === 'SOFTHSM2_CONF');
   writePrivate(path.join(DATA, 'service.env'), names.map((name) => `${name}=${env[name]}\n`).join(''));
@@ -149,7 +149,7 @@ async function serve(env, port) {
 async function stopAll() {
   haltSteps();
   for (const server of [...running].reverse()) await server.stop();
-  // Also one that was not ready yet when it was interrupted.
+  // Includes a store that was not ready yet when the start was interrupted.
   await stopStores(DATA, settings);
   claim.release();
 }

@@ -5,7 +5,7 @@ import { equip, uncheckedPromises } from './lib/peers.mjs';
 import { ROOT, toolEnvironment } from './lib/project.mjs';
 import { TestStores } from './lib/test-stores.mjs';
 
-/** `npm test [-- files or options of vitest]`: from a fresh clone to every check, on stores of its own. */
+/** `npm test [-- files or options of vitest]`: takes a fresh clone through every check, with temporary stores. */
 const stores = new TestStores();
 
 async function main() {

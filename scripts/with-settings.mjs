@@ -7,8 +7,8 @@ import { inRoot, readEnvFile, ROOT } from './lib/project.mjs';
 import { showFailure } from './lib/steps.mjs';
 
 /**
- * `npm run cli -- …`, `npm run worker`: runs a program of dist beside `npm start`, on the same stores. Its settings are those
- * of the last `npm start` (.data/service.env), and those of the environment before them.
+ * `npm run cli -- …`, `npm run worker`: runs a program of dist next to `npm start`, with the same stores. Settings come from
+ * the environment first, then from the last `npm start` (.data/service.env).
  */
 async function main() {
   const [program, ...args] = process.argv.slice(2);

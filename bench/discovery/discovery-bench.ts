@@ -12,7 +12,7 @@ export const SETTINGS = { SVC_ALLOW_LOOPBACK: 'yes', SVC_RATE_LIMIT_PER_MINUTE: 
 export const PORTS = { ssh: 22_922, tls: 22_943 };
 const POLL_MS = 1000;
 const SAY_MS = 15_000;
-/** A server that closes a connection would end it as a whole. */
+/** Ignores SIGPIPE, so that a server closing a connection does not terminate the whole ssh-keyscan run. */
 const KEYSCAN = `trap '' PIPE; exec ssh-keyscan "$@"`;
 
 interface Ground {
@@ -24,11 +24,11 @@ interface Ground {
   readonly say: (line: string) => void;
 }
 
-/** What is measured, each with what it says in one line. */
+/** Measurements, each of which reports its result as one line. */
 export class DiscoveryBench {
   constructor(private readonly ground: Ground) {}
 
-  /** Three host keys of each address, from one sshd that all of them are. */
+  /** Compares a scan with ssh-keyscan. A single sshd serves all addresses with the same three host keys. */
   async besideKeyscan(hosts: number): Promise<void> {
     const { directory, stage, say } = this.ground;
     const servers = await startServers({ directory, address: '0.0.0.0', ports: { ssh: PORTS.ssh } });
@@ -46,7 +46,7 @@ export class DiscoveryBench {
       writeFileSync(list, Array.from({ length: count }, (_, i) => `127.77.${i >> 8}.${i & 255}\n`).join(''));
       const start = performance.now();
       const types = ['-t', 'ed25519,ecdsa,rsa', '-p', String(PORTS.ssh), '-f', list];
-      // It ends with 1 when a single host did not answer in time.
+      // ssh-keyscan exits with 1 if any host did not answer in time.
       const scanned = promisify(execFile)('sh', ['-c', KEYSCAN, 'sh', ...types], { maxBuffer: 2 ** 27 });
       const { stdout } = await scanned.catch((error: { stdout: string }) => error);
       const seconds = (performance.now() - start) / 1000;
@@ -60,7 +60,7 @@ export class DiscoveryBench {
     }
   }
 
-  /** SSH and TLS of everything in the network, both scans by one worker. */
+  /** Scans the whole network for SSH and TLS with a single worker. */
   async wholeNetwork(network: SilentNetwork): Promise<void> {
     const { stage, say } = this.ground;
     const worker = await stage.start({ role: 'worker', settings: SETTINGS });
@@ -148,7 +148,7 @@ export class DiscoveryBench {
   }
 }
 
-/** The largest resident set that the process ever had (VmHWM), or the one that it has now (VmRSS), in MB. */
+/** Peak (VmHWM) or current (VmRSS) resident set size of the process, in MB. */
 function memoryOf(pid: number, line: 'VmHWM' | 'VmRSS'): number {
   const [, kilobytes = '0'] = new RegExp(`${line}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Math.round(Number(kilobytes) / 1024);

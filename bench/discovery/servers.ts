@@ -12,7 +12,7 @@ interface Order {
   readonly directory: string;
   readonly address: string;
   readonly ports: { readonly ssh: number; readonly tls?: number };
-  /** Network namespace that they run in; absent: this one. */
+  /** Network namespace in which the servers run; undefined: the current one. */
   readonly namespace?: string;
 }
 
@@ -24,7 +24,7 @@ const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }
 server.on('tlsClientError', () => {}); server.listen(Number(port), '0.0.0.0', 4096, () => console.log('listening'));
 `;
 
-/** A real sshd that takes any number of connections, and a TLS server if a port for it is given. */
+/** Starts a real sshd without a practical connection limit, and a TLS server if a port for it is given. */
 export async function startServers({ directory: parent, address, ports, namespace }: Order): Promise<Servers> {
   const directory = mkdtempSync(join(parent, 'servers-'));
   const inside = (command: string[]) =>

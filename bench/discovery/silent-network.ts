@@ -2,18 +2,18 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { once } from 'node:events';
 import { type Servers, startServers } from './servers.js';
 
-/** A network of which one address in a hundred has SSH and TLS servers, and the others answer nothing at all. */
+/** Network in which one address in a hundred has SSH and TLS servers and all others stay silent. */
 export interface SilentNetwork {
   readonly cidr: string;
   readonly live: number;
-  /** Connections that were begun to dead addresses since the last call, each counted once however often its SYN was repeated. */
+  /** Connection attempts to dead addresses since the last call. Retransmitted SYNs are counted once. */
   counted(): Promise<{ attempts: number; addresses: number }>;
   close(): Promise<void>;
 }
 
 const GATEWAY = { here: '10.98.77.1', there: '10.98.77.2' };
 
-/** Tells SYNs apart by ports, address and sequence number; answers each line of input with how many there were. */
+/** Identifies SYNs by ports, address and sequence number. For each line of input, prints the number seen since the previous line. */
 const COUNTER = `
 import socket, sys, threading
 live = set(sys.argv[2].split(','))
@@ -43,7 +43,7 @@ export function canMakeSilence(): boolean {
   return made;
 }
 
-/** 10.99.0.0 with so many bits, behind a pair of interfaces. Nothing outside this machine is touched; `close` takes it all away. */
+/** Creates the network 10.99.0.0/`bits` behind a pair of virtual interfaces. Nothing outside this machine is affected; `close` removes everything. */
 export async function silentNetwork(
   bits: number,
   directory: string,
@@ -71,7 +71,7 @@ export async function silentNetwork(
     ip('-n', name, 'addr', 'add', `${GATEWAY.there}/30`, 'dev', far);
     for (const device of [far, 'lo']) ip('-n', name, 'link', 'set', device, 'up');
     ip('route', 'add', `10.99.0.0/${bits}`, 'via', GATEWAY.there);
-    // What is not local there would have to be forwarded, which a namespace does not do: it is dropped without a word.
+    // The namespace does not forward packets, so packets to non-local addresses are dropped silently.
     const routes = live.map((address) => `route add local ${address}/32 dev lo\n`).join('');
     execFileSync('ip', ['-n', name, '-batch', '-'], { input: routes });
     servers = await startServers({ directory, address: '0.0.0.0', ports, namespace: name });

@@ -19,21 +19,21 @@ export async function seconds(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** Of an even number the one behind the middle. */
+/** Median by `by`; the upper one for an even number of elements. */
 export function middle<One>(list: readonly One[], by: (one: One) => number): One {
   const [one] = list.toSorted((a, b) => by(a) - by(b)).slice(Math.floor(list.length / 2));
   if (one === undefined) throw new Error('nothing was measured');
   return one;
 }
 
-/** A row of an asset as it was when the targets were set: with what its verdict says. */
+/** Asset row in the layout for which the targets were set: with the fields of its verdict inlined. */
 const FLAT = `SELECT id, kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by::jsonb,
   not_before, not_after, component, content, state, owner, labels, version, first_seen, changed_at FROM judged_asset`;
 
 /**
- * What this machine's plain COPY does with rows of assets and a table without any index. Rows are those of when the targets were set: as many
- * columns, and a component that is `jsonb` on its way in. To be asked by turns with what is compared: how fast memory
- * is that nobody has touched changes from one second to the next.
+ * Rate of a plain COPY of asset rows on this machine, with a table without indexes. Rows have the layout for which the targets were set: as many
+ * columns, and a `jsonb` component on import. Measure alternately with the operation under test: the speed of previously
+ * untouched memory changes from second to second.
  */
 export class BareTable {
   private constructor(
@@ -42,7 +42,7 @@ export class BareTable {
     private readonly chunks: readonly Buffer[],
   ) {}
 
-  /** @param rows as many as there are assets, or so many, some of them again and again. */
+  /** @param rows number of rows, repeating assets if necessary; by default one row per asset */
   static async open(url: string, rows?: number): Promise<BareTable> {
     const client = new Client({ connectionString: url });
     await client.connect();
@@ -57,7 +57,7 @@ export class BareTable {
     return new BareTable(client, rows, chunks);
   }
 
-  /** Rows per second into it. */
+  /** Imports all rows and returns rows per second. */
   async copyIn(): Promise<number> {
     await this.client.query('TRUNCATE bare');
     const { client, chunks } = this;
@@ -66,7 +66,7 @@ export class BareTable {
     );
   }
 
-  /** Rows per second out of it. */
+  /** Exports all rows and returns rows per second. */
   async copyOut(): Promise<number> {
     const time = await seconds(async () => {
       for await (const _chunk of this.client.query(copyTo('COPY flat TO STDOUT')));
@@ -85,7 +85,7 @@ async function countOf(client: Client, table: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Every row but the algorithms again and again, under other ids, until there are about so many, if there are fewer. Answers how many there are. */
+/** Duplicates all rows except algorithms under new IDs until there are about `total`, if there are fewer. Returns the resulting number of assets. */
 export async function fill(url: string, total: number, there: number): Promise<number> {
   const copies = Math.max(0, Math.round(total / there) - 1);
   const id = (of: string) => `md5(${of}::text || n)::uuid`;

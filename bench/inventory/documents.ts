@@ -13,15 +13,18 @@ const ALGORITHMS = [
 
 export interface Contents {
   readonly assets: number;
-  /** What the document is about. */
+  /** Name of the application that the document describes. */
   readonly name: string;
-  /** Documents of two editions differ in nothing else. */
+  /** Edition number; documents that differ only in the edition have the same assets. */
   readonly edition?: number;
-  /** Names of the algorithms that its keys and certificates use. */
+  /** Names of the algorithms used by the keys and certificates. */
   readonly algorithms?: readonly string[];
 }
 
-/** Keys and certificates, each an asset of its own with one place and two edges; about 450 bytes each. Each name has its own assets. */
+/**
+ * Builds a document of keys and certificates, each a separate asset with one occurrence and two edges, about 450 bytes each. Different names yield different
+ * assets.
+ */
 export function documentOf({ assets, name, edition = 1, algorithms: names = ALGORITHMS }: Contents): Buffer {
   const algorithmOf = (i: number) => names[i % names.length] ?? '';
   const algorithms = names.map((algorithm) => ({

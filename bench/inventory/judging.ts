@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '../../test/support/service.js';
 import { seconds } from './copy-limits.js';
 
-/** Changes a rule, as people do, and waits until the last asset was judged by it. */
+/** Changes a rule through the API and waits until all assets have been reclassified. */
 export async function judgeAnew(service: Service, key: string): Promise<{ time: number; changed: number }> {
   const { body: rules } = await service.call('GET', '/api/quantum-risk/rules', { key });
   const { id, target, ...rule } = rules.items.find((one: { id: string }) => one.id === 'Q-ECDSA-128');

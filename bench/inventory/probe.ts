@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 
-/** What asks takes from the same two cores. */
+/** Interval between probes. Shorter intervals would take processor time from the service, which shares the two cores. */
 const EVERY_MS = 20;
 const agent = new Agent({ keepAlive: true });
 
 /**
- * Asks the liveness probe all the while and tells how long each answer took, in milliseconds: what the event loop of the service is
- * held up. In a thread of its own, so that what the bench itself does is not counted.
+ * Polls the liveness probe and records the duration of each response in milliseconds, which shows how long the event loop of the service was
+ * blocked. Runs in a separate thread, so that work of the benchmark itself is not counted.
  */
 export class Probe {
   private constructor(private readonly worker: Worker) {}

@@ -3,7 +3,7 @@ import type { Service } from '../../test/support/service.js';
 
 const TICKS_PER_SECOND = 100;
 
-/** CPU time (user and system) that each part of the product took, from /proc; empty where there is none. */
+/** CPU time (user and system) of each part of the product, read from /proc; empty on systems without /proc. */
 export class CpuMeter {
   private readonly taken = new Map<string, number>();
 
@@ -23,7 +23,7 @@ export class CpuMeter {
     );
   }
 
-  /** Counts what the parts take while this runs. */
+  /** Adds the CPU time that each part uses while `work` runs. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
     const before = new Map([...this.parts].map(([name, read]) => [name, read()]));
     const result = await work();
@@ -41,7 +41,7 @@ export class CpuMeter {
   }
 }
 
-/** Milliseconds of CPU that a process has taken since it started; 0 where there is no /proc. */
+/** CPU time in milliseconds that a process has used since it started; 0 without /proc. */
 export function cpuMsOf(pid: number): number {
   return (ticksOf(pid) * 1000) / TICKS_PER_SECOND;
 }

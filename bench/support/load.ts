@@ -5,11 +5,11 @@ export interface Load {
   readonly seconds: number;
   readonly connections: number;
   readonly key?: string;
-  /** Makes the JSON body of each request; without it the requests are GETs. */
+  /** Builds the JSON body of each request; if undefined, requests are GETs. */
   readonly body?: () => object;
 }
 
-/** Sends as fast as answers come and tells the rate of 2xx answers; any other answer is an error. */
+/** Sends requests as fast as responses arrive and returns the rate of 2xx responses. Any other response is an error. */
 export async function hammer({ url, seconds, connections, key, body }: Load): Promise<number> {
   const result = await autocannon({
     url,
@@ -25,7 +25,7 @@ export async function hammer({ url, seconds, connections, key, body }: Load): Pr
   return result['2xx'] / result.duration;
 }
 
-/** Runs the measurement so often and takes the middle one. */
+/** Runs the measurement `rounds` times and returns the median. */
 export async function median(rounds: number, measure: () => Promise<number>): Promise<number> {
   const rates: number[] = [];
   for (let round = 0; round < rounds; round++) rates.push(await measure());

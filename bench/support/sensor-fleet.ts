@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What a process full of sensors is told, by the environment of its start. */
+/** Input of the sensor process, passed in an environment variable. */
 export interface Fleet {
   readonly url: string;
-  /** One sensor for each. */
+  /** One API key for each sensor. */
   readonly keys: readonly string[];
   readonly assets: number;
 }
 
-/** `ready` when every scan is made, `pushed` when one is taken in, after it was asked to wait so often. */
+/** `ready` when all scans have been built; `pushed` for each scan that was imported, with the number of times the sensor had to wait. */
 export type FleetMessage = { readonly ready: true } | { readonly pushed: number; readonly waits: number };
 
-/** What the sensor of a machine says: keys that only this machine has, and the algorithm that all have. */
+/** Builds the scan of one machine: keys unique to the machine, and the algorithm shared by all. */
 export function scanOf(sensor: number, assets: number): Buffer {
   const found = Array.from({ length: assets }, (_, i) => {
     const id = createHash('sha256').update(`${sensor} ${i}`).digest('hex');
@@ -34,7 +34,7 @@ export function scanOf(sensor: number, assets: number): Buffer {
   return Buffer.from(JSON.stringify({ ...body, assets: [{ component: rsa }, ...found] }));
 }
 
-/** As a sensor does: when the service is busy, again after as long as it says. Answers how often it was asked to wait. */
+/** Pushes a scan like a sensor: when the service is busy, retries after the Retry-After delay. Returns the number of waits. */
 async function push(url: string, key: string, sensor: number, body: Buffer): Promise<number> {
   const headers = {
     authorization: `Bearer ${key}`,
@@ -64,6 +64,6 @@ async function run({ url, keys, assets }: Fleet): Promise<void> {
   process.disconnect();
 }
 
-// Started by bench/sensors.ts as a process of its own, so that what is measured does not wait for the load.
+// Started by bench/sensors.ts as a separate process, so that the load does not delay the measurement.
 const fleet = process.env['BENCH_FLEET'];
 if (fleet !== undefined && process.send !== undefined) await run(JSON.parse(fleet) as Fleet);

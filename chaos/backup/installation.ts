@@ -23,13 +23,13 @@ interface Ended {
 
 interface RunOptions {
   readonly settings?: Record<string, string>;
-  /** Sends the signal after so many milliseconds. */
+  /** Sends the signal after this many milliseconds. */
   readonly after?: { readonly ms: number; readonly signal: NodeJS.Signals };
-  /** Words of a shell that come first, such as `ulimit -f 64;`. */
+  /** Shell commands to run first, such as `ulimit -f 64;`. */
   readonly shell?: string;
 }
 
-/** One installation: stores of its own, one process that answers and works, and `sealwright-admin` beside it. */
+/** An installation with its own stores, one process for all roles, and `sealwright-admin`. */
 export class Installation {
   apiKey = '';
   service: Service | undefined;
@@ -93,20 +93,20 @@ export class Installation {
     return { code: child.exitCode ?? child.signalCode, out, err };
   }
 
-  /** As `admin`, and throws when it does not end with 0. */
+  /** Like `admin`, but throws unless the exit code is 0. */
   async must(args: readonly string[], options?: RunOptions): Promise<string> {
     const { code, out, err } = await this.admin(args, options);
     if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${out}${err}`);
     return out;
   }
 
-  /** What an auditor runs who keeps his state in this file; without one he comes new. */
+  /** Runs the verification of an auditor whose state is in this file; without a file, of a new auditor. */
   async audited(key: string, state?: string): Promise<{ code: number; out: string }> {
     const env = { SEALWRIGHT_URL: this.url, SEALWRIGHT_TOKEN: this.apiKey };
     return sealwright(['log', 'verify', '--key', key, ...(state === undefined ? [] : ['--state', state])], { env });
   }
 
-  /** Waits until every audit entry is under a checkpoint. */
+  /** Waits until a checkpoint covers every audit entry. */
   async settled(): Promise<void> {
     const open = `SELECT EXISTS (SELECT 1 FROM log_waiting) OR (SELECT size FROM log_head) <> coalesce((SELECT max(size) FROM log_checkpoint), 0) AS open`;
     for (let tries = 0; tries < 300; tries += 1) {
@@ -124,7 +124,7 @@ export class Installation {
   }
 }
 
-/** Signs without a pause until it is stopped. */
+/** Signs continuously until stopped. */
 export class Load {
   signed = 0;
   readonly refused: string[] = [];

@@ -9,7 +9,7 @@ import { freePort } from '../../scripts/lib/ports.mjs';
 const HOME = '/usr/lib/postgresql';
 const PASSWORD = 'only-for-this-proof';
 
-/** A server of the PostgreSQL that is installed here, which unlike the packaged one comes with pg_dump, pg_restore and pg_basebackup. */
+/** A server of the installed PostgreSQL, which includes pg_dump, pg_restore and pg_basebackup, unlike the npm package. */
 export interface InstalledPostgres {
   readonly bin: string;
   url(database: string): string;
@@ -18,7 +18,7 @@ export interface InstalledPostgres {
   stop(): Promise<void>;
 }
 
-/** Where the installed programs are; undefined when there are none. */
+/** Directory of the installed programs; undefined if there is none. */
 export function installedPrograms(): string | undefined {
   const versions = existsSync(HOME) ? readdirSync(HOME) : [];
   const places = versions.map((version) => join(HOME, version, 'bin'));
@@ -26,9 +26,9 @@ export function installedPrograms(): string | undefined {
 }
 
 /**
- * Starts a server. PostgreSQL refuses root, so as root it runs as the account `postgres`, which its package made.
+ * Starts a server. PostgreSQL refuses to run as root, so as root it runs as the account `postgres` created by its package.
  *
- * @param data a directory that is made when it is not there; otherwise the server starts on what it holds
+ * @param data data directory; created if it does not exist, otherwise reused
  */
 export async function startInstalled(bin: string, data: string): Promise<InstalledPostgres> {
   const account: Partial<Account> = process.getuid?.() === 0 ? accountOf('postgres') : {};

@@ -5,26 +5,26 @@ import type { NodeNumber } from './network.js';
 const LANES = 4;
 const PAUSE_MS = 250;
 const PATIENCE_MS = 12_000;
-/** An api that gave no answer gets no call for so long, as a load balancer does. */
+/** An api that did not respond receives no calls for this long, as with a load balancer. */
 const REST_MS = 3000;
 const KINDS = ['sign', 'sign later', 'push'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** One call that ended. Times are those of performance.now(). */
+/** A completed call. Times are from performance.now(). */
 export interface Call {
   readonly node: NodeNumber;
   readonly sent: number;
   readonly came: number;
-  /** 0: no answer. */
+  /** HTTP status; 0 without a response. */
   readonly status: number;
   readonly code: string;
 }
 
-/** What was acknowledged to a client: from then on it may not be lost. */
+/** Work acknowledged to a client, which must not be lost from then on. */
 export interface Acknowledged {
   readonly name: string;
   readonly kind: Kind;
-  /** Ids and signatures of all answers to the calls of this name, of which there is one when nothing is done twice. */
+  /** IDs and signatures in all responses for this name. If nothing is done twice, each set has one element. */
   readonly ids: Set<string>;
   readonly signatures: Set<string>;
   readonly sent: number;
@@ -38,16 +38,16 @@ interface Target {
 }
 
 /**
- * Honest clients: each piece of work has a name, which is its Idempotency-Key, and goes from api to api until one of them answers. A tenth of
- * what was answered is sent once more.
+ * Honest clients: each piece of work has a name, which is its Idempotency-Key, and is sent to one api after another until one responds. A tenth of
+ * the answered work is sent again.
  */
 export class Clients {
   readonly calls: Call[] = [];
   readonly acknowledged = new Map<string, Acknowledged>();
   readonly refused: string[] = [];
-  /** Work that has no answer yet. */
+  /** Names of work without a response yet. */
   readonly open = new Set<string>();
-  /** When set, only this machine is called. */
+  /** If set, calls go only to this machine. */
   only: NodeNumber | undefined;
   private readonly resting = new Map<NodeNumber, number>();
   private turn = 0;
@@ -62,7 +62,7 @@ export class Clients {
     this.lanes = Array.from({ length: LANES }, () => this.lane());
   }
 
-  /** Begins nothing new, and waits until everything that was begun is answered, at most so long. */
+  /** Starts nothing new and waits until all work is answered, for at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.isStopped = true;
     const timer = setTimeout(() => (this.isGivenUp = true), limitMs);
@@ -71,8 +71,8 @@ export class Clients {
   }
 
   /**
-   * The longest time, in seconds, in which no write was answered: from the fault until one was answered that had been sent after another leader
-   * took over. Undefined while there is none.
+   * Longest time in seconds without a successful write: from the fault until the response to a write sent after another leader
+   * took over. Undefined if there is no such write yet.
    */
   pauseAfter(fault: number, takenOver: number): number | undefined {
     const written = [...this.acknowledged.values()];
@@ -162,7 +162,7 @@ function orderOf(kind: Kind, name: string): { path: string; body: object } {
   return { path: '/api/v1/sign/digest', body };
 }
 
-/** A scan with one asset at a place of its own. */
+/** A scan with one asset at a unique location. */
 function documentOf(name: string): object {
   const algorithmProperties = { primitive: 'pke' };
   const component = {

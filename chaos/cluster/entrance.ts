@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import type { Network, NodeNumber } from './network.js';
 import { Part } from './part.js';
 
-/** How a process reaches the database from its own machine. */
+/** Port at which a process reaches the database on its own machine. */
 const PORT = 5000;
 const POOLER_PORT = 6432;
 
 /**
- * What stands between a process of the service and PostgreSQL on many sites: HAProxy on the machine of the process, which asks Patroni who the
- * leader is, and pgbouncer in front of each server.
+ * The layers commonly used between a process of the service and PostgreSQL: HAProxy on the machine of the process, which asks Patroni for the
+ * leader, and pgbouncer in front of each server.
  */
 export class Entrance {
   private readonly proxies: Part[] = [];
@@ -80,7 +80,7 @@ export class Entrance {
       'server_connect_timeout = 3',
       '',
     ]);
-    // It does not run as root.
+    // pgbouncer refuses to run as root.
     return this.part(node, 'pgbouncer', ['pgbouncer', '-q', '-u', 'nobody', file]);
   }
 

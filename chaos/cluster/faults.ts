@@ -17,18 +17,18 @@ const PARTITION_MS = 20_000;
 const PAUSE_MS = 2000;
 const WRITE_SECONDS = 180;
 
-/** What one fault did to writers. */
+/** Effect of a fault on writers. */
 export interface Injected {
   readonly what: string;
-  /** Of performance.now(). */
+  /** Time from performance.now(). */
   readonly at: number;
-  /** Until another one led, where something was to take over. */
+  /** Seconds until another machine led; undefined if no failover was expected. */
   readonly takenOverSeconds: number | undefined;
-  /** For how long no write was answered. */
+  /** Seconds without a successful write. */
   readonly pauseSeconds: number;
 }
 
-/** Breaks the stack, one thing at a time, and waits each time until it is whole again. */
+/** Injects one fault at a time into the stack and waits each time until it has recovered. */
 export class Faults {
   readonly injected: Injected[] = [];
   readonly excuses: Excuse[] = [];
@@ -69,10 +69,10 @@ export class Faults {
     await redis.settled();
   }
 
-  /** How many kinds of partition there are. */
+  /** Number of kinds of partition. */
   readonly partitions = 2 * CUTS.length;
 
-  /** Leader or standby is cut off, from all or from the other machines, both ways or one way. */
+  /** Isolates the leader or a standby, from everything or only from the other machines, in both directions or one. */
   async partition(turn: number): Promise<void> {
     const { network, postgres } = this.stack;
     const [words, cut] = CUTS[Math.floor(turn / 2) % CUTS.length] ?? CUTS[0];
@@ -88,7 +88,7 @@ export class Faults {
     await sleep(PAUSE_MS);
   }
 
-  /** Everything on the machine of the leader dies at once. */
+  /** Kills everything on the leader's machine at once. */
   async lossOfNode(): Promise<void> {
     const { postgres, network, service } = this.stack;
     const node = await postgres.settled();
@@ -107,7 +107,7 @@ export class Faults {
     await sleep(PAUSE_MS);
   }
 
-  /** Every program of every machine is stopped in order and started again, one after the other. */
+  /** Stops and restarts every program on every machine, one at a time. */
   async rollingRestart(): Promise<void> {
     const at = performance.now();
     for (const node of this.stack.network.nodes) {

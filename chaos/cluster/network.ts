@@ -7,15 +7,16 @@ const NODES = [1, 2, 3] as const;
 export type NodeNumber = (typeof NODES)[number];
 
 /**
- * Three machines as far as the network can tell: a network namespace each, joined by a bridge. Who starts the proof is at the bridge too, as
- * clients are. Needs root and CAP_NET_ADMIN.
+ * Three machines as far as the network is concerned: a network namespace each, joined by a bridge. The process that runs the proof is connected to the bridge
+ * too, like
+ * the clients. Requires root and CAP_NET_ADMIN.
  */
 export class Network {
   readonly nodes = NODES;
   private readonly subnet = `10.77.${process.pid % 250}`;
   private readonly bridge = `swb${process.pid}`;
 
-  /** Throws with what the machine refuses. */
+  /** Creates the network. Throws with the operation that the machine refuses. */
   open(): void {
     sweep();
     ip('link', 'add', this.bridge, 'type', 'bridge');
@@ -37,17 +38,17 @@ export class Network {
     return `${this.subnet}.0/24`;
   }
 
-  /** The words before a command that make it run on the machine. */
+  /** Command prefix that runs a command on the machine. */
   on(node: NodeNumber): readonly string[] {
     return ['ip', 'netns', 'exec', this.space(node)];
   }
 
-  /** Nothing reaches the machine and nothing leaves it. Whoever is connected is not told. */
+  /** Drops all traffic to and from the machine. Open connections are not closed. */
   isolate(node: NodeNumber): void {
     ip('link', 'set', this.link(node), 'down');
   }
 
-  /** The machine and the other two do not reach each other; clients reach all of them. */
+  /** Blocks traffic between the machine and the other two; clients still reach all of them. */
   split(node: NodeNumber): void {
     for (const other of this.others(node)) {
       this.mute(node, other);
@@ -55,7 +56,7 @@ export class Network {
     }
   }
 
-  /** What the machine sends to the others is lost; what they send arrives. */
+  /** Drops what the machine sends to the others; it still receives their traffic. */
   silence(node: NodeNumber): void {
     for (const other of this.others(node)) this.mute(node, other);
   }
@@ -126,7 +127,7 @@ function spaces(): string[] {
   }
 }
 
-/** What a run that was killed left behind; its name has the process id. */
+/** Removes what a killed run left behind; names contain the process ID. */
 function sweep(): void {
   const alive = new Set(allPids());
   for (const name of spaces()) {

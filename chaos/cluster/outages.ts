@@ -1,7 +1,7 @@
 import type { Call } from './clients.js';
 import type { NodeNumber } from './network.js';
 
-/** A time in which a machine was cut off, or for another reason could not answer otherwise. */
+/** A period in which a machine was isolated or could not succeed for another reason. */
 export interface Excuse {
   readonly node: NodeNumber;
   readonly from: number;
@@ -15,8 +15,8 @@ export interface Stretch {
 }
 
 /**
- * The times in which an api answered 5xx and nothing else, longest first. What came from a machine that the proof had cut off from the others
- * does not count: no api can answer writes there.
+ * Periods in which an api answered only 5xx, longest first. Responses from a machine isolated by the proof
+ * do not count, because no api can complete writes there.
  */
 export function stretchesOf5xx(calls: readonly Call[], excuses: readonly Excuse[]): Stretch[] {
   const isExcused = ({ node, came }: Call) =>

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const STOP_LIMIT_MS = 40_000;
 
-/** How a part of the cluster is run. */
+/** How to run a part of the cluster. */
 export interface Running {
   readonly name: string;
   readonly command: readonly string[];
@@ -13,7 +13,7 @@ export interface Running {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** One program on one machine: a server of a store, or a process of the service. */
+/** A program on one machine: a database server, or a process of the service. */
 export class Part {
   private child: ChildProcess | undefined;
   private said = '';
@@ -45,7 +45,7 @@ export class Part {
     child.once('error', (error) => appendFileSync(this.running.logFile, `${String(error)}\n`));
   }
 
-  /** Waits until it says so since its start. Throws with what it said when it ends before, or takes too long. */
+  /** Waits until the output since the start matches. Throws with the output if the program ends first or the time limit passes. */
   async says(what: RegExp, limitMs: number): Promise<void> {
     for (const end = performance.now() + limitMs; !what.test(this.said); await sleep(100)) {
       if (this.child !== undefined && performance.now() < end) continue;
@@ -57,7 +57,7 @@ export class Part {
     this.child?.kill(name);
   }
 
-  /** SIGKILL, and waits for the end. */
+  /** Sends SIGKILL and waits for the end. */
   async kill(): Promise<void> {
     const { child } = this;
     if (child === undefined) return;
@@ -66,7 +66,7 @@ export class Part {
     await gone;
   }
 
-  /** SIGTERM, and waits for the end; SIGKILL after 40 s. */
+  /** Sends SIGTERM and waits for the end; sends SIGKILL after 40 s. */
   async stop(): Promise<void> {
     const { child } = this;
     if (child === undefined) return;
@@ -78,7 +78,7 @@ export class Part {
   }
 }
 
-/** A proof that is told to stop leaves no namespace, no mount and no server. */
+/** Cleans up on signals, so that a stopped proof leaves no namespace, mount or server behind. */
 export function closeOnSignals(close: () => Promise<void>): void {
   for (const name of ['SIGINT', 'SIGTERM'] as const)
     process.once(name, () => void close().finally(() => process.exit(1)));

@@ -10,10 +10,10 @@ import { Part } from './part.js';
 import { until } from '../support/until.js';
 
 const BINARIES = '/usr/lib/postgresql';
-/** As short as loop_wait + 2 × retry_timeout ≤ ttl allows on a small machine. */
+/** As short as loop_wait + 2 × retry_timeout ≤ ttl permits on a small machine. */
 const TIMES = { ttl: 10, loop_wait: 1, retry_timeout: 4 };
 const SETTLED_SECONDS = 240;
-/** A member that does not start for so long is made anew from the leader, as an operator does. */
+/** A member that fails to start for this long is reinitialized from the leader, as an operator would do. */
 const STUCK_MS = 20_000;
 
 interface Member {
@@ -25,7 +25,7 @@ interface Member {
 /** PostgreSQL on three machines under Patroni, with etcd. */
 export class PostgresCluster {
   readonly password = randomBytes(18).toString('hex');
-  /** How often a member that could not start any more was made anew. */
+  /** Number of times a member that could not start was reinitialized. */
   remade = 0;
   private readonly etcds: Part[] = [];
   private readonly patronis: Part[] = [];
@@ -52,19 +52,19 @@ export class PostgresCluster {
     return [this.etcds[node - 1], this.patronis[node - 1]].filter((part) => part !== undefined);
   }
 
-  /** Several hosts, as libpq and the service take them. */
+  /** Multi-host URL in the format of libpq and the service. */
   get url(): string {
     const hosts = this.network.nodes.map((node) => `${this.network.address(node)}:5432`).join(',');
     return `postgresql://sealwright:${this.password}@${hosts}/sealwright`;
   }
 
-  /** The machine that leads, when there is just one that says so. */
+  /** The leading machine; undefined unless exactly one claims to lead. */
   async leader(): Promise<NodeNumber | undefined> {
     const leaders = await this.leaders();
     return leaders.length === 1 ? leaders[0] : undefined;
   }
 
-  /** Another machine than the old one that leads. */
+  /** A machine that leads and is not `old`. */
   async leaderBeside(old: NodeNumber): Promise<NodeNumber | undefined> {
     return (await this.leaders()).find((node) => node !== old);
   }
@@ -77,7 +77,7 @@ export class PostgresCluster {
     return (await Promise.all(asked)).flat();
   }
 
-  /** Waits for a leader, two members that follow and, where that is wanted, one of them that each commit waits for. */
+  /** Waits for a leader, two followers and, if replication is synchronous, one synchronous follower. Returns the leader. */
   async settled(): Promise<NodeNumber> {
     return until('PostgreSQL to have a leader and members that follow', SETTLED_SECONDS, async () => {
       const leader = await this.leader();
@@ -92,7 +92,7 @@ export class PostgresCluster {
     });
   }
 
-  /** `patronictl reinit` of a member that crashes at each start. */
+  /** Runs `patronictl reinit` for members that crash at every start. */
   private async remakeStuck(members: readonly Member[]): Promise<void> {
     for (const node of this.network.nodes) {
       const { state = '' } = members.find(({ name }) => name === nameOf(node)) ?? {};
@@ -106,7 +106,7 @@ export class PostgresCluster {
     }
   }
 
-  /** kill -9 of Patroni and every process of PostgreSQL. */
+  /** Kills Patroni and all PostgreSQL processes with SIGKILL. */
   async crash(node: NodeNumber): Promise<void> {
     await this.patronis[node - 1]?.kill();
     for (const pid of this.serverProcesses(node)) signal(pid, 'SIGKILL');
@@ -116,7 +116,7 @@ export class PostgresCluster {
     this.patronis[node - 1]?.start();
   }
 
-  /** A planned change of the leader. */
+  /** Performs a planned switchover. */
   async switchOver(leader: NodeNumber): Promise<void> {
     await this.ask(leader, 'POST', '/switchover', { leader: nameOf(leader) }, 60_000);
   }
@@ -126,7 +126,7 @@ export class PostgresCluster {
     return this.query(leader, 'sealwright', text, values);
   }
 
-  /** Servers and what they started. */
+  /** Kills all servers with their child processes. */
   async kill(): Promise<void> {
     for (const node of this.network.nodes) {
       await this.crash(node);
@@ -134,7 +134,7 @@ export class PostgresCluster {
     }
   }
 
-  /** Postmaster and backends: whoever works in the data directory. */
+  /** Postmaster and backends, recognized by their working directory. */
   private serverProcesses(node: NodeNumber): number[] {
     const data = this.place(node, 'data');
     return allPids().filter((pid) => {
@@ -162,7 +162,7 @@ export class PostgresCluster {
     await sleep(1000);
   }
 
-  /** As the user who has the name of the database. */
+  /** Connects as the user with the name of the database. */
   private async query<Row extends object>(
     node: NodeNumber,
     user: 'sealwright' | 'postgres',
@@ -208,7 +208,7 @@ export class PostgresCluster {
     const place = this.place(node);
     mkdirSync(place, { mode: 0o700 });
     const file = join(place, 'patroni.json');
-    // JSON is YAML.
+    // JSON is valid YAML.
     writeFileSync(file, JSON.stringify(this.patroniSettings(node), null, 2), { mode: 0o600 });
     execFileSync('chown', ['-R', 'postgres:postgres', place]);
     const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
@@ -249,7 +249,7 @@ export class PostgresCluster {
         authentication: { superuser: user('postgres'), replication: user('replicator'), rewind: user('rewinder') },
         parameters: { unix_socket_directories: this.place(node) },
         pg_hba: access,
-        // A former leader that has what nobody confirmed is cloned anew: surer than pg_rewind, and the database is small.
+        // A former leader with unconfirmed data is cloned again, which is safer than pg_rewind and fast for a small database.
         remove_data_directory_on_diverged_timelines: true,
       },
     };
@@ -276,7 +276,7 @@ function nameOf(node: NodeNumber): string {
   return `n${node}`;
 }
 
-/** Of the newest version that Debian's packages brought. */
+/** Directory of the newest version installed by Debian's packages. */
 function binaries(): string {
   const [newest] = readdirSync(BINARIES).toSorted((a, b) => Number(b) - Number(a));
   return join(BINARIES, newest ?? '', 'bin');

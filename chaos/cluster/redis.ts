@@ -7,7 +7,7 @@ import { until } from '../support/until.js';
 
 const SETTLED_SECONDS = 60;
 
-/** Redis on three machines, each with a sentinel; two sentinels agree that the master is gone. */
+/** Redis on three machines, each with a sentinel. Two sentinels must agree that the master has failed. */
 export class RedisCluster {
   private readonly servers: Part[] = [];
   private readonly sentinels: Part[] = [];
@@ -35,7 +35,7 @@ export class RedisCluster {
     return `redis+sentinel://${hosts}/main`;
   }
 
-  /** The machine of the master by the first sentinel that knows one; with `old` another one than that. */
+  /** The master's machine according to the first sentinel that knows one; with `old`, a different one. */
   async master(old?: NodeNumber): Promise<NodeNumber | undefined> {
     for (const node of this.network.nodes) {
       const [host] = (await this.ask(node, 26_379, ['SENTINEL', 'get-master-addr-by-name', 'main'])) as string[];
@@ -45,7 +45,7 @@ export class RedisCluster {
     return undefined;
   }
 
-  /** Waits until all sentinels name one master, and both others follow it. */
+  /** Waits until there is one master with two replicas. */
   async settled(): Promise<NodeNumber> {
     return until('Redis to have a master and two replicas', SETTLED_SECONDS, async () => {
       const master = await this.master();

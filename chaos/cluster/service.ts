@@ -13,10 +13,10 @@ const PORT = 9090;
 const MANAGEMENT_PORT = 9091;
 const START_LIMIT_MS = 120_000;
 const STARTED = /listening on http|working in the background/;
-/** Names the log, whatever machine writes it. */
+/** Determines the name of the log, independently of the machine. */
 const PUBLIC_URL = 'http://sealwright.test';
 
-/** Where the stores are: for a process by the machine it runs on. */
+/** Addresses of the stores, which depend on the machine of the process. */
 export interface Stores {
   readonly database: (node: NodeNumber) => string;
   readonly redis: string;
@@ -31,7 +31,7 @@ interface Token {
 
 type Role = 'api' | 'worker';
 
-/** An api and a worker of the service on each machine, on two tokens that hold the same keys, as a vendor replicates them. */
+/** An api and a worker on each machine, with two tokens that hold the same keys, as replicated by an HSM vendor. */
 export class ServiceCluster {
   apiKey = '';
   private readonly tokens: Token[] = [];
@@ -45,7 +45,7 @@ export class ServiceCluster {
     private readonly stores: Stores,
   ) {}
 
-  /** Schema, keys and the second token; then three api and three worker processes. */
+  /** Prepares the schema, keys and second token, then starts three api and three worker processes. */
   async start(): Promise<void> {
     const label = 'sealwright';
     const { library, conf, pinFile } = await createToken({ dir: join(this.directory, 'token-a'), label });
@@ -74,7 +74,7 @@ export class ServiceCluster {
     for (const part of this.parts(node)) await part.says(STARTED, START_LIMIT_MS);
   }
 
-  /** What the management port says of health, with details. */
+  /** Health with details, from the management port. */
   async health(node: NodeNumber): Promise<string> {
     const address = `http://${this.network.address(node)}:${MANAGEMENT_PORT}/actuator/health`;
     const response = await fetch(address, { signal: AbortSignal.timeout(5000) });
@@ -85,9 +85,9 @@ export class ServiceCluster {
     for (const part of this.processes.values()) await part.kill();
   }
 
-  /** From this machine, until a first signature is in the log: all keys are in the token then. */
+  /** Runs on this machine until a first signature is in the log, so that the token contains all keys. */
   private async prepare(): Promise<void> {
-    // A list of hosts is reached from outside, too.
+    // Unlike HAProxy, the host list can also be reached from outside the machines.
     const own = { SVC_DATABASE_URL: this.stores.database(3), SVC_HOST: '127.0.0.1', SVC_PORT: '0' };
     const settings = { ...this.settings(1), ...own, SVC_MANAGEMENT_PORT: '' };
     await runToEnd(['migrate'], settings);
@@ -138,7 +138,7 @@ export class ServiceCluster {
   }
 }
 
-/** SoftHSM has no replication; a copy of its directory, before anything else is made in it, is what one leaves behind. */
+/** Copies the token directory. SoftHSM has no replication; the copy is made before the token changes and is equivalent to a replica. */
 function copyOf({ conf }: Token, directory: string): Token {
   const [from, to] = [join(directory, 'token-a'), join(directory, 'token-b')];
   cpSync(from, to, { recursive: true });

@@ -8,10 +8,10 @@ import { PostgresCluster } from './postgres.js';
 import { RedisCluster } from './redis.js';
 import { ServiceCluster } from './service.js';
 
-/** Processes on this machine reach the database by a list of hosts; on the others by HAProxy and pgbouncer. */
+/** Processes on this machine connect to the database with a list of hosts, those on the others through HAProxy and pgbouncer. */
 const BY_HOSTS: NodeNumber = 3;
 
-/** The whole of a distributed installation: three machines with all parts on each. */
+/** A complete distributed installation: three machines with all parts on each. */
 export class Stack {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-cluster-'));
   readonly network = new Network();
@@ -21,7 +21,7 @@ export class Stack {
   private readonly entrance: Entrance;
 
   constructor(private readonly isSynchronous: boolean) {
-    // PostgreSQL and pgbouncer run under accounts of their own.
+    // PostgreSQL and pgbouncer run under separate accounts.
     chmodSync(this.directory, 0o755);
     mkdirSync(join(this.directory, 'logs'));
     this.postgres = new PostgresCluster(this.network, this.directory, isSynchronous);
@@ -41,13 +41,16 @@ export class Stack {
     await this.service.start();
   }
 
-  /** Every program on a machine but PostgreSQL itself, which is Patroni's; in the order in which they are stopped. */
+  /** Programs on a machine in the order in which they are stopped. PostgreSQL itself is controlled by Patroni. */
   parts(node: NodeNumber): Part[] {
     const stores = [...this.redis.parts(node), ...this.postgres.parts(node)];
     return [...this.service.parts(node), ...this.entrance.parts(node), ...stores];
   }
 
-  /** Ends everything; `logs` is a directory for the logs of all programs, which go otherwise. */
+  /**
+   * Stops everything.
+   * @param logs directory to which the logs of all programs are copied before they are removed
+   */
   async close(logs?: string): Promise<void> {
     await this.service.kill();
     await this.entrance.kill();

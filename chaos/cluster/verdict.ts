@@ -1,6 +1,6 @@
 import type { Acknowledged } from './clients.js';
 
-/** Reads rows of the database, from the present leader. */
+/** Reads rows from the current leader of the database. */
 export interface Rows {
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
 }
@@ -19,7 +19,7 @@ interface DocumentRow {
   readonly places: number;
 }
 
-/** What became of what was acknowledged to clients. */
+/** What became of the work acknowledged to clients. */
 export interface Verdict {
   readonly requests: number;
   readonly documents: number;
@@ -27,7 +27,7 @@ export interface Verdict {
   readonly twice: readonly string[];
 }
 
-/** Compares every acknowledged piece of work with its rows. Call it when nothing is under way any more. */
+/** Compares all acknowledged work with its rows. Call it when nothing is in progress any more. */
 export async function judge(database: Rows, acknowledged: Iterable<Acknowledged>): Promise<Verdict> {
   const requests = await database.sql<RequestRow>(
     `SELECT r.id, r.reference, r.status, encode(r.signature, 'base64') AS signature,
@@ -78,7 +78,7 @@ function documentFaults({ name }: Acknowledged, row: DocumentRow | undefined): F
   return { lost: [], twice: isTwice ? [`${name}: ${row.documents} documents, ${row.places} places`] : [] };
 }
 
-/** Also what was not acknowledged must be there once at most. */
+/** Work that was not acknowledged may exist at most once as well. */
 function unaskedTwice(requestsOf: ReadonlyMap<string, readonly RequestRow[]>): string[] {
   return [...requestsOf].filter(([, rows]) => rows.length > 1).map(([name, rows]) => `${name}: ${rows.length} rows`);
 }

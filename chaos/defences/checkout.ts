@@ -6,15 +6,15 @@ import type { Mutation } from './mutation.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The number of times that the text of a mutation occurs in a tree. */
+/** Number of occurrences of a mutation's text in a tree. */
 export function occurrences({ file, text }: Mutation, root = ROOT): number {
   const path = join(root, file);
   return existsSync(path) ? readFileSync(path, 'utf8').split(text).length - 1 : 0;
 }
 
-/** A copy of the working tree and of what was built of it, in which one defence at a time is taken out. */
+/** A copy of the working tree and its build, from which one defence at a time is removed. */
 export class Checkout {
-  /** @param path a directory that does not exist yet */
+  /** @param path directory to create; must not exist */
   constructor(readonly path: string) {
     const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
     const listed = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
@@ -29,7 +29,7 @@ export class Checkout {
     loadSingleModules(join(path, 'dist'));
   }
 
-  /** Takes a defence out, in the source and in what is compiled of it. Throws an Error unless the text is there once and the result is TypeScript. */
+  /** Removes a defence from the source and the compiled code. Throws an Error unless the text occurs exactly once and the result is valid TypeScript. */
   takeOut(mutation: Mutation): void {
     const { file, text, instead } = mutation;
     const found = occurrences(mutation, this.path);
@@ -40,7 +40,7 @@ export class Checkout {
     this.compile(file);
   }
 
-  /** Puts a file back as it is in the working tree. */
+  /** Restores a file from the working tree. */
   putBack(file: string): void {
     cpSync(join(ROOT, file), join(this.path, file));
     this.compile(file);

@@ -3,7 +3,7 @@ import type { Mutation } from './mutation.js';
 const PATTERNS = 'test/source/patterns.spec.ts';
 const REPORTED = 'test/inventory/reported-sources.spec.ts';
 
-/** Small inputs with large costs, scopes and defaults that are too wide: findings 7, 8, 11, 13 and 16. */
+/** Small inputs with large costs, and scopes and defaults that are too wide: findings 7, 8, 11, 13 and 16. */
 export const COSTS: readonly Mutation[] = [
   {
     finding: 7,
@@ -12,7 +12,7 @@ export const COSTS: readonly Mutation[] = [
     text: '  if (size > written + MAX_UNFOLDED) throw unfolded();',
     instead: '',
     spec: 'src/hosts/import/import-reader.spec.ts',
-    test: 'whose aliases unfold without end',
+    test: 'is rejected immediately if its aliases expand without limit',
   },
   {
     finding: 8,
@@ -29,7 +29,7 @@ export const COSTS: readonly Mutation[] = [
     text: `['sensors:report', 'inventory:report']`,
     instead: `['sensors:report', 'inventory:write']`,
     spec: REPORTED,
-    test: 'gets a key that only reports when it gets another',
+    test: 'is limited to reporting when it is replaced',
   },
   {
     finding: 11,
@@ -38,7 +38,7 @@ export const COSTS: readonly Mutation[] = [
     text: '  if (!ofSensor) return permissions;',
     instead: '  return permissions;',
     spec: REPORTED,
-    test: 'with a key of the version before',
+    test: 'of the previous version with more scopes still reports and can do no more',
   },
   {
     finding: 11,
@@ -47,7 +47,7 @@ export const COSTS: readonly Mutation[] = [
     text: '  if (reporter.mayWrite ?? true) return owner;',
     instead: '  return owner;',
     spec: REPORTED,
-    test: 'belongs to who reported it first',
+    test: 'belongs to its first reporter; others need permission',
   },
   {
     finding: 11,
@@ -64,7 +64,7 @@ export const COSTS: readonly Mutation[] = [
     text: `(this.profile === 'dev' ? '127.0.0.1' : '0.0.0.0')`,
     instead: `'0.0.0.0'`,
     spec: 'test/system/host-names.spec.ts',
-    test: 'the service listens on this machine alone',
+    test: 'the service listens on localhost only by default',
   },
   {
     finding: 13,
@@ -73,7 +73,7 @@ export const COSTS: readonly Mutation[] = [
     text: 'return !this.isProd && isLoopback(this.host);',
     instead: 'return !this.isProd;',
     spec: 'test/system/host-names.spec.ts',
-    test: 'nobody registers without an invitation where others can call',
+    test: 'nobody can register without an invitation if others can connect',
   },
   {
     finding: 13,
@@ -90,7 +90,7 @@ export const COSTS: readonly Mutation[] = [
     text: 'done(isFine ? undefined : foreign(request.headers.host));',
     instead: 'done(undefined);',
     spec: 'test/system/host-names.spec.ts',
-    test: 'nor an account',
+    test: 'reject DNS rebinding for registration',
   },
   {
     finding: 16,

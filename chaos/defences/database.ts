@@ -3,7 +3,7 @@ import type { Mutation } from './mutation.js';
 const FORGED = 'test/audit/forged-keys.spec.ts';
 const AUTHORITY = 'src/ssh-keys/certificate-authority/ssh-authority.entity.ts';
 
-/** The service against the owner of its database: finding 27. */
+/** Triggers and unsealed rows in the hands of the database owner: finding 29. */
 export const DATABASE: readonly Mutation[] = [
   {
     finding: 29,
@@ -12,7 +12,7 @@ export const DATABASE: readonly Mutation[] = [
     text: "    if (sealsOf(this.db.manager).trusted(SigningKey, key) === null) throw notSealed('signing_key', key.id);",
     instead: '',
     spec: FORGED,
-    test: 'is not used while its row has another name',
+    test: 'is not used while its row has a different name than the one that policies cover',
   },
   {
     finding: 29,
@@ -21,7 +21,7 @@ export const DATABASE: readonly Mutation[] = [
     text: 'assertSealed(tx, SshAuthority, await tx.findOneBy(SshAuthority, { id }))',
     instead: 'await tx.findOneBy(SshAuthority, { id })',
     spec: FORGED,
-    test: 'certifies nothing under another name',
+    test: 'certifies nothing under a different name than the one that policies cover',
   },
   {
     finding: 29,
@@ -30,7 +30,7 @@ export const DATABASE: readonly Mutation[] = [
     text: "trustedRows(tx, SshAuthority, await tx.find(SshAuthority, { where, order: { id: 'ASC' } }))",
     instead: "tx.find(SshAuthority, { where, order: { id: 'ASC' } })",
     spec: FORGED,
-    test: 'that was inserted into the database',
+    test: 'is not listed as trusted for hosts if it was inserted into the database',
   },
   {
     finding: 29,
@@ -40,7 +40,7 @@ export const DATABASE: readonly Mutation[] = [
     instead: `      Object.assign(certificate, await tx.findOneByOrFail(SshCertificate, { id }));
       if (judged.demand) {`,
     spec: FORGED,
-    test: 'certifies what was asked for',
+    test: 'certifies what was requested even if a trigger changes the row, and never logs anything',
   },
   {
     finding: 29,
@@ -49,7 +49,7 @@ export const DATABASE: readonly Mutation[] = [
     text: '[...rows, ...logged]',
     instead: 'rows',
     spec: FORGED,
-    test: 'keeps on its list what was revoked',
+    test: 'keeps revocations on its list if their row is deleted or never written',
   },
   {
     finding: 29,
@@ -76,7 +76,7 @@ export const DATABASE: readonly Mutation[] = [
     text: '    assertSignedDigest(request, key.type);',
     instead: '',
     spec: FORGED,
-    test: 'has no other bytes signed than those',
+    test: 'gets only bytes signed whose digest is in the log, with ML-DSA or any other scheme',
   },
   {
     finding: 29,
@@ -85,7 +85,7 @@ export const DATABASE: readonly Mutation[] = [
     text: "    if (!rows.every(({ id }) => ids.has(id))) throw notWritten('audit_entry');",
     instead: '',
     spec: FORGED,
-    test: 'is neither accepted nor signed without its entry',
+    test: 'is neither accepted nor signed without its audit log entry',
   },
   {
     finding: 29,
@@ -94,7 +94,7 @@ export const DATABASE: readonly Mutation[] = [
     text: '    if (affected !== 1) throw notWritten(text.table);',
     instead: '',
     spec: FORGED,
-    test: 'is not answered as done',
+    test: 'is not reported as done if the database drops the change',
   },
   {
     finding: 29,
@@ -112,6 +112,6 @@ export const DATABASE: readonly Mutation[] = [
     text: '    if (faults.length === 0) faults.push(...faultsOfSignature(evidence, logged));',
     instead: '',
     spec: 'src/verifier/evidence.spec.ts',
-    test: 'is not one of this digest by this key',
+    test: 'finds a fault if the logged signature is not one over this digest by this key',
   },
 ];

@@ -9,7 +9,7 @@ const SCRIPTS = 'src/ssh-keys/rotation/custody/holder-scripts.ts';
 const KEY_FILE = 'src/platform/ssh/authorized-keys-file.ts';
 const DIFF = 'src/ssh-keys/authorized-keys/unified-diff.ts';
 
-/** What hosts say, and what is written to them: findings 1, 2, 6, 9 and 10. */
+/** Input from hosts, and data written to them: findings 1, 2, 6, 9 and 10. */
 export const HOSTS: readonly Mutation[] = [
   {
     finding: 1,
@@ -20,7 +20,7 @@ export const HOSTS: readonly Mutation[] = [
 `,
     instead: '',
     spec: HOLDERS,
-    test: 'an account that has another key is given nothing',
+    test: 'that has another key receives no new key',
   },
   {
     finding: 1,
@@ -55,7 +55,7 @@ export const HOSTS: readonly Mutation[] = [
     text: '(uid === 0 && modifiedAt !== null ? [modifiedAt] : [])',
     instead: '(modifiedAt !== null ? [modifiedAt] : [])',
     spec: CLAIMED,
-    test: 'is shown as that, and does not make the key older',
+    test: 'are shown as claimed, and do not backdate the key',
   },
   {
     finding: 2,
@@ -96,7 +96,7 @@ export const HOSTS: readonly Mutation[] = [
     text: 'return withDiff(before, diff, encodingOf(before, after)).equals(after);',
     instead: 'return true;',
     spec: 'src/ssh-keys/authorized-keys/unified-diff.spec.ts',
-    test: 'does not show the whole change',
+    test: 'a diff that omits one of the changes is detected',
   },
   {
     finding: 2,
@@ -122,7 +122,7 @@ export const HOSTS: readonly Mutation[] = [
     text: 'destination.map(({ id, address, port }) => [id, address, port])',
     instead: 'destination.slice(-1).map(({ id }) => id)',
     spec: DESTINATION,
-    test: 'cannot be opened when the database says another',
+    test: 'cannot be opened when the database states a different',
   },
   {
     finding: 6,
@@ -131,7 +131,7 @@ export const HOSTS: readonly Mutation[] = [
     text: '    if (!isWanted) throw credentialsBehindProblem(behind.length);',
     instead: '',
     spec: DESTINATION,
-    test: 'of a host behind is dropped when its jump host moves',
+    test: 'of a host behind a jump host is dropped when the jump host moves, if the change allows it',
   },
   {
     finding: 6,
@@ -140,7 +140,7 @@ export const HOSTS: readonly Mutation[] = [
     text: `{ state: 'tofu-pending', decidedBy: null, decidedAt: null }`,
     instead: `{ state: 'pinned' }`,
     spec: DESTINATION,
-    test: 'pinned keys wait to be confirmed again after a move',
+    test: 'pinned keys must be confirmed again after a move',
   },
   {
     finding: 6,
@@ -157,7 +157,7 @@ export const HOSTS: readonly Mutation[] = [
     text: `  "regular file|$me|1") ;;`,
     instead: `  "regular file|"*) ;;`,
     spec: HOLDERS,
-    test: 'an account that has a second name for it is given nothing',
+    test: 'that has a second name for it receives no new key',
   },
   {
     finding: 9,
@@ -166,7 +166,7 @@ export const HOSTS: readonly Mutation[] = [
     text: `    *) unproven "The directory $at belongs to somebody else, or others may change it." ;;`,
     instead: '    *) ;;',
     spec: HOLDERS,
-    test: 'an account that keeps it where everybody may put files is given nothing',
+    test: 'that keeps it where everybody may put files receives no new key',
   },
   {
     finding: 9,
@@ -175,7 +175,7 @@ export const HOSTS: readonly Mutation[] = [
     text: '  chmod 600 "$next"',
     instead: '  chmod --reference="$1" "$next"',
     spec: CLAIMED,
-    test: 'who has the key is given the next one',
+    test: 'are replaced for an account that proves possession, with a file nobody else may read, and',
   },
   {
     finding: 10,
@@ -184,7 +184,7 @@ export const HOSTS: readonly Mutation[] = [
     text: `if (expected !== undefined && expected !== path) return { hostId, path, done: false, code: 'ssh-ca.list-path' };`,
     instead: 'path = expected ?? path;',
     spec: PUSH,
-    test: 'into the file that sshd names',
+    test: 'to the file in the sshd configuration, and to no other file a caller names',
   },
   {
     finding: 10,
@@ -193,7 +193,7 @@ export const HOSTS: readonly Mutation[] = [
     text: '    await this.assertManaged(hostId);',
     instead: '',
     spec: PUSH,
-    test: 'to no host that is looked at only',
+    test: 'neither to inventory-only hosts, nor where sshd reads no list',
   },
   {
     finding: 10,
@@ -211,7 +211,7 @@ export const HOSTS: readonly Mutation[] = [
 rm -f`,
     instead: 'rm -f',
     spec: PUSH,
-    test: 'by root nowhere where others choose',
+    test: 'as root nowhere where others control the destination',
   },
   {
     finding: 10,

@@ -16,7 +16,7 @@ export const LOG: readonly Mutation[] = [
     text: 'labels.includes(this.attribute(object, CKA.LABEL).toString())',
     instead: 'true',
     spec: LOG_KEY,
-    test: 'no order reaches a key of another purpose',
+    test: 'whatever the database states, a request',
   },
   {
     finding: 12,
@@ -25,7 +25,7 @@ export const LOG: readonly Mutation[] = [
     text: "return Buffer.from(label === '' ? place : `${place}\\0${label}`);",
     instead: 'return Buffer.from(place);',
     spec: LOG_KEY,
-    test: 'a sealed key opens for its own purpose and owner alone',
+    test: 'cannot open a sealed key for another purpose or owner',
   },
   {
     finding: 17,
@@ -52,7 +52,7 @@ export const LOG: readonly Mutation[] = [
     text: `      if (!key.ckaId.equals(start.ckaId)) return { kind: 'held', why: 'other-key', anchor: start };`,
     instead: '',
     spec: LOG_KEY,
-    test: 'not under another key',
+    test: 'and not one of another key, even if that is also a log key',
   },
   {
     finding: 17,
@@ -61,7 +61,7 @@ export const LOG: readonly Mutation[] = [
     text: '    if (signed?.origin !== origin) return undefined;',
     instead: `    if (signed === undefined) return { origin, ckaId: key.ckaId, size: 0, root: EMPTY_ROOT, since: Date.now() };`,
     spec: LOG_KEY,
-    test: 'a log that an earlier version began',
+    test: 'and continues a log started by an earlier version, from a checkpoint signed by its key',
   },
   {
     finding: 17,
@@ -70,7 +70,7 @@ export const LOG: readonly Mutation[] = [
     text: 'export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w',
     instead: 'export const IS_UNLOGGED = `false AND NOT EXISTS (SELECT FROM log_waiting w',
     spec: REWRITTEN,
-    test: 'an inserted entry is shown as one without a leaf',
+    test: 'reports an inserted entry as one without a leaf in every check, and covers it by no',
   },
   {
     finding: 17,
@@ -79,7 +79,7 @@ export const LOG: readonly Mutation[] = [
     text: 'rows.filter((row) => row.there && !this.seals.verifies(row, row.seal))',
     instead: '[]',
     spec: REWRITTEN,
-    test: 'an inserted entry with a row that it waits',
+    test: 'turns an inserted entry with a waiting row into a leaf that states it was not written by',
   },
   {
     finding: 17,
@@ -88,7 +88,7 @@ export const LOG: readonly Mutation[] = [
     text: `if (this.checkpoint === undefined) this.found('the checkpoint is not signed by the key of the log');`,
     instead: '',
     spec: REWRITTEN,
-    test: 'an inserted checkpoint is not one of the log',
+    test: 'rejects an inserted checkpoint',
   },
   {
     finding: 18,
@@ -97,7 +97,7 @@ export const LOG: readonly Mutation[] = [
     text: '  if (logged !== approvalId)',
     instead: '  if (logged === undefined && approvalId !== undefined)',
     spec: EVIDENCE,
-    test: 'must have the approval that the log has',
+    test: 'requires exactly the approval in the log',
   },
   {
     finding: 18,

@@ -1,16 +1,16 @@
-/** One defence, and how it is taken out of the sources: the tests of `spec` must fail then, by what they assert. */
+/** A defence and how to remove it from the sources. Without it, the tests of `spec` must fail by an assertion. */
 export interface Mutation {
   /** Number of the finding in docs/attacks.md. */
   readonly finding: number;
-  /** The defence, as a reader of the table of results needs it. */
+  /** Description of the defence for the table of results. */
   readonly defence: string;
-  /** Path from the root. */
+  /** Path from the repository root. */
   readonly file: string;
   /** Occurs in the file exactly once. */
   readonly text: string;
   readonly instead: string;
-  /** Path of the file of tests that watches the defence. */
+  /** Path of the test file for the defence. */
   readonly spec: string;
-  /** Part of the names of the tests to run, for a file of which only some are about the defence. */
+  /** Part of the names of the tests to run, if only some tests of the file concern the defence. */
   readonly test?: string;
 }

@@ -8,10 +8,10 @@ import { PROMISES } from './promises.js';
 import { RIGHTS } from './rights.js';
 import { TRUST } from './trust.js';
 
-/** Findings of the security review of November 2026 (docs/attacks.md). */
+/** Number of findings of the security review of November 2026 (docs/attacks.md). */
 export const FINDINGS = 30;
 
-/** The defences against them, by finding. */
+/** Defences against the findings. */
 export const MUTATIONS: readonly Mutation[] = [
   ...HOSTS,
   ...RIGHTS,

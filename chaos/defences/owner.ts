@@ -4,18 +4,20 @@ const ROWS = 'test/audit/forged-rows.spec.ts';
 const RIGHTS = 'test/audit/forged-rights.spec.ts';
 const LOG = 'test/audit/forged-log.spec.ts';
 const APPROVALS = 'test/audit/forged-approvals.spec.ts';
+const LOG_REWRITTEN = 'test/audit/rewritten-log.spec.ts';
+const HISTORY = 'test/audit/forged-history.spec.ts';
 const LOGGED = 'src/approvals/decisions/logged-approvals.ts';
 
-/** Somebody owns the database: findings 27 and 28. */
+/** Defences against the owner of the database: findings 27 and 28. */
 export const OWNER: readonly Mutation[] = [
   {
     finding: 27,
     defence: 'a row that grants something counts only with its seal',
     file: 'src/platform/sealing/row-seals.ts',
-    text: 'if (row === null || !this.demandsSealOf(entity) || this.matches(entity, row)) return row;',
-    instead: 'if (row === null || row.seal !== undefined || this.matches(entity, row)) return row;',
+    text: 'if (this.matches(entity, row) && !this.isOlder(entity, row)) return row;',
+    instead: 'if (row.seal !== undefined || (this.matches(entity, row) && !this.isOlder(entity, row))) return row;',
     spec: ROWS,
-    test: 'is not given by sessions that were inserted',
+    test: 'is not given by inserted sessions',
   },
   {
     finding: 27,
@@ -24,7 +26,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'if (signIn === undefined || ended.length > 0) throw sessionUnknown();',
     instead: `if (signIn === undefined) return '';`,
     spec: ROWS,
-    test: 'is not given in a session whose sign-in the log does not have, however its row is sealed',
+    test: 'is not given in a session whose sign-in is not in the log, however its row is sealed',
   },
   {
     finding: 27,
@@ -42,7 +44,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'if (objection !== undefined) throw rightsEnded(objection);',
     instead: '',
     spec: RIGHTS,
-    test: 'does not vote in a new session after their account was put back',
+    test: 'cannot vote in a new session after their account was restored, and the doctor reports the',
   },
   {
     finding: 28,
@@ -51,7 +53,7 @@ export const OWNER: readonly Mutation[] = [
     text: '  if (damaged === undefined) return;',
     instead: '  if (damaged !== -1) return;',
     spec: RIGHTS,
-    test: 'is not given while an entry of the log is missing',
+    test: 'is rejected while a log entry is missing',
   },
   {
     finding: 28,
@@ -60,7 +62,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'if (revision < known) {',
     instead: 'if (revision < 0) {',
     spec: RIGHTS,
-    test: 'has no use for an earlier password',
+    test: 'cannot use an earlier password in a process that has read the newer row',
   },
   {
     finding: 28,
@@ -69,7 +71,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'const { approval: old, logged } = await this.logged.asLogged(tx, row, await this.logged.signedRights());',
     instead: 'const old = row; const logged = { basis: undefined };',
     spec: RIGHTS,
-    test: 'does not approve their own request after the parties',
+    test: 'cannot approve their own request after the parties of a renewed approval were changed',
   },
   {
     finding: 28,
@@ -78,7 +80,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'people.push(...(row?.disclosedTo ?? []));',
     instead: '',
     spec: RIGHTS,
-    test: 'is everybody who was shown the secret',
+    test: 'includes everybody who has seen the secret, even if the rows stating it were deleted',
   },
   {
     finding: 28,
@@ -87,7 +89,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'const its = uploaderId === null ? null : personIn(seals, uploaderId, uploader);',
     instead: 'const its = personIn(seals, trust.ownerId, owner);',
     spec: RIGHTS,
-    test: 'are void with the rights of who uploaded them',
+    test: 'become invalid with the rights of their uploader, even if the row naming them was deleted',
   },
   {
     finding: 28,
@@ -96,7 +98,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'return found.filter((object) => !isOurs(object))',
     instead: 'return found.filter(() => false)',
     spec: RIGHTS,
-    test: 'is not given while a trigger of somebody else is there',
+    test: 'is rejected while a foreign trigger exists, and an approved request is not signed',
   },
   {
     finding: 28,
@@ -105,7 +107,7 @@ export const OWNER: readonly Mutation[] = [
     text: '    if (found.length === 0) return;\n    const detail',
     instead: '    if (found.length >= 0) return;\n    const detail',
     spec: RIGHTS,
-    test: 'is not given while a trigger of somebody else is there',
+    test: 'is rejected while a foreign trigger exists, and an approved request is not signed',
   },
   {
     finding: 28,
@@ -114,16 +116,16 @@ export const OWNER: readonly Mutation[] = [
     text: 'if (logged === undefined || logged.hasEnded || !isAbout(logged, row)) throw mismatch();',
     instead: 'if (logged === undefined || !isAbout(logged, row)) throw mismatch();',
     spec: RIGHTS,
-    test: 'stays one after the approval was put back',
+    test: 'remains in effect after the approval was restored, even while its entry is missing',
   },
   {
     finding: 28,
     defence: 'policies that a process has not seen are compared with the log',
     file: 'src/approvals/policies/policy-evaluation.ts',
-    text: 'if (stored.revision < logged.policySet || logged.policiesBehind(stored.policies).length > 0) throw rolledBack();',
+    text: 'if (isOlder(stored, logged)) throw rolledBack();',
     instead: '',
     spec: LOG,
-    test: 'are refused by the first signature of a new process',
+    test: 'stop the first signature of a new process until the latest are restored or an operator',
   },
   {
     finding: 28,
@@ -150,7 +152,7 @@ export const OWNER: readonly Mutation[] = [
     text: "membership !== 'named' &&",
     instead: '',
     spec: 'src/audit/history/rights-history.spec.ts',
-    test: 'a user who was removed as a named member does not vote',
+    test: 'a removed named member cannot vote through the earlier row, even if the group maps',
   },
   {
     finding: 28,
@@ -159,7 +161,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'rows.filter(({ repeated }) => !repeated)',
     instead: 'rows',
     spec: LOG,
-    test: 'logged again, it does not take back',
+    test: 'counts once and does not revert what was logged after it',
   },
   {
     finding: 28,
@@ -168,7 +170,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'return Object.assign(row, rules, parties, text);',
     instead: 'return Object.assign(row, text);',
     spec: APPROVALS,
-    test: 'is rejected by as many people as the log asks for',
+    test: 'requires the number of rejections in the log, whatever its row states',
   },
   {
     finding: 28,
@@ -177,7 +179,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'if (row === undefined || !textHash(row.shown).equals(hash)) throw mismatch();',
     instead: 'if (row === undefined) throw mismatch();',
     spec: APPROVALS,
-    test: 'is shown with title and document of the log, or not at all',
+    test: 'is shown with title and document as logged or not at all, and accepts no votes for',
   },
   {
     finding: 28,
@@ -186,7 +188,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'if (!held.every((one) => cover.holds(one))) return;',
     instead: '',
     spec: APPROVALS,
-    test: 'is not renewed over other content',
+    test: 'is not renewed over different content: a pending request that was replaced is not signed',
   },
   {
     finding: 28,
@@ -195,7 +197,7 @@ export const OWNER: readonly Mutation[] = [
     text: '  if (!destructions.has(key.id)) return undefined;',
     instead: '',
     spec: 'test/signing/key-destruction.spec.ts',
-    test: 'is not carried out by rows that were put back',
+    test: 'is not executed by rows restored after the cancellation',
   },
   {
     finding: 28,
@@ -206,6 +208,78 @@ export const OWNER: readonly Mutation[] = [
       '      await this.clearance.assertReached(work.rotation, work.target);',
     instead: '        : Promise.resolve());',
     spec: 'test/ssh-keys/rotation.spec.ts',
-    test: 'is not continued from rows that were inserted',
+    test: 'does not continue from rows inserted mid-way',
+  },
+  {
+    finding: 28,
+    defence: 'the HSM signs only leaves that the service appended',
+    file: 'src/audit/log/log-sequencer.ts',
+    text: '    await this.assertOwn(tx, size);',
+    instead: '',
+    spec: LOG_REWRITTEN,
+    test: 'a leaf that was appended by SQL is not signed',
+  },
+  {
+    finding: 28,
+    defence: 'a row with an earlier edit than the log has is rejected',
+    file: 'src/platform/sealing/row-seals.ts',
+    text: 'return edit !== undefined && edit < (this.logged.edits.get(this.rowText(entity).keyOf(row)) ?? 0);',
+    instead: 'return edit !== undefined && edit < 0;',
+    spec: HISTORY,
+    test: 'is not built upon',
+  },
+  {
+    finding: 28,
+    defence: 'a rejection counts although its entry is missing',
+    file: 'src/approvals/decisions/logged-approval.ts',
+    text: 'const rejections = new Set([...found, ...(known.rejectedBy ?? [])]);',
+    instead: 'const rejections = new Set([...found]);',
+    spec: 'src/approvals/decisions/logged-approval.spec.ts',
+    test: 'includes rejections and extensions whose entries were removed after they were read',
+  },
+  {
+    finding: 28,
+    defence: 'policies are compared with the log before they are changed',
+    file: 'src/approvals/policies/approval-policies.service.ts',
+    text: '      await this.checks.assertNewest(tx, logged);\n',
+    instead: '',
+    spec: HISTORY,
+    test: 'are not made valid by the next change',
+  },
+  {
+    finding: 28,
+    defence: 'an account that the log has is not made again',
+    file: 'src/auth/model/users.service.ts',
+    text: '  if (added.length === 1) await sealsOf(tx).assertNoAccount(addressName(account.email), ...names);\n',
+    instead: '',
+    spec: HISTORY,
+    test: 'does not make room for a second account',
+  },
+  {
+    finding: 28,
+    defence: 'a revocation is recorded unless the log has it',
+    file: 'src/auth/api-keys/api-keys.service.ts',
+    text: `if (affected === 1 || !(await this.audit.isRecorded(tx, 'api-key.revoked', id)))`,
+    instead: 'if (affected === 1)',
+    spec: HISTORY,
+    test: 'is revoked by the administrator',
+  },
+  {
+    finding: 28,
+    defence: 'a request that the log has as signed is not signed again',
+    file: 'src/signing/requests/claim-check.ts',
+    text: `if (about.some(({ action, detail }) => ENDS.has(action) && detail['to'] !== 'QUEUED')) return false;`,
+    instead: '',
+    spec: HISTORY,
+    test: 'is not signed again',
+  },
+  {
+    finding: 28,
+    defence: 'the names of groups come from the log',
+    file: 'src/approvals/policies/policy-checks.ts',
+    text: '    assertNamed(tx, groups, logged);\n',
+    instead: '',
+    spec: HISTORY,
+    test: 'does not pass its name on',
   },
 ];

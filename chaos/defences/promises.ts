@@ -5,7 +5,7 @@ const CERTIFICATES = 'test/ssh-keys/certificate-approvals.spec.ts';
 const BOUNDARIES = 'test/auth/credential-boundaries.spec.ts';
 const CERTIFICATE_APPROVALS = 'src/ssh-keys/certificate-authority/ssh-certificate-approvals.ts';
 
-/** Promises, and smaller things: findings 20 and 21. */
+/** Promises and smaller issues: findings 20, 21 and 30. */
 export const PROMISES: readonly Mutation[] = [
   {
     finding: 20,
@@ -14,7 +14,7 @@ export const PROMISES: readonly Mutation[] = [
     text: '    if (unknown === undefined) return;',
     instead: '    return;',
     spec: POLICIES,
-    test: 'about keys that are not there, of any kind',
+    test: 'with keys that do not exist, for any subject',
   },
   {
     finding: 20,
@@ -32,7 +32,7 @@ export const PROMISES: readonly Mutation[] = [
     text: '  if (policy === undefined) return;',
     instead: '  return;',
     spec: POLICIES,
-    test: 'by a member who leaves the group',
+    test: 'when a member leaves the group: the policy must be changed first',
   },
   {
     finding: 20,
@@ -41,7 +41,7 @@ export const PROMISES: readonly Mutation[] = [
     text: 'if (!isGiven || !granted.hash.equals(approvalHash(documentOf(authority, certificate)))) return',
     instead: 'if (!isGiven) return',
     spec: CERTIFICATES,
-    test: 'is not signed when its row differs from what was approved',
+    test: 'is not signed if its row differs from what was approved',
   },
   {
     finding: 20,
@@ -50,23 +50,23 @@ export const PROMISES: readonly Mutation[] = [
     text: 'if (!(await this.isLogged(authority, certificate))) return false;',
     instead: 'void authority;',
     spec: CERTIFICATES,
-    test: 'is not signed when somebody writes a row that nobody asked for',
+    test: 'is not signed if a row was inserted without a request, or its command was changed, even',
   },
   {
     finding: 21,
     defence: 'a row in the queue is signed only if the log says that it was accepted',
     file: 'src/signing/requests/claim-check.ts',
-    text: 'if (!isLogged(row, about.get(row.id) ?? [])) refusals.set(row.id, NOT_LOGGED);',
-    instead: 'void row;',
+    text: 'const notLogged = rows.filter((row) => !isVouched(row));',
+    instead: 'const notLogged = rows.filter((row) => !isVouched(row) && row.id === undefined);',
     spec: 'test/audit/database-writer.spec.ts',
-    test: 'a row that is put into the queue is not signed',
+    test: 'a row inserted into the queue is not signed, because it is not in the log',
   },
   {
     finding: 21,
     defence: 'the policies of the moment are asked when a request is claimed',
     file: 'src/signing/requests/claim-check.ts',
-    text: '    for (const id of await this.unapproved(tx, free)) refusals.set(id, NEEDED);',
-    instead: '',
+    text: '    await this.refused.fail(tx, needed, NEEDED);\n    const refused = new Set([...notLogged, ...needed].map(({ id }) => id));',
+    instead: '    void needed;\n    const refused = new Set(notLogged.map(({ id }) => id));',
     spec: 'test/approvals/queued.spec.ts',
   },
   {
@@ -76,7 +76,7 @@ export const PROMISES: readonly Mutation[] = [
     text: `    await this.throttle.assertMayTry([{ rule: 'device flow from network', subject: networkOf(address) }]);`,
     instead: '',
     spec: BOUNDARIES,
-    test: 'is slow at last for a network',
+    test: 'are throttled per network, across its addresses, without affecting other networks',
   },
   {
     finding: 21,
@@ -93,7 +93,7 @@ export const PROMISES: readonly Mutation[] = [
     text: '    return known.count <= MAX_EACH;',
     instead: '    return true;',
     spec: 'test/audit/flood.spec.ts',
-    test: 'a caller who is refused again and again',
+    test: 'a repeatedly refused caller adds no more entries, and others are still logged',
   },
   {
     finding: 21,
@@ -102,7 +102,7 @@ export const PROMISES: readonly Mutation[] = [
     text: 'return holder !== undefined && (await this.credentials.isValid(holder));',
     instead: 'return holder !== undefined;',
     spec: BOUNDARIES,
-    test: "the explorer's cookie holds no credential",
+    test: 'the API explorer cookie contains no credential, and ends with the credential that opened',
   },
   {
     finding: 21,

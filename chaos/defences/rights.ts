@@ -8,7 +8,7 @@ const USERS = 'test/auth/users.spec.ts';
 const EFFECTIVE = 'src/auth/rights/effective-rights.ts';
 const INVITATIONS = 'src/auth/users/invitation-rights.ts';
 
-/** Rights that outlive their reason: findings 3, 4, 5, 14, 15 and 19. */
+/** Rights that outlive their reason: findings 3, 4, 5, 14, 15, 19 and 21. */
 export const RIGHTS: readonly Mutation[] = [
   {
     finding: 3,
@@ -43,7 +43,7 @@ export const RIGHTS: readonly Mutation[] = [
   async approveDevice`,
     instead: '  async approveDevice',
     spec: BOUNDARIES,
-    test: 'cannot be approved in a browser whose person authenticated long ago',
+    test: 'cannot be approved in a browser with an old authentication',
   },
   {
     finding: 4,
@@ -60,7 +60,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'const came = { ...(external === null ? {} : { external }), ...until, authenticatedAt };',
     instead: 'const came = { ...(external === null ? {} : { external }), ...until };',
     spec: BOUNDARIES,
-    test: 'is as old as the sign-in of whoever allowed it',
+    test: 'is as old as the sign-in of the person who approved it',
   },
   {
     finding: 5,
@@ -69,7 +69,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'return [...new Set([ownerId, ...behind, ...(ordered?.requesters ?? []), ...(trust?.changedBy ?? []), ...known])];',
     instead: 'return [ownerId];',
     spec: WHO_COUNTS,
-    test: 'of an API key, of a key that it made, and of a client',
+    test: 'whether of an API key, of a key it created, or of a client',
   },
   {
     finding: 5,
@@ -78,7 +78,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: '    if (behind.some((one) => voters.requesters.includes(one))) throw ownRequest();',
     instead: '',
     spec: WHO_COUNTS,
-    test: 'of an API key, of a key that it made, and of a client',
+    test: 'whether of an API key, of a key it created, or of a client',
   },
   {
     finding: 5,
@@ -87,7 +87,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'approvals.has(person) || excluded.has(person) ||',
     instead: 'approvals.has(person) ||',
     spec: 'src/approvals/decisions/logged-approval.spec.ts',
-    test: 'neither the requester votes',
+    test: 'ignores votes of the requester and votes without a required comment',
   },
   {
     finding: 5,
@@ -113,7 +113,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: '    if (!(await this.rights.holdsUntilCommit(tx, row.inviterId, wanted(row.roles)))) return undefined;',
     instead: '',
     spec: USERS,
-    test: 'is looked at again when it is taken',
+    test: 'is checked again when it is accepted, whatever the list says',
   },
   {
     finding: 14,
@@ -122,7 +122,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'if (inviter !== null && (await this.rights.holds(inviter, wanted(roles), tx))) continue;',
     instead: 'continue;',
     spec: USERS,
-    test: 'ends with the right of whoever gave it',
+    test: 'ends when its creator is demoted or disabled, or used a key that was revoked',
   },
   {
     finding: 15,
@@ -131,7 +131,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'if (shown !== undefined && shown.clientId !== clientId) {',
     instead: 'if (shown !== undefined && false) {',
     spec: BOUNDARIES,
-    test: 'a refresh token is valid only at its own endpoint',
+    test: 'if it belongs to a client and is used at the endpoint for people',
   },
   {
     finding: 19,
@@ -146,8 +146,8 @@ export const RIGHTS: readonly Mutation[] = [
     finding: 19,
     defence: 'a rotation policy orders only while whoever wrote it may',
     file: 'src/ssh-keys/policies/rotation-policy-rights.ts',
-    text: `if (await this.rights.allHold(giversOf(madeBy, ownerId), ['keys:rotate'])) return true;`,
-    instead: 'return true;',
+    text: `if (isLogged && (await this.rights.allHold(giversOf(policy.madeBy, policy.ownerId), ['keys:rotate']))) return true;`,
+    instead: 'if (isLogged) return true;',
     spec: STANDING,
     test: 'a rotation policy is paused',
   },
@@ -176,7 +176,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'return client.proofSince !== null && createdAt < client.proofSince ? null : client;',
     instead: 'return createdAt < new Date(0) ? null : client;',
     spec: RIGHTS_END,
-    test: 'a token of a client ends with the secret by which it was obtained',
+    test: 'a client token ends with the secret that obtained it',
   },
   {
     finding: 3,
@@ -185,7 +185,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'const again = await this.credentials.callerAgain(caller, request);',
     instead: 'const again = isFresh(caller) ? caller : await this.credentials.callerAgain(caller, request);',
     spec: RIGHTS_END,
-    test: 'make no credential with a',
+    test: 'cannot create a credential with a',
   },
   {
     finding: 4,
@@ -203,7 +203,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'if (known?.enabled === true && !row.enabled)',
     instead: 'if (known?.enabled === true && row.name === "")',
     spec: 'test/auth/provider-changes.spec.ts',
-    test: 'ends what it opened',
+    test: 'ends its sessions, refresh tokens, device codes and tickets, even after it is enabled',
   },
   {
     finding: 21,
@@ -212,7 +212,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'else if (known !== null && admitsLess(known, row)) {',
     instead: 'else if (known !== null && row.name === "") {',
     spec: 'test/auth/provider-changes.spec.ts',
-    test: 'ends what it opened when a rule is removed',
+    test: 'ends its sessions when a rule is removed, but not when it is saved unchanged',
   },
   {
     finding: 21,
@@ -221,7 +221,7 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'if (!hasKeyOfRun(issuer, run)) return undefined;',
     instead: 'if (!hasKeyOfRun(issuer, run) && run.id === "") return undefined;',
     spec: 'test/auth/workload.spec.ts',
-    test: 'make whoever uploads them any of its runs',
+    test: 'make their uploader equal to any run: they hold what its trusts grant, and cannot approve',
   },
   {
     finding: 21,
@@ -230,6 +230,6 @@ export const RIGHTS: readonly Mutation[] = [
     text: 'const isSame = now?.enabled === true && now.version === version;',
     instead: 'const isSame = now !== null || version > 0;',
     spec: 'test/auth/provider-changes.spec.ts',
-    test: 'gives nothing by an answer that it held back',
+    test: 'invalidates a response received from a provider',
   },
 ];

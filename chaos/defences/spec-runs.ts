@@ -3,34 +3,34 @@ import { createVitest, type TestCase, type TestModule, type Vitest } from 'vites
 
 /** A test that ran. */
 export interface RunTest {
-  /** With the names of what it is in. */
+  /** Full name, including the enclosing suites. */
   readonly name: string;
   readonly passed: boolean;
-  /** Why it failed; empty if it did not. */
+  /** Failure message; empty if the test passed. */
   readonly message: string;
 }
 
 export interface SpecRun {
   readonly tests: readonly RunTest[];
-  /** What kept the file from running; empty if nothing did. */
+  /** Error that kept the file from running; empty if there was none. */
   readonly trouble: string;
 }
 
-/** By what a test says that something is not so: vitest's assertions, fast-check's counterexamples, and what `until` waited for in vain. */
+/** Messages of failed assertions: vitest's assertions, fast-check's counterexamples, and time-outs of `until`. */
 const ASSERTED = /AssertionError|Property failed|: not within [\d.]+ seconds/;
 const MAX_TEST_MS = 240_000;
 
-/** Whether the test failed by what it asserts, and not because something could not be started. */
+/** Whether the test failed by an assertion, as opposed to something that could not be started. */
 export function failedByAssertion({ passed, message }: RunTest): boolean {
   return !passed && ASSERTED.test(message);
 }
 
-/** Unit tests need no built service. */
+/** Whether a test file contains unit tests, which do not need a built service. */
 export function isUnit(spec: string): boolean {
   return spec.startsWith('src/') || spec.startsWith('test/source/');
 }
 
-/** Runs the tests of a tree again and again in one vitest, which reads only what was changed anew. */
+/** Runs the tests of a tree repeatedly in one vitest instance, which reloads only changed files. */
 export class SpecRuns {
   private constructor(
     private readonly root: string,
@@ -38,20 +38,20 @@ export class SpecRuns {
   ) {}
 
   static async open(root: string): Promise<SpecRuns> {
-    // What fails is not tried again: without its defence a test must fail the first time.
+    // No retries: without its defence, a test must fail the first time.
     const common = { root, watch: false, retry: 0, testTimeout: MAX_TEST_MS, reporters: [{}] };
-    // A worker that is used again would still have modules of the run before.
+    // A reused worker would keep modules of the previous run.
     const vitest = await createVitest('test', { ...common, project: ['unit', 'service'], isolate: true });
     return new SpecRuns(root, vitest);
   }
 
-  /** Runs the tests of a file whose names hold one of `names`, or all. */
+  /** Runs the tests of a file whose names contain one of `names`, or all tests if there are none. */
   async run(spec: string, names: readonly string[]): Promise<SpecRun> {
     const escaped = names.map((name) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
     this.vitest.setGlobalTestNamePattern(new RegExp(escaped.join('|')));
     const found = await this.vitest.globTestSpecifications([spec]);
     const { testModules: all, unhandledErrors } = await this.vitest.runTestSpecifications(found);
-    // Those of earlier runs are among them.
+    // The result includes modules of earlier runs.
     const testModules = all.filter(({ moduleId }) => found.some((one) => one.moduleId === moduleId));
     const trouble = [...unhandledErrors, ...testModules.flatMap((one) => troubleOf(one))].map(textOf);
     return {
@@ -60,7 +60,7 @@ export class SpecRuns {
     };
   }
 
-  /** To be called when a file of the tree was changed. */
+  /** Must be called when a file of the tree has changed. */
   changed(file: string): void {
     this.vitest.invalidateFile(join(this.root, file));
   }
@@ -76,7 +76,7 @@ function testOf(test: TestCase): RunTest[] {
   return [{ name: test.fullName, passed: state === 'passed', message: errors.map(textOf).join('\n') }];
 }
 
-/** Faults outside of tests: of a hook, or of an import. */
+/** Errors outside of tests, in hooks or imports. */
 function troubleOf(module: TestModule): unknown[] {
   return [...module.errors(), ...[...module.children.allSuites()].flatMap((suite) => suite.errors())];
 }

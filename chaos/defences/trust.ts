@@ -5,7 +5,7 @@ const JUDGEMENT_SPEC = 'src/approvals/policies/policy-judgement.spec.ts';
 const VERIFY = 'test/signing/verify.spec.ts';
 const CHANGES = 'test/approvals/policy-changes.spec.ts';
 
-/** What a sender or a caller chooses, and what waits while the rules change: findings 22 to 26. */
+/** Values chosen by a sender or a caller, and pending requests while rules change: findings 22 to 26. */
 export const TRUST: readonly Mutation[] = [
   {
     finding: 22,
@@ -14,7 +14,7 @@ export const TRUST: readonly Mutation[] = [
     text: 'own !== undefined && (leaf === undefined || own.raw.equals(leaf.raw))',
     instead: 'own !== undefined',
     spec: 'test/signing/certificate-check.spec.ts',
-    test: 'an expired onboarded certificate is not repaired',
+    test: 'an expired onboarded certificate is not replaced by a valid one that only the message',
   },
   {
     finding: 22,
@@ -23,7 +23,7 @@ export const TRUST: readonly Mutation[] = [
     text: 'certificateIds.every((ids) => isNamedBy(ids, chain))',
     instead: 'chain.length > 0',
     spec: VERIFY,
-    test: 'cms: with another onboarded certificate of its key',
+    test: 'cms: is rejected with another onboarded certificate of its key, because its signed',
   },
   {
     finding: 22,
@@ -32,7 +32,7 @@ export const TRUST: readonly Mutation[] = [
     text: '  assertNamed(own, signer);',
     instead: '',
     spec: VERIFY,
-    test: 'timestamp tokens: the certificate of the authority',
+    test: 'timestamp token: requires the TSA certificate that the token names, with a known root',
   },
   {
     finding: 23,
@@ -41,7 +41,7 @@ export const TRUST: readonly Mutation[] = [
     text: 'return interchangeable.includes(condition.fact) ? { ...judgement, holds: true } : judgement;',
     instead: 'return interchangeable.length > 99 ? { ...judgement, holds: true } : judgement;',
     spec: JUDGEMENT_SPEC,
-    test: 'whose signature can be moved into any format',
+    test: ', because the signature can be moved into any format',
   },
   {
     finding: 23,
@@ -50,7 +50,7 @@ export const TRUST: readonly Mutation[] = [
     text: 'return isExceptionFact(condition.fact) ? judgement : { ...judgement, holds: false };',
     instead: 'return judgement;',
     spec: JUDGEMENT_SPEC,
-    test: 'never holds, although an earlier version stored it',
+    test: 'never holds, even if an earlier version stored it',
   },
   {
     finding: 24,
@@ -59,7 +59,7 @@ export const TRUST: readonly Mutation[] = [
     text: 'this.extension.extend(tx, approval, demand, votes)',
     instead: 'this.extension.extend(tx, approval, undefined, votes)',
     spec: CHANGES,
-    test: 'is asked of the group of a new policy after the last vote',
+    test: 'goes to the group of a new policy after the last vote, and earlier votes still count',
   },
   {
     finding: 24,
@@ -77,7 +77,7 @@ export const TRUST: readonly Mutation[] = [
     text: '[WHOLE, use.key, ...(use.formerKeys ?? [])]',
     instead: '[WHOLE, use.key]',
     spec: JUDGEMENT_SPEC,
-    test: 'covers a key that replaced one that it names',
+    test: 'a policy covers the successor of a key that it names',
   },
   {
     finding: 26,
@@ -86,6 +86,6 @@ export const TRUST: readonly Mutation[] = [
     text: '/-cert|^x509v3-|^pgp-sign-/i',
     instead: '/-cert-v01@openssh\\.com$/',
     spec: 'test/ssh-keys/certificate-types.spec.ts',
-    test: 'is taken for a public key by no reader',
+    test: 'in .pub files, and the error names it as a certificate',
   },
 ];

@@ -8,24 +8,24 @@ import type { Site } from './site.js';
 const SKEW = join(import.meta.dirname, '../../test/fakes/skewed-clock.mjs');
 const SKEW_MS = -600_000;
 const HOLD_MS = 5000;
-/** So little that Redis is full as soon as anything is written. */
+/** Small enough that Redis is full on the first write. */
 const FULL_BYTES = '1';
 
-/** An alert that fires within a minute, and the first action that its page names. */
+/** An alert that must fire within a minute, and the first action on its runbook page. */
 export interface ExpectedAlert {
   readonly name: string;
   readonly action: RegExp;
 }
 
-/** Something that goes wrong in production, and what the service must say of it. */
+/** A failure in production and how the service must report it. */
 export interface Drill {
   readonly what: string;
-  /** Component of health that says so, with what its reason contains; undefined where nothing is wrong, or nobody is left to say it. */
+  /** Health component that reports the failure, with its reason; undefined if nothing is wrong or no process is left to report it. */
   readonly says: { readonly role: 'api' | 'worker'; readonly component: string; readonly words: RegExp } | undefined;
   readonly alert: ExpectedAlert | undefined;
   /** Whether the api stays ready. */
   readonly isReady: boolean;
-  /** Whether a signature is answered meanwhile. */
+  /** Whether signing requests succeed during the failure. */
   readonly signs: boolean;
   readonly begin: (site: Site) => Promise<void>;
   readonly end: (site: Site) => Promise<void>;
@@ -34,7 +34,7 @@ export interface Drill {
 const database = (words: RegExp): Drill['says'] => ({ role: 'api', component: 'db', words });
 const NO_WRITES = 'SealwrightDatabaseTakesNoWrites';
 
-/** By the letters of the first drill of the service (decision 155). g and h are `npm run proof -- upgrade`. */
+/** By the letters of the first drill of the service (decision 155). g and h are part of `npm run proof -- upgrade`. */
 export const DRILLS: Readonly<Record<string, Drill>> = {
   a: {
     what: 'kill -9 of PostgreSQL',
@@ -147,7 +147,7 @@ async function readOnly({ stage }: Site, isOn: boolean): Promise<void> {
   await stage.sql(
     `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${isOn ? 'on' : 'off'}; COMMIT`,
   );
-  // What a session has at its start it keeps.
+  // Existing sessions keep the old setting.
   await stage.sql(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
   );

@@ -9,14 +9,14 @@ const RULES = join(import.meta.dirname, '../../deploy/observability/rules.yaml')
 const LOOK_SECONDS = 2;
 const START_SECONDS = 60;
 
-/** An alert as Prometheus has it. */
+/** An alert as returned by Prometheus. */
 export interface Alert {
   readonly labels: { readonly alertname: string };
   readonly annotations: { readonly summary: string; readonly runbook: string };
   readonly state: 'pending' | 'firing';
 }
 
-/** A real Prometheus with the rules of deploy/observability, which looks at the management ports every two seconds. */
+/** A real Prometheus with the rules of deploy/observability, which scrapes the management ports every two seconds. */
 export class Prometheus {
   private child: ChildProcess | undefined;
   private port = 0;
@@ -40,7 +40,7 @@ export class Prometheus {
       rule_files: ['rules.yaml'],
       scrape_configs: [scrape],
     };
-    // JSON is YAML.
+    // JSON is valid YAML.
     writeFileSync(join(this.directory, 'prometheus.yml'), JSON.stringify(settings));
     this.port = await freePort();
     const args = [
@@ -52,7 +52,7 @@ export class Prometheus {
     await until('Prometheus', START_SECONDS, async () => (await this.ask('/-/ready')).ok);
   }
 
-  /** Alerts that fire now. */
+  /** Alerts that are currently firing. */
   async firing(): Promise<Alert[]> {
     const response = await this.ask('/api/v1/alerts');
     const { data } = (await response.json()) as { data: { alerts: Alert[] } };

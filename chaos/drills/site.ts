@@ -14,7 +14,7 @@ import { Prometheus } from './prometheus.js';
 type Role = 'api' | 'worker';
 const MAX_LOG_MEGABYTES = 400;
 
-/** An installation to drill on: PostgreSQL, Redis and a token of its own, an api, a worker, and a Prometheus that watches both. */
+/** An installation for drills: its own PostgreSQL, Redis and token, an api, a worker, and a Prometheus that monitors both. */
 export class Site {
   apiKey = '';
   private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-drill-'));
@@ -53,7 +53,7 @@ export class Site {
     this.services.set(role, await this.stage.start({ role, settings: { ...this.management(role), ...settings } }));
   }
 
-  /** Readiness and health of a process at its management port: status, and each component that is not UP with its reason. */
+  /** Readiness and health of a process from its management port: the status, and the reason of each component that is not UP. */
   async health(role: Role): Promise<{ ready: number; status: string; troubles: Record<string, string> }> {
     const ask = (path: string) => fetch(`http://127.0.0.1:${this.ports[role]}/actuator/health${path}`);
     const ready = await ask('/readiness');
@@ -70,7 +70,7 @@ export class Site {
     };
   }
 
-  /** Puts the data of PostgreSQL on a disk of its own that is as good as full: what can be filled is. */
+  /** Moves the data of PostgreSQL to a separate disk and fills it. */
   async fillDisk(): Promise<void> {
     const { postgres } = this.stage;
     if (postgres === undefined) return;
@@ -83,7 +83,7 @@ export class Site {
     execFileSync('cp', ['-a', `${aside}/.`, directory]);
     await this.stage.restartPostgres();
     execFileSync('sh', ['-c', 'cat /dev/zero > "$1" 2>/dev/null || true', 'sh', join(directory, 'filler')]);
-    // Segments of the write-ahead log that were made before have room for a while.
+    // Existing segments of the write-ahead log still have room.
     await this.writeLog().catch(() => undefined);
   }
 
@@ -96,7 +96,7 @@ export class Site {
     if (this.stage.postgres !== undefined) rmSync(join(this.stage.postgres.directory, 'filler'), { force: true });
   }
 
-  /** Brings back the database of a while ago, with today's token, as after a restore; an api is started that must hold. */
+  /** Restores an older database with the current token, as after a restore, and starts an api that must stay in restore mode. */
   async restoreOlder(): Promise<void> {
     const aside = join(this.directory, 'backup');
     await this.stopAll();
@@ -119,7 +119,7 @@ export class Site {
     this.held.start();
   }
 
-  /** Accepts what was restored, as an operator does, and starts both processes anew. */
+  /** Accepts the restored database like an operator, and restarts both processes. */
   async acceptRestored(): Promise<void> {
     const said = await runToEnd(['restore', 'status'], this.stage.settings).catch(
       (error: { stdout: string }) => error.stdout,
@@ -137,7 +137,7 @@ export class Site {
     await this.stage.postgres?.stop();
   }
 
-  /** Where the data of PostgreSQL is. */
+  /** Data directory of PostgreSQL. */
   private disk(): string {
     return join(this.stage.postgres?.directory ?? '', 'data');
   }

@@ -3,11 +3,11 @@ import { connect, type Socket } from 'node:net';
 const CALLERS = 100;
 const EVERY_MS = 1000;
 
-/** Callers that begin a request and send one byte of its headers a second. */
+/** Clients that begin a request and send one byte of its headers per second. */
 class SlowCallers {
   private sockets: Socket[] = [];
   private timer: NodeJS.Timeout | undefined;
-  /** How many the service has turned away. */
+  /** Number of connections closed by the service. */
   turnedAway = 0;
 
   open(url: string): void {

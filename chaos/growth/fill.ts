@@ -1,19 +1,19 @@
 import type { Client } from 'pg';
 import { withClient } from '../../bench/inventory/copy-limits.js';
 
-/** What names are made of, so that parts of them are frequent, rare or unique. */
+/** Parts of names, so that some are frequent, some rare and some unique. */
 const WORDS = ['payments', 'gateway', 'mail', 'archive', 'staging', 'billing', 'vpn', 'intranet'];
 const TABLES = ['asset', 'asset_occurrence', 'asset_relationship'] as const;
-/** Certificates that end within a month; all others end in more than a year. */
+/** Number of certificates that expire within a month. All others expire in more than a year. */
 export const ENDING = 1000;
-/** Special characters mean themselves; other scripts; names that are too short for a trigram. */
+/** Names with special characters that must be matched literally, with other scripts, and too short for a trigram. */
 export const ODD_NAMES = ['100%_done key', 'Schlüssel für Österreich', 'ключ подписи', `a\\b 'c'`, '§'] as const;
-/** One asset in so many has the label. */
+/** Labels and how rare they are: one asset in this many has the label. */
 export const LABELS = { pci: 100, 'audit-2026': 10_000 } as const;
 
 /**
- * Multiplies the assets of the first documents under other ids, names and places until there are about so many: without indexes, which are made
- * afterwards as they were. Answers how many there are.
+ * Multiplies the assets of the first documents under other IDs, names and locations until there are about `total`. Indexes are dropped first and then
+ * recreated. Returns the number of assets.
  */
 export async function fillInventory(url: string, total: number, says: (line: string) => void): Promise<number> {
   return withClient(url, async (client) => {
@@ -54,7 +54,7 @@ function insertAssets(copies: number): string {
     FROM asset a, generate_series(1, ${copies}) n WHERE kind <> 'algorithm'`;
 }
 
-/** Certificates that end soon, and names that are hard to search for. By the place of the rows: there is no index now. */
+/** Creates certificates that expire soon and names that are hard to search for. Selects rows by physical position, because there are no indexes. */
 async function markSome(client: Client): Promise<void> {
   await client.query(
     `UPDATE asset SET not_after = now() + make_interval(days => 1 + (random() * 27)::int)
@@ -78,7 +78,7 @@ function insertEdges(copies: number): string {
     FROM asset_relationship, generate_series(1, ${copies}) n`;
 }
 
-/** Answers the statements that make them again. */
+/** Drops the indexes and returns the statements that recreate them. */
 async function dropIndexes(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; table: string; definition: string; key: string | null }>(
     `SELECT c.relname AS name, i.indrelid::regclass::text AS table, pg_get_indexdef(c.oid) AS definition, pg_get_constraintdef(k.oid) AS key

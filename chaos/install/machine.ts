@@ -11,7 +11,7 @@ const ENVIRONMENT = {
 const POLICY = 'usr/sbin/policy-rc.d';
 const TIMEOUT_MS = 1_800_000;
 
-/** mmdebstrap leaves a mount behind where it was busy. */
+/** mmdebstrap leaves a mount behind if it was busy. */
 function unmountBelow(directory: string): void {
   const mounted = readFileSync('/proc/mounts', 'utf8')
     .split('\n')
@@ -20,8 +20,8 @@ function unmountBelow(directory: string): void {
 }
 
 /**
- * An empty Debian: a root file system with the packages that every Debian has, processes and mounts of its own, and a systemctl that stands in for
- * the one of systemd. Needs root.
+ * An empty Debian: a root file system with the packages of every Debian system, its own processes and mounts, and a systemctl that replaces
+ * that of systemd. Requires root.
  */
 export class Machine {
   readonly root: string;
@@ -33,7 +33,7 @@ export class Machine {
     this.root = join(place, hostName);
   }
 
-  /** Makes the machine below `place`; `release` is Debian's name of its version. */
+  /** Creates the machine below `place`; `release` is the Debian release name. */
   static make(place: string, hostName: string, release: string): Machine {
     const machine = new Machine(place, hostName);
     const { root } = machine;
@@ -44,19 +44,19 @@ export class Machine {
     return machine;
   }
 
-  /** Makes another machine that is as this one is now. */
+  /** Creates another machine in the current state of this one. */
   copy(hostName: string): Machine {
     const other = new Machine(this.place, hostName);
     execFileSync('cp', ['--archive', this.root, other.root]);
     return other;
   }
 
-  /** Puts files where the scripts run. */
+  /** Copies files to the working directory of the scripts. */
   take(files: readonly string[]): void {
     for (const file of files) cpSync(file, join(this.root, 'root', basename(file)));
   }
 
-  /** Runs a script with the network of this machine, to install packages. As in a container, installing a service does not start it. */
+  /** Runs a script with network access, to install packages. As in a container, installing a service does not start it. */
   install(script: string): { code: number; out: string } {
     writeFileSync(join(this.root, POLICY), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
     try {
@@ -66,7 +66,7 @@ export class Machine {
     }
   }
 
-  /** Runs a script with no network but the loopback interface. All processes end with it. */
+  /** Runs a script with only the loopback interface. All processes end with the script. */
   isolated(script: string): { code: number; out: string } {
     return this.run(script, ['--net'], 'ip link set lo up');
   }

@@ -1,7 +1,7 @@
-/** A case is a script on an installed machine whose service does not run; it must end with 0. `VERSION` and `NEXT` are in the environment. */
+/** A script on an installed machine whose service is stopped; it must exit with 0. `VERSION` and `NEXT` are in the environment. */
 export interface PackageCase {
   readonly promise: string;
-  /** The public report of a comparable product that it comes from. */
+  /** Public bug report of a comparable product on which the case is based. */
   readonly report: string;
   readonly script: string;
 }
@@ -11,7 +11,7 @@ const READY =
 const START = `systemctl start sealwright-api sealwright-worker; ${READY}`;
 const STOP = 'systemctl stop sealwright-api sealwright-worker';
 
-/** The package asks whether systemd runs by this directory. From then on init scripts call systemctl, so they come before it. */
+/** The package detects systemd by this directory. Once it exists, init scripts call systemctl, so run them first. */
 const WITH_SYSTEMD = 'mkdir -p /run/systemd/system';
 const PID_OF_API = 'cat /run/units/sealwright-api.pid';
 

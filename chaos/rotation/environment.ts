@@ -1,15 +1,15 @@
 import type { Stage } from '../../test/support/stage.js';
 
-/** The environment of both runs. */
+/** Environment of both parts of the proof. */
 export interface Environment {
   readonly stage: Stage;
   readonly apiKey: string;
-  /** Lines of sshd_config for every host. */
+  /** Lines for sshd_config on every host. */
   readonly config: string[];
   readonly say: (line: string) => void;
 }
 
-/** The hammers ask which key is in force before every login. */
+/** High rate limit, because the hammers request the current key before every login. */
 export const SETTINGS = {
   SVC_ALLOW_LOOPBACK: 'yes',
   SVC_RATE_LIMIT_PER_MINUTE: '1000000',

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { SshFleet, Hammer, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
 import { type Environment, median, SETTINGS } from './environment.js';
 
-/** Between two logins of one hammer: all of them together must leave the machine some time for the work itself. */
+/** Pause between two logins of one hammer, so that all hammers together leave the machine time for the rotations. */
 const PAUSE_MS = 250;
 
-/** Rotates so often, on so many hosts at once, while a login hammer runs against each. @returns the failures */
+/** Performs this many rotations on this many hosts at once, while a login hammer runs against each host. @returns the failures */
 export async function rotateUnderHammer(
   { stage, apiKey, config, say }: Environment,
   { rotations, hosts }: { rotations: number; hosts: number },
@@ -37,7 +37,7 @@ export async function rotateUnderHammer(
         const files = readdirSync(join(at.sshd.home('deploy'), '.ssh')).join(' ');
         if (ends !== 'DONE denied accepted') faults.push(`rotation ${id} ended as ${ends} (${causes.join(', ')})`);
         if (files !== 'authorized_keys') faults.push(`rotation ${id} left ${files}`);
-        // Its key cannot be rotated again before a person has looked at it.
+        // The key cannot be rotated again before a person has investigated the rotation.
         if (status !== 'DONE') break;
         before = { id: next?.id ?? '', file };
         done += 1;

@@ -6,20 +6,20 @@ import type { ClientKey } from '../../test/support/sshd.js';
 export const CUSTODIES = ['service', 'host'] as const;
 export type Custody = (typeof CUSTODIES)[number];
 
-/** The holder of the private half of a key, who logs in to one host with it. */
+/** Holder of a private key who logs in to one host with it. */
 export interface Holder {
-  /** What an order of a rotation says of them. */
+  /** Members that a rotation order needs for this holder. */
   readonly order: Record<string, unknown>;
   logIn(): Promise<LoginResult>;
-  /** The private key that they have now; empty when they have none. */
+  /** Current private key; empty if there is none. */
   privateKey(): Promise<string>;
-  /** What a rotation that is over left with them. */
+  /** What a finished rotation left behind at the holder. */
   leftBy(rotationId: string): string[];
 }
 
 export type FirstKey = ClientKey & { readonly id: string };
 
-/** Asks the service for the key before every login. */
+/** A holder who requests the key from the service before every login. */
 export class ServiceHolder implements Holder {
   readonly order = { custody: 'service' };
   private readonly holder: KeyHolder;
@@ -45,7 +45,7 @@ export class ServiceHolder implements Holder {
   }
 }
 
-/** An account of another managed host, which has the key in a file. */
+/** A holder whose key is in a file of an account on another managed host. */
 export class HostHolder implements Holder {
   readonly order: Record<string, unknown>;
   private readonly directory: string;
@@ -72,7 +72,7 @@ export class HostHolder implements Holder {
     }
   }
 
-  /** With the file where it lies: ssh reads the public half beside it, too. */
+  /** Uses the file in place, because ssh also reads the public half next to it. */
   logIn(): Promise<LoginResult> {
     return logIn(this.at, this.file);
   }

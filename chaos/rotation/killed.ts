@@ -8,34 +8,34 @@ import { type Custody, type FirstKey, type Holder, HostHolder, ServiceHolder } f
 import { type Step, STEPS, StepWatch } from './step-watch.js';
 
 const OVERLAP_SECONDS = 1;
-/** Of rotations, while steps back are still wanted. */
+/** Fraction of rotations to roll back while rollback steps are still needed. */
 const ROLLED_BACK = 0.4;
-/** A rotation is rolled back within this time after it was ordered, while that is possible. */
+/** A rotation is rolled back within this time after its order, if still possible. */
 const ROLL_BACK_MS = 4000;
-/** After this time any step that still has to be interrupted will do. */
+/** After this time, any step that still needs an interruption will do. */
 const PATIENCE_MS = 5000;
-/** Between seeing a step and the kill: it should be somewhere in the middle. */
+/** Maximum time between observing a step and the kill, which should hit the middle of the step. */
 const LATEST_MS = 200;
 const LOOK_MS = 25;
 
 export interface Killed {
   readonly faults: string[];
-  /** How often each step was interrupted. */
+  /** Number of interruptions of each step. */
   readonly cut: ReadonlyMap<Step, number>;
 }
 
 export interface Kills {
-  /** Of each step. */
+  /** Required number of interruptions of each step. */
   readonly kills: number;
-  /** Hosts, each with a key of its own. */
+  /** Number of hosts, each with its own key. */
   readonly lanes: number;
-  /** Custody of the keys: lanes alternate. */
+  /** Custody of the keys; lanes alternate. */
   readonly custodies: readonly Custody[];
 }
 
 /**
- * Rotates on several hosts at once, and rolls some rotations back, while the one worker is killed again and again, until each step was
- * interrupted so often. A kill interrupts the worker's steps on all hosts. While no worker runs, every account is logged in to.
+ * Rotates on several hosts at once and rolls some rotations back, while the only worker is killed repeatedly until each step has been
+ * interrupted `kills` times. A kill interrupts the worker's steps on all hosts. While no worker runs, a login to every account must succeed.
  */
 export async function rotateUnderKills(environment: Environment, { kills, lanes, custodies }: Kills): Promise<Killed> {
   if (kills === 0) return { faults: [], cut: new Map() };
@@ -49,7 +49,7 @@ export async function rotateUnderKills(environment: Environment, { kills, lanes,
 
 interface Lane {
   readonly at: ManagedHost;
-  /** The key that was there before every rotation. */
+  /** Key that was in place before all rotations. */
   readonly first: FirstKey;
   readonly holder: Holder;
 }
@@ -109,16 +109,16 @@ class KilledRun {
     this.lanes.push({ at, first, holder });
   }
 
-  /** The host whose account holds keys. */
+  /** Host with the account that stores keys. */
   private async keeper(): Promise<ManagedHost> {
     if (this.kept === undefined) {
       this.kept = await this.field.addHost({ config: this.environment.config });
-      this.kept.sshd.authorize('deploy', '# nobody'); // and with it there is a directory for keys
+      this.kept.sshd.authorize('deploy', '# nobody'); // also creates the directory for keys
     }
     return this.kept;
   }
 
-  /** Runs rotations on one host, one after the other, and checks each when it has ended. */
+  /** Runs rotations on one host one after another and checks the result of each. */
   private async drive({ at, first, holder }: Lane): Promise<void> {
     const { field } = this;
     let before: { id: string; file: string } = first;
@@ -147,7 +147,7 @@ class KilledRun {
     const logins = `${await logIn(at, old)} ${await logIn(at, next)}`;
     if (logins !== 'denied accepted') this.faults.push(`rotation ${id}: old and new key were ${logins}`);
     const file = at.sshd.authorizedKeys('deploy');
-    // Options and comment of the line stay.
+    // Options and comment of the line must be preserved.
     const [, , comment = ''] = first.publicKey.split(' ');
     if (!new RegExp(`^no-agent-forwarding ssh-ed25519 \\S+ ${comment} sealwright:${id}\n$`).test(file))
       this.faults.push(`rotation ${id}: the file is ${JSON.stringify(file)}`);
@@ -163,7 +163,7 @@ class KilledRun {
     this.over = true;
   }
 
-  /** Rolls a rotation back; that it is too late for that is no fault. */
+  /** Rolls a rotation back. It is not a fault if that is no longer possible. */
   private async rollBack(id: string): Promise<void> {
     await sleep(Math.random() * ROLL_BACK_MS);
     await this.field.call('POST', `/v1/rotations/${id}/rollback`).catch(() => undefined);
@@ -182,7 +182,7 @@ class KilledRun {
     }
   }
 
-  /** Waits until the worker is at the step that was interrupted least; after a while, at any that is still wanted. */
+  /** Waits until the worker executes the least interrupted step; after a while, any step that is still needed. */
   private async somethingWanted(): Promise<void> {
     const wanted = STEPS.filter((step) => this.missing(step) > 0);
     const [rarest] = wanted.toSorted((a, b) => this.missing(b) - this.missing(a));
@@ -195,7 +195,7 @@ class KilledRun {
     }
   }
 
-  /** Checks that the holder of the key can log in to the hosts as the dead worker left them. */
+  /** Checks that the holders can log in to the hosts in the state left by the dead worker. */
   private async logInEverywhere(): Promise<void> {
     for (const { at, holder } of this.lanes) {
       const result = await holder.logIn();
@@ -212,7 +212,7 @@ class KilledRun {
     return STEPS.map((step) => `${step} ${this.cut.get(step) ?? 0}`).join(', ');
   }
 
-  /** A machine that is busy with other things may need more than the minute that a start is given. */
+  /** Retries, because a busy machine may need more than the minute allowed for a start. */
   private async startWorker(): Promise<Service> {
     const start = () => this.environment.stage.start({ role: 'worker', settings: SETTINGS });
     return start().catch(start);

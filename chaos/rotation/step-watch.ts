@@ -13,7 +13,7 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
-/** Watches the rows of steps over one connection, since it is polled many times a second. */
+/** Watches the rows of steps through a single connection, because it polls many times per second. */
 export class StepWatch {
   private readonly cut = new Set<string>();
 
@@ -25,17 +25,17 @@ export class StepWatch {
     return new StepWatch(client);
   }
 
-  /** The steps that the worker executes now. */
+  /** Steps that the worker is executing. */
   async underWay(): Promise<Step[]> {
     return (await this.inHand()).map(({ step }) => step);
   }
 
-  /** To be called as soon as the worker is dead: its current steps were interrupted. */
+  /** Must be called as soon as the worker is dead: records its current steps as interrupted. */
   async workerDied(): Promise<void> {
     for (const { id } of await this.inHand()) this.cut.add(id);
   }
 
-  /** How often each step was interrupted: its row has a beginning, its worker was killed then, and no end was ever written. */
+  /** Number of interruptions of each step: steps that were running when the worker was killed and for which no end was ever recorded. */
   async counts(): Promise<Map<Step, number>> {
     const { rows } = await this.client.query<{ step: Step; count: number }>(
       `SELECT step, count(*)::int FROM ssh_rotation_step WHERE id = ANY($1) AND ended_at IS NULL GROUP BY 1`,

@@ -17,11 +17,11 @@ export interface Run {
   readonly status: string;
   readonly missed: number;
   readonly detail: string | null;
-  /** Number of scan commands to its sensor. */
+  /** Number of scan commands to the schedule's sensor. */
   readonly commands: number;
 }
 
-/** The built service with three workers whose clocks can be set, on a PostgreSQL whose clock can be set. */
+/** The built service with three workers and a PostgreSQL, all with adjustable clocks. */
 export class Environment {
   readonly workers: Service[] = [];
   private made = 0;
@@ -51,19 +51,19 @@ export class Environment {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** Starts the worker with this number, whose clock is off by so many seconds. */
+  /** Starts the worker with this number and a clock that is off by this many seconds. */
   async startWorker(place: number, skewSeconds: number): Promise<void> {
     this.skewWorker(place, skewSeconds);
     const settings = { NODE_OPTIONS: `--import ${SKEWED}`, SKEW_FILE: this.skewFile(place) };
     this.workers[place] = await this.stage.start({ role: 'worker', settings });
   }
 
-  /** Sets how far the clock of a worker is off. */
+  /** Sets the clock offset of a worker. */
   skewWorker(place: number, seconds: number): void {
     writeFileSync(this.skewFile(place), String(seconds * 1000));
   }
 
-  /** Restarts the database with a clock that can be set. */
+  /** Restarts the database with an adjustable clock. */
   async holdDatabaseClock(): Promise<void> {
     const { postgres } = this.stage;
     if (postgres === undefined) throw new Error('the stage has no PostgreSQL of its own');
@@ -80,7 +80,7 @@ export class Environment {
     await this.until('the database', 30, async () => (await this.stage.sql(`SELECT 1`)).length === 1);
   }
 
-  /** Sets the difference between the clock of the database and that of the machine. */
+  /** Sets the offset between the database clock and the machine's clock. */
   moveDatabaseClock(seconds: number): void {
     writeFileSync(this.clockFile, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds).toFixed(3)}s\n`, { mode: 0o644 });
   }
@@ -116,7 +116,7 @@ export class Environment {
     );
   }
 
-  /** Ends running runs, as sensors do. */
+  /** Ends running runs, like sensors do. */
   async endRuns(): Promise<void> {
     await this.stage.sql(`UPDATE schedule_run SET status = 'SUCCEEDED', ended_at = now() WHERE status = 'RUNNING'`);
   }

@@ -5,7 +5,7 @@ export interface VoteRow {
   readonly decision: string;
   readonly stage: number;
   readonly hash: Buffer;
-  /** Nanoseconds since 1970 at which the transaction that wrote it was committed. */
+  /** Commit time of the transaction that wrote the vote, in nanoseconds since 1970. */
   readonly committed: bigint;
 }
 

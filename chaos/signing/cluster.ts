@@ -8,22 +8,22 @@ import { childrenOf, signal } from './processes.js';
 import type { Random } from './random.js';
 
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
-/** How long a stop may take before it counts as hanging: SVC_STOP_SECONDS and a margin. */
+/** A stop that takes longer counts as hanging: SVC_STOP_SECONDS and a margin. */
 const STOP_LIMIT_MS = 25_000;
 const LOOK_MS = 100;
-/** Characters that are kept of the log of a process that ended by itself. */
+/** Number of log lines kept of a process that ended by itself. */
 const LAST_LINES = 60;
 const LAST_WORDS_MS = 100;
 
 export type Role = 'api' | 'worker';
 
-/** One place in the cluster: a process of the service, and another one after it died. */
+/** A place in the cluster for a process of the service and its successors. */
 export class Slot {
   readonly logFile: string;
-  /** Address of the process that runs now; undefined until it listens. */
+  /** URL of the current process; undefined until it listens. */
   url: string | undefined;
   starts = 0;
-  /** True while the present process is ready. */
+  /** Whether the current process is ready. */
   up = false;
   frozen = false;
   private child: ChildProcess | undefined;
@@ -40,7 +40,7 @@ export class Slot {
     return this.child?.pid;
   }
 
-  /** The key process: the service has no other child. */
+  /** ID of the key process, the only child of the service. */
   get keyProcess(): number | undefined {
     return this.pid === undefined ? undefined : childrenOf(this.pid)[0];
   }
@@ -75,14 +75,14 @@ export class Slot {
     signal(this.pid, 'SIGKILL');
   }
 
-  /** A graceful stop; one that hangs is noted and ended. */
+  /** Stops gracefully. A process that hangs is recorded and killed. */
   async stop(): Promise<void> {
     const { child } = this;
     if (child?.pid === undefined) return;
     this.cluster.expected.add(child.pid);
     const gone = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     child.kill('SIGTERM');
-    let awakeMs = 0; // a process that is frozen does not even hear the signal
+    let awakeMs = 0; // a frozen process does not receive the signal
     const patience = setInterval(() => {
       if (!this.frozen) awakeMs += LOOK_MS;
       if (awakeMs < STOP_LIMIT_MS) return;
@@ -92,7 +92,7 @@ export class Slot {
     }, LOOK_MS);
     const [code] = await gone;
     clearInterval(patience);
-    // A graceful stop ends by its signal; a status is that of a process that failed on its way out.
+    // A graceful stop ends by the signal; an exit status means that the process failed while stopping.
     if (code !== null)
       await this.cluster.noteEnd(`${this.name} (${child.pid}) failed as it was stopped: status ${code}`, this);
   }
@@ -114,12 +114,12 @@ interface Death {
   readonly how: string;
 }
 
-/** Two api and two worker processes, each replaced a short while after it died, as a service manager does. */
+/** Two api and two worker processes, each replaced shortly after it dies, as by a service manager. */
 export class Cluster {
   readonly slots: readonly Slot[];
-  /** Processes that were meant to end. */
+  /** Processes that were ended on purpose. */
   readonly expected = new Set<number>();
-  /** Processes that ended although nobody ended them. */
+  /** Processes that ended on their own. */
   readonly ownEnds: string[] = [];
   readonly hungStops: string[] = [];
   private closing = false;
@@ -139,7 +139,7 @@ export class Cluster {
     return this.slots.filter((slot) => slot.role === role);
   }
 
-  /** Addresses of the apis that listen, as far as a client can know. */
+  /** URLs of the listening apis, as far as a client can know. */
   urls(): string[] {
     return this.of('api').flatMap(({ url }) => (url === undefined ? [] : [url]));
   }
@@ -170,9 +170,9 @@ export class Cluster {
     if (!this.closing) slot.start();
   }
 
-  /** With the last lines of its log, for the logs themselves go with the run. */
+  /** Records an unexpected end with the last log lines, because the logs are removed after the run. */
   async noteEnd(what: string, { logFile }: Slot): Promise<void> {
-    await sleep(LAST_WORDS_MS); // what it said last may still be on its way here
+    await sleep(LAST_WORDS_MS); // the last output may still be in transit
     const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
     this.ownEnds.push([what, ...lines].join('\n    '));
   }
@@ -187,7 +187,7 @@ export class Cluster {
   }
 }
 
-/** Runs a command of the built command line to its end. */
+/** Runs a command of the built command line. */
 export async function runCli(dist: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
   await promisify(execFile)(process.execPath, [join(dist, 'cli.js'), ...args], { env, timeout: 180_000 });
 }

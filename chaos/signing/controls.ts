@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { loadSingleModules } from '../support/single-modules.js';
 import type { FaultKind } from './schedule.js';
 
-/** Controls: the service without one of its safeguards, which the invariants must detect. */
+/** Variants of the service without one of its safeguards, which the invariants must detect. */
 export interface Control {
   readonly meaning: string;
-  /** Exact texts of compiled files, each of which must occur exactly once, with their replacements. */
+  /** Exact texts in compiled files, each of which must occur exactly once, with their replacements. */
   readonly edits: readonly { readonly file: string; readonly text: string; readonly instead: string }[];
   /** Invariants of which at least one must be violated. */
   readonly caughtBy: readonly string[];
@@ -51,7 +51,7 @@ export type ControlName = keyof typeof CONTROLS;
 const ROOT = join(import.meta.dirname, '../..');
 export const DIST = join(ROOT, 'dist');
 
-/** Copies the build into `directory` and breaks it there. @returns the path of the broken copy */
+/** Copies the build into `directory` and applies the control's edits. @returns the path of the modified copy */
 export function breakCopy(name: ControlName, directory: string): string {
   const place = join(directory, 'broken');
   const dist = join(place, 'dist');

@@ -9,10 +9,10 @@ import { type PrivateRedis, startRedis } from '../../scripts/lib/redis.mjs';
 import { createToken } from '../../scripts/lib/softhsm.mjs';
 import { buildShim, type Shim } from '../../test/fakes/pkcs11-shim/shim.js';
 
-/** Commit times tell whether an intent was committed before the HSM was asked. */
+/** Commit times show whether an intent was committed before the HSM was called. */
 const POSTGRES_SETTINGS = { track_commit_timestamp: 'on' };
 
-/** The environment of one run: PostgreSQL, Redis and a token behind the shim, each its own and breakable. */
+/** Environment of a run: PostgreSQL, Redis and a token behind the shim, all private and breakable. */
 export class Environment {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-chaos-'));
   readonly logs = join(this.directory, 'logs');
@@ -25,7 +25,7 @@ export class Environment {
 
   static async open(): Promise<Environment> {
     const environment = new Environment();
-    // The database server runs under an account of its own, which has to traverse the directory.
+    // The database server runs under a separate account, which must be able to traverse the directory.
     chmodSync(environment.directory, 0o711);
     mkdirSync(environment.logs);
     environment.token = await createToken({ dir: join(environment.directory, 'token'), label: 'sealwright-chaos' });
@@ -36,7 +36,7 @@ export class Environment {
     return environment;
   }
 
-  /** Settings of every process of the service. */
+  /** Settings of all processes of the service. */
   get settings(): Record<string, string> {
     return {
       ...this.token.environment,
@@ -52,7 +52,7 @@ export class Environment {
     };
   }
 
-  /** Access to the token with the real module, beside the service. */
+  /** Access to the token with the real module, independently of the service. */
   get tokenAccess() {
     const { library, label, environment } = this.token;
     return { library, label, environment, pin: this.secret('PIN') };
@@ -104,7 +104,7 @@ export class Environment {
     this.redis = await startRedis({ dir: this.place('redis'), port: this.redis.port });
   }
 
-  /** Runs `ask` with a connection of its own. */
+  /** Runs `ask` with a separate connection. */
   async onRedis<T>(ask: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = new Redis(this.redis.url, { lazyConnect: true, maxRetriesPerRequest: 0, commandTimeout: 5000 });
     redis.on('error', () => undefined);

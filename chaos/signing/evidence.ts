@@ -36,9 +36,9 @@ export interface AuditRow {
     readonly late?: string;
     readonly signatureSha256?: string;
   };
-  /** Nanoseconds since 1970 at which the transaction that wrote it was committed. */
+  /** Commit time of the transaction that wrote the entry, in nanoseconds since 1970. */
   readonly committed: bigint;
-  /** True when no later transaction touched the row. */
+  /** Whether no later transaction has modified the row. */
   readonly untouched: boolean;
 }
 
@@ -52,32 +52,32 @@ export interface KeyRow {
   readonly evidence: KeyEvidence;
 }
 
-/** The data that the invariants are checked on, read after load, repair and drain. */
+/** Data on which the invariants are checked, read after load, repair and drain. */
 export interface Evidence {
   readonly intents: ReadonlyMap<string, Intent>;
   readonly answers: readonly Answer[];
-  /** Intents whose client had no answer in the end. */
+  /** Names of intents whose client received no response. */
   readonly unanswered: readonly string[];
   readonly rows: readonly RequestRow[];
-  /** In the order of their commits. */
+  /** Entries in commit order. */
   readonly entries: readonly AuditRow[];
-  /** The same, of signing requests, by request id. */
+  /** Entries of signing requests, by request ID. */
   readonly entriesOf: ReadonlyMap<string, readonly AuditRow[]>;
-  /** Idempotency-Key to resource. */
+  /** Resource ID by Idempotency-Key. */
   readonly idempotency: ReadonlyMap<string, string>;
   readonly keys: readonly KeyRow[];
   readonly outboxLeft: number;
   readonly approvals: readonly ApprovalRow[];
   /** Ids of the approvers. */
   readonly members: readonly string[];
-  /** Votes of people who may not vote: refused ones and accepted ones. */
+  /** Votes by people who may not vote: the number refused, and a description of each accepted one. */
   readonly refusedVotes: number;
   readonly wrongVotes: readonly string[];
   readonly log: LogEvidence;
   readonly operations: Operations;
   readonly observed: Observed;
   readonly token: readonly TokenKey[];
-  /** Where a secret was found. */
+  /** Places where a secret was found. */
   readonly leaks: readonly string[];
   readonly searched: string;
 }
@@ -89,32 +89,32 @@ export interface Observed {
   readonly entries: number;
 }
 
-/** The Merkle tree over the audit log. */
+/** Merkle tree over the audit log. */
 export interface LogEvidence {
-  /** CKA_ID of its key. */
+  /** CKA_ID of the log's key. */
   readonly ckaId: string;
   readonly origin: string;
   /** Hashes of the leaves, in order. */
   readonly leaves: readonly Buffer[];
-  /** How many entries the audit log has. */
+  /** Number of entries in the audit log. */
   readonly entries: number;
-  /** What the offline verifier finds wrong with the export. */
+  /** Findings of the offline verifier for the export. */
   readonly findings: readonly string[];
 }
 
-/** The calls of C_Sign, sorted by key and data. */
+/** C_Sign calls, sorted by key and data. */
 export interface Operations {
-  /** By request name, each in order of time. */
+  /** Calls by request name, in order of time. */
   readonly byIntent: ReadonlyMap<string, readonly JournalEntry[]>;
-  /** Calls whose data is the digest of a request that had to be refused. */
+  /** Calls with the digest of a request that had to be refused. */
   readonly ofRefused: readonly JournalEntry[];
   /** Calls with the canary key, by CKA_ID. */
   readonly canary: readonly JournalEntry[];
   /** Calls with the key of the audit log. */
   readonly ofLog: readonly JournalEntry[];
-  /** Calls with a key of the service over data that no client sent: self-tests of new keys, or worse. */
+  /** Calls with a key of the service over data that no client sent: self-tests of new keys, or something worse. */
   readonly unasked: readonly JournalEntry[];
-  /** Calls with a key that is neither. */
+  /** Calls with any other key. */
   readonly foreign: readonly JournalEntry[];
 }
 
@@ -154,8 +154,8 @@ export async function readDatabase(environment: Environment) {
 }
 
 /**
- * Sorts the journal of the shim. What C_Sign is given shows the digest: whole (PSS, ECDSA), cut to the size of the curve (ECDSA),
- * or after the prefix of a DigestInfo (PKCS #1 v1.5). Every digest of a run is another one.
+ * Sorts the journal of the shim. The data of C_Sign reveals the digest: whole (PSS, ECDSA), truncated to the size of the curve (ECDSA),
+ * or after a DigestInfo prefix (PKCS #1 v1.5). Every digest in a run is unique.
  */
 export function sortOperations(
   journal: readonly JournalEntry[],

@@ -17,17 +17,17 @@ export interface Target {
 /** A fault that was injected. */
 export interface Injected {
   readonly kind: FaultKind;
-  /** Milliseconds since 1970 at which it began and was undone. */
+  /** Milliseconds since 1970 at which the fault began and was undone. */
   readonly begun: number;
   readonly cleared: number;
-  /** What it hit, for the log of the run. */
+  /** Target of the fault, for the log of the run. */
   readonly hit: string;
 }
 
 type Injector = (target: Target, random: Random) => Promise<string>;
 type Resource = 'postgres' | 'redis' | 'hsm' | 'roll';
 
-/** How long an attempt may take before another worker takes the request over. */
+/** Slack after the deadline until another worker takes the request over. */
 const LEASE_SLACK_MS = 3000;
 /**
  * How long a fault waits for a target: for a signature in the shim, or for a running process. Other faults may
@@ -74,7 +74,7 @@ const INJECTORS: Record<FaultKind, { readonly holds: readonly Resource[]; readon
   'rolling-restart': { holds: ['roll'], inject: ({ cluster }) => roll(cluster) },
 };
 
-/** Injects faults; those that need the same store wait for each other. */
+/** Injects faults. Faults that need the same store wait for each other. */
 export class FaultInjector {
   readonly injected: Injected[] = [];
   /** Faults that could not be injected, with the reason. */
@@ -103,7 +103,7 @@ function upTo(random: Random, max: number): number {
   return 1 + Math.floor(random.next() * max);
 }
 
-/** A running process of this role; if there is none, the first that runs again. */
+/** A running process of this role; if there is none, the next one to start. */
 async function oneOf(cluster: Cluster, role: Role, random: Random): Promise<Slot> {
   const slots = cluster.of(role);
   const working = slots.filter(({ up, frozen }) => up && !frozen);
@@ -125,7 +125,7 @@ async function keyProcessesKilled(slots: () => readonly Slot[]): Promise<string>
   return `of ${hit.map(({ name }) => name).join(', ')}`;
 }
 
-/** Waits a while for a target. */
+/** Waits up to MEET_LIMIT_MS for a target. */
 async function present<T>(find: () => T[]): Promise<T[]> {
   const deadline = Date.now() + MEET_LIMIT_MS;
   for (;;) {
@@ -137,8 +137,8 @@ async function present<T>(find: () => T[]): Promise<T[]> {
 }
 
 /**
- * Slows signatures down for a moment, so that the process certainly has some in progress, then stops it for longer than
- * a lease. Meanwhile others take its requests over; after it resumes, its outcomes come late.
+ * Slows signatures down for a moment, so that the process is sure to have some in progress, then freezes it for longer than
+ * a lease. Other processes take its requests over; after it resumes, its outcomes arrive late.
  */
 async function freeze({ environment, cluster, deadlineMs }: Target, role: Role, random: Random): Promise<string> {
   const slow = Math.round(deadlineMs * 0.4);
@@ -149,7 +149,7 @@ async function freeze({ environment, cluster, deadlineMs }: Target, role: Role, 
   slot.frozen = signal(pid, 'SIGSTOP');
   environment.shim.fault('');
   await sleep(deadlineMs + LEASE_SLACK_MS + 4000);
-  // It may have been killed meanwhile, and its pid reused: only the same process is resumed.
+  // The process may have been killed and its PID reused, so only the same process is resumed.
   const resumed = slot.pid === pid && signal(pid, 'SIGCONT');
   if (slot.pid === pid) slot.frozen = false;
   return `${slot.name}${resumed ? '' : ', which was killed meanwhile'}`;
@@ -177,7 +177,7 @@ async function stopPostgres(environment: Environment, random: Random): Promise<s
   return 'it recovers from its log';
 }
 
-/** Waits until signatures met the fault. */
+/** Sets a fault and waits until a signature has encountered it. */
 async function spoil(environment: Environment, line: string): Promise<string> {
   environment.shim.fault(line);
   const deadline = Date.now() + MEET_LIMIT_MS;

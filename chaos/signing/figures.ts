@@ -5,7 +5,7 @@ import type { FaultKind } from './schedule.js';
 export interface Recovery {
   readonly kind: FaultKind;
   readonly count: number;
-  /** Milliseconds from the end of the fault to the first answer 2xx to a call sent after it: median and worst. */
+  /** Milliseconds from the end of the fault to the first 2xx response to a call sent after it: median and worst. */
   readonly answer: Spread;
   /** Milliseconds from the end of the fault to the next background signature: median and worst. */
   readonly background: Spread;
@@ -20,7 +20,7 @@ export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Milliseconds from the acceptance to the signature of background requests, sorted; on the clock of the database. */
+/** Milliseconds from acceptance to signature of background requests, sorted; measured by the database clock. */
 export function backgroundLatencies({ rows, intents }: Evidence): number[] {
   return rows
     .filter(({ reference, status }) => status === 'SIGNED' && intents.get(reference)?.background === true)
@@ -28,7 +28,7 @@ export function backgroundLatencies({ rows, intents }: Evidence): number[] {
     .sort((a, b) => a - b);
 }
 
-/** A process that was killed counts as a fault that ended at once, so its time contains the restart where one was needed. */
+/** Recovery times by kind of fault. A kill counts as a fault that ended immediately, so its recovery includes any restart. */
 export function recoveries({ rows, answers, intents }: Evidence, injected: readonly Injected[]): Recovery[] {
   const good = answers.filter(({ status }) => status === 200 || status === 202).sort((a, b) => a.came - b.came);
   const signed = rows
@@ -44,7 +44,7 @@ export function recoveries({ rows, answers, intents }: Evidence, injected: reado
 }
 
 function spread(faults: readonly Injected[], successAfter: (fault: Injected) => number | undefined): Spread {
-  // After the very last faults there may be no work left.
+  // There may be no work left after the last faults.
   const times = faults
     .flatMap((fault) => {
       const at = successAfter(fault);

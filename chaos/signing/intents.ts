@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { DigestAlgorithm, KeyType, SignatureScheme } from '../../src/hsm/key-vault.js';
 import type { Random } from './random.js';
 
-/** People must approve what is signed with it. */
+/** Signing key that requires approval. */
 export const GUARDED_KEY = 'proof-guarded';
 
-/** Keys that the run signs with, beside those of the demo seed (`default`, ec-p256, and `demo-rsa`, rsa-3072). */
+/** Keys used by the run in addition to those of the demo seed (`default`, ec-p256, and `demo-rsa`, rsa-3072). */
 export const OWN_KEYS: readonly { readonly name: string; readonly type: KeyType }[] = [
   { name: 'proof-p256', type: 'ec-p256' },
   { name: 'proof-p384', type: 'ec-p384' },
@@ -32,7 +32,7 @@ const RSA_SCHEMES = ['rsa-pkcs1v15', 'rsa-pss'] as const;
 const SHA2 = ['sha256', 'sha384', 'sha512'] as const;
 const ALL = [...SHA2, 'sha3-256', 'sha3-384', 'sha3-512'] as const;
 
-/** A signature that a client requests, once, with as many attempts as it takes. */
+/** A signature that a client requests once, with as many attempts as necessary. */
 export interface Intent {
   /** `reference` and Idempotency-Key of the request. */
   readonly name: string;
@@ -44,11 +44,11 @@ export interface Intent {
   readonly message: Buffer;
   readonly digest: Buffer;
   readonly background: boolean;
-  /** at-once: sent twice at the same time; later: sent again after the answer. */
+  /** `at-once`: sent twice at the same time; `later`: sent again after the response. */
   readonly repeat: 'none' | 'at-once' | 'later';
-  /** Afterwards the same Idempotency-Key is used for another digest, which must be refused. */
+  /** Digest for which the same Idempotency-Key is reused afterwards, which must be refused. */
   readonly otherDigest: Buffer | undefined;
-  /** The client waits for the outcome of background work by GET ?wait=. */
+  /** Whether the client waits for the outcome of background work with GET ?wait=. */
   readonly follows: boolean;
 }
 
@@ -57,7 +57,7 @@ export function drawIntents(random: Random, seconds: number, rate: number): Inte
     const key = random.pick(KEY_SHARES);
     const rsa = key.endsWith('rsa');
     const scheme = random.pick<SignatureScheme>(rsa ? RSA_SCHEMES : EC_SCHEMES);
-    // With SHA-3, SoftHSM is given the whole padded block for PSS, which does not show the digest.
+    // For PSS with SHA-3, SoftHSM receives the whole padded block, which does not reveal the digest.
     const algorithm = random.pick<DigestAlgorithm>(scheme === 'rsa-pss' ? SHA2 : ALL);
     const message = random.bytes(64);
     return {

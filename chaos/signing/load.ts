@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Intent } from './intents.js';
 import type { Random } from './random.js';
 
-/** A final answer: neither a network error nor a 5xx. */
+/** A final response: neither a network error nor a 5xx. */
 export interface Answer {
   readonly intent: Intent;
   readonly purpose: 'first' | 'repeat' | 'other-body' | 'follow';
-  /** Milliseconds since 1970: when this call was sent, and when its answer was here. */
+  /** Milliseconds since 1970 at which the call was sent and its response arrived. */
   readonly sent: number;
   readonly came: number;
   readonly status: number;
   readonly code: string | undefined;
-  /** Id of the signing request, from the body or from the problem's `instance`. */
+  /** ID of the signing request, from the body or from the problem's `instance`. */
   readonly id: string | undefined;
   readonly state: string | undefined;
   readonly signature: string | undefined;
@@ -21,7 +21,7 @@ export interface Answer {
 export interface World {
   readonly urls: () => string[];
   readonly apiKey: string;
-  /** Gets every answer before it is evaluated. */
+  /** Receives every response body before it is evaluated. */
   readonly inspect: (body: string, what: string) => void;
   readonly random: Random;
 }
@@ -37,12 +37,12 @@ interface RequestView {
 }
 
 /**
- * An honest client: each intent has its Idempotency-Key, and a call that met a network error, a time-out, 408, 429 or 5xx is sent
- * again with the same key and body, to whichever api answers, until there is an answer.
+ * An honest client: each intent has its Idempotency-Key. A call that met a network error, a time-out, 408, 429 or 5xx is repeated
+ * with the same key and body, at any listening api, until there is a final response.
  */
 export class Load {
   readonly answers: Answer[] = [];
-  /** Calls that were sent again, by what they had met. */
+  /** Number of repeated calls, by cause. */
   readonly retries = new Map<string, number>();
   calls = 0;
   private readonly open = new Set<string>();
@@ -50,7 +50,7 @@ export class Load {
 
   constructor(private readonly world: World) {}
 
-  /** Sends every intent at its time; resolves when the last was sent. */
+  /** Sends every intent at its time. Resolves when the last one has been sent. */
   async run(intents: readonly Intent[]): Promise<void> {
     const start = Date.now();
     for (const intent of intents) {
@@ -61,7 +61,7 @@ export class Load {
     }
   }
 
-  /** Waits until every client has its answers; answers the names of those that have none by then. */
+  /** Waits until every client has its responses. Returns the names of intents without one at the time limit. */
   async finish(limitMs: number): Promise<string[]> {
     const deadline = Date.now() + limitMs;
     while (this.open.size > 0 && Date.now() < deadline) await sleep(50);
@@ -117,7 +117,7 @@ export class Load {
     return undefined;
   }
 
-  /** The answer, or one word for the failure. */
+  /** Sends one call. Returns the response, or a word that describes the failure. */
   private async call(path: string, request: RequestInit): Promise<{ status: number; text: string } | string> {
     const urls = this.world.urls();
     if (urls.length === 0) return 'nobody listens';
@@ -144,7 +144,7 @@ function read(text: string, path: string): Pick<Answer, 'id' | 'state' | 'code' 
   } catch {
     return { id: undefined, state: undefined, code: `not JSON, from ${path}`, signature: undefined };
   }
-  // In a problem `requestId` names the call; the signing request is in `instance`, when there is one.
+  // In a problem, `requestId` identifies the call; the signing request is in `instance`, if there is one.
   if (view.code !== undefined) {
     return { id: view.instance?.split('/').at(-1), state: undefined, code: view.code, signature: undefined };
   }

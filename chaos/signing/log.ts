@@ -2,12 +2,12 @@ import { createPublicKey } from 'node:crypto';
 import { LogVerifier } from '../../src/verifier/log-verifier.js';
 import type { LogEvidence } from './evidence.js';
 
-/** Reads rows of the database of a run. */
+/** Reads rows from the run's database. */
 interface Rows {
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Reads the log as an auditor does: the key, then the export, checked line by line by the offline verifier. */
+/** Reads the log like an auditor: the key, then the export, which the offline verifier checks line by line. */
 export async function readLog(database: Rows, url: string, apiKey: string): Promise<LogEvidence> {
   const headers = { authorization: `Bearer ${apiKey}` };
   const key = (await (await fetch(`${url}/api/v1/audit/log/key`, { headers })).json()) as { publicKey: string };

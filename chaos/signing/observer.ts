@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from './environment.js';
 
-/** Reads the database again and again while it is under load: what is final must never look different later. */
+/** Reads the database repeatedly under load. Final data must never change later. */
 export class Observer {
-  /** Facts that changed or vanished between two reads. */
+  /** Facts that changed or disappeared between two reads. */
   readonly changes: string[] = [];
   reads = 0;
   private readonly signatures = new Map<string, string>();
@@ -17,7 +17,7 @@ export class Observer {
     this.done = this.loop(everyMs);
   }
 
-  /** Stops watching; the caller makes the last read. */
+  /** Stops watching. The caller performs the last read. */
   async end(): Promise<void> {
     this.watching = false;
     await this.done;
@@ -29,13 +29,13 @@ export class Observer {
 
   private async loop(everyMs: number): Promise<void> {
     while (this.watching) {
-      // While PostgreSQL is down nothing can be read.
+      // Nothing can be read while PostgreSQL is down.
       await this.look().catch(() => undefined);
       for (let waited = 0; waited < everyMs && this.watching; waited += 100) await sleep(100);
     }
   }
 
-  /** Reads everything and compares it with what was seen before. */
+  /** Reads everything and compares it with earlier reads. */
   async look(): Promise<void> {
     const signed = await this.environment.sql<{ id: string; fact: string }>(
       `SELECT id, encode(sha256(signature), 'base64') AS fact FROM signing_request WHERE signature IS NOT NULL`,

@@ -6,12 +6,12 @@ import { GUARDED_KEY } from './intents.js';
 export const THRESHOLD = 2;
 const APPROVERS = 3;
 const LOOK_EVERY_MS = 300;
-/** Votes require an authentication within five minutes. */
+/** Shorter than the five minutes after which votes require a new authentication. */
 const SHOW_EVERY_MS = 4 * 60_000;
 
 interface World {
   readonly urls: () => string[];
-  /** Id of the administrator, who makes all requests. */
+  /** API key of the administrator, who makes all requests. */
   readonly apiKey: string;
   readonly administrator: { readonly email: string; readonly password: string };
 }
@@ -32,15 +32,15 @@ interface Reply {
 
 /**
  * Three people who vote on requests for the guarded key, each independently and at any api; they reject about a tenth.
- * And two whose votes must be refused: the requester, and one who is in no group.
+ * The votes of two more people must be refused: the requester, and a person who is not in any group.
  */
 export class People {
-  /** Ids of the approvers. */
+  /** IDs of the approvers. */
   readonly members: string[] = [];
   readonly tokens: string[] = [];
-  /** Votes that should have been refused, and were not. */
+  /** Votes that should have been refused but were accepted. */
   readonly wrong: string[] = [];
-  /** Votes of people who may not vote, which were refused. */
+  /** Number of refused votes by people who may not vote. */
   refused = 0;
   private approvers: Person[] = [];
   private others: Person[] = [];
@@ -92,7 +92,7 @@ export class People {
         () => undefined,
       );
       const waiting = list?.status === 200 ? (list.body.items as { id: string }[]) : [];
-      // A vote that meets a fault is repeated at the next poll, with the same Idempotency-Key.
+      // A vote that fails is repeated at the next poll with the same Idempotency-Key.
       for (const { id } of waiting) await act(id).catch(() => undefined);
       await sleep(LOOK_EVERY_MS);
     }
@@ -167,7 +167,7 @@ export class People {
   }
 }
 
-/** Decides by the digest, so that all three agree and the checks know the decision. */
+/** Decides by a hash of the ID, so that all three agree and the checks know the decision. */
 export function isRejected(approvalId: string): boolean {
   return (createHash('sha256').update(approvalId).digest()[0] ?? 0) < 26;
 }

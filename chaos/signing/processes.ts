@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Process ids of the children of a process, from /proc. */
+/** Process IDs of the children of a process, from /proc. */
 export function childrenOf(parent: number): number[] {
   return allPids().filter((pid) => parentOf(pid) === parent);
 }
@@ -11,7 +11,7 @@ export function allPids(): number[] {
     .map(Number);
 }
 
-/** Undefined if the process has ended. */
+/** Content of a file in /proc; undefined if the process has ended. */
 export function procFile(pid: number, name: 'cmdline' | 'environ' | 'stat'): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');
@@ -20,7 +20,7 @@ export function procFile(pid: number, name: 'cmdline' | 'environ' | 'stat'): str
   }
 }
 
-/** False if it has ended. */
+/** Sends a signal. Returns false if the process has ended. */
 export function signal(pid: number | undefined, name: NodeJS.Signals): boolean {
   if (pid === undefined) return false;
   try {
@@ -31,7 +31,7 @@ export function signal(pid: number | undefined, name: NodeJS.Signals): boolean {
 }
 
 function parentOf(pid: number): number | undefined {
-  // The name of the program is in parentheses and may hold anything; state and parent follow the last one.
+  // The program name is in parentheses and may contain any character; state and parent follow the last closing parenthesis.
   const stat = procFile(pid, 'stat');
   return stat === undefined ? undefined : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }

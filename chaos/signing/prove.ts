@@ -21,17 +21,17 @@ import { readToken } from './token.js';
 
 export interface Options {
   readonly seed: number;
-  /** Length of the load. */
+  /** Duration of the load. */
   readonly seconds: number;
   /** Requests per second. */
   readonly rate: number;
   readonly faults: number;
-  /** SVC_PKCS11_DEADLINE_MS; leases and freezes follow from it. */
+  /** SVC_PKCS11_DEADLINE_MS, from which leases and freezes are derived. */
   readonly deadlineMs: number;
   readonly control?: ControlName;
-  /** Draws from these kinds only. */
+  /** Restricts the faults to these kinds. */
   readonly kinds?: readonly FaultKind[];
-  /** Directory for the logs of the processes and the journal of the HSM calls; without it they are removed. */
+  /** Directory for the logs of the processes and the journal of the HSM calls; they are removed if it is undefined. */
   readonly logs?: string;
   /** Prints progress. */
   readonly say: (line: string) => void;
@@ -46,9 +46,9 @@ export interface Outcome {
   readonly findings: readonly Finding[];
   readonly load: Load;
   readonly drainMs: number;
-  /** Failures beside the invariants: a fault that could not be injected, a process that ended by itself. */
+  /** Failures other than invariants: a fault that could not be injected, or a process that ended on its own. */
   readonly troubles: readonly string[];
-  /** A control passes when the invariants that are meant to catch it do. */
+  /** Whether the run passed. A control passes if the expected invariants detect it. */
   readonly passed: boolean;
 }
 
@@ -72,7 +72,7 @@ class Run {
   private readonly dist: string;
   private readonly env: NodeJS.ProcessEnv;
   private readonly cluster: Cluster;
-  /** E-mail address. */
+  /** E-mail address of the administrator. */
   private administrator = '';
 
   constructor(
@@ -134,7 +134,7 @@ class Run {
     return fact('API_KEY');
   }
 
-  /** The approvers of the guarded key; the requester is the administrator. */
+  /** Creates the approvers of the guarded key. The requester is the administrator. */
   private async gatherPeople(apiKey: string): Promise<People> {
     const password = this.environment.secret('administrator password');
     const administrator = { email: this.administrator, password };
@@ -177,13 +177,13 @@ class Run {
     this.options.say(`the load has ended after ${injector.injected.length} faults; everything is healed`);
   }
 
-  /** Searches Redis, which may be down. */
+  /** Searches process arguments and Redis, which may be down. */
   private async searchLive(): Promise<void> {
     this.search.searchProcesses(this.cluster);
     await this.search.searchRedis(this.environment);
   }
 
-  /** Waits until the service is idle; every injector has undone its fault already. */
+  /** Waits until the service is idle. All faults have already been undone. */
   private async drain(load: Load): Promise<{ unanswered: string[]; drainMs: number }> {
     const start = Date.now();
     this.environment.shim.fault('');
@@ -205,7 +205,7 @@ class Run {
     return row?.left ?? 0;
   }
 
-  /** Searches other answers of an api: health, metrics, lists, the API description. */
+  /** Searches other responses of an api: health, metrics, lists, the API description. */
   private async readAll(apiKey: string): Promise<void> {
     const paths = ['actuator/health', 'actuator/prometheus', 'api/v1/audit/entries?limit=200', 'api/v1/signing-keys'];
     paths.push('api/v1/sign/requests?limit=200', 'api/settings/api-keys', 'api-docs', 'swagger-ui.html');
@@ -232,7 +232,7 @@ class Run {
     );
     search.searchFiles('logs of the stores', environment.storeLogs);
     const database = await readDatabase(environment);
-    // Once more, so that the last rows were read twice as well.
+    // One more read, so that the last rows are also read twice.
     await observer.look();
     return {
       ...database,

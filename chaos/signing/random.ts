@@ -1,9 +1,9 @@
-/** A seeded generator (xorshift32): the same seed draws the same schedule and the same requests. */
+/** A seeded generator (xorshift32): the same seed yields the same schedule and the same requests. */
 export class Random {
   private state: number;
 
   constructor(seed: number) {
-    // Similar seeds must not give similar numbers.
+    // Mixes the seed, so that similar seeds do not yield similar numbers.
     this.state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0 || 1;
     for (let warm = 0; warm < 16; warm += 1) this.next();
   }

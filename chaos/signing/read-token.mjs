@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import pkcs11js from 'pkcs11js';
 
-/** read-token.mjs LIBRARY LABEL, with the PIN on its input: prints what the token says of its private keys (see token.ts). */
+/** Usage: read-token.mjs LIBRARY LABEL, with the PIN on standard input. Prints the attributes of the token's private keys (see token.ts). */
 const [library = '', label = ''] = process.argv.slice(2);
 const token = new pkcs11js.PKCS11();
 token.load(library);

@@ -4,7 +4,7 @@ import type { Outcome } from './prove.js';
 
 const SHOWN = 8;
 
-/** The report of a run, for a terminal. */
+/** Formats the report of a run for a terminal. */
 export function reportText(outcome: Outcome): string {
   return [requestLines(outcome), faultLines(outcome), invariantLines(outcome), verdictLines(outcome)].flat().join('\n');
 }

@@ -1,6 +1,6 @@
 import { Random } from './random.js';
 
-/** Every kind of fault with its description. */
+/** Kinds of faults with their descriptions. */
 export const FAULTS = {
   'kill-api': 'kill -9 of an api process',
   'kill-worker': 'kill -9 of a worker process',
@@ -29,12 +29,12 @@ export interface PlannedFault {
   readonly kind: FaultKind;
   /** Milliseconds after the load began. */
   readonly at: number;
-  /** Own generator for the choices of the fault (which process, how long), independent of other faults. */
+  /** Separate generator for the choices of the fault (which process, how long), independent of other faults. */
   readonly random: Random;
 }
 
 /**
- * Faults drawn from the seed and spread over the time of the load: all kinds in a shuffled order, again and again, so that
+ * Draws faults from the seed and spreads them over the load: all kinds in shuffled order, repeatedly, so that
  * each kind occurs about equally often and in changing combinations.
  */
 export function drawSchedule(
@@ -56,7 +56,7 @@ export function drawSchedule(
   }));
 }
 
-/** The schedule as it is printed: the same seed prints the same. */
+/** Printable schedule; identical for the same seed. */
 export function scheduleText(schedule: readonly PlannedFault[]): string {
   return schedule.map(({ kind, at }) => `${(at / 1000).toFixed(1)} ${kind}`).join(', ');
 }

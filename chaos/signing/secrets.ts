@@ -10,7 +10,7 @@ interface Needle {
   readonly text: string;
 }
 
-/** Searches texts for secrets in every usual encoding. */
+/** Searches texts for secrets in all common encodings. */
 export class SecretSearch {
   readonly leaks = new Set<string>();
   /** Characters searched, by sink. */
@@ -21,7 +21,7 @@ export class SecretSearch {
     this.needles.push(...encodingsOf(value).map(([encoding, text]) => ({ secret, encoding, text })));
   }
 
-  /** `allowed`: secrets that may be in the text. */
+  /** @param allowed secrets that may be in the text */
   search(sink: string, where: string, text: string, allowed: readonly string[] = []): void {
     this.searched.set(sink, (this.searched.get(sink) ?? 0) + text.length);
     for (const needle of this.needles) {
@@ -30,7 +30,7 @@ export class SecretSearch {
     }
   }
 
-  /** Searches the arguments of every process of the machine, and the environment of the key processes, which must not have any secret. */
+  /** Searches the arguments of all processes on the machine, and the environment of the key processes, which must not contain any secret. */
   searchProcesses(cluster: Cluster): void {
     for (const pid of allPids()) {
       this.search('process arguments', `${pid}`, procFile(pid, 'cmdline') ?? '');
@@ -39,7 +39,7 @@ export class SecretSearch {
       const { keyProcess } = slot;
       if (keyProcess === undefined) continue;
       const environment = procFile(keyProcess, 'environ') ?? '';
-      // Between fork and the exec of env(1) it still has the environment of its parent.
+      // Between fork and the exec of env(1), it still has its parent's environment.
       if (!procFile(keyProcess, 'cmdline')?.includes('key-process') || environment.includes('SVC_')) continue;
       this.search('environment of key processes', slot.name, environment);
     }
@@ -109,7 +109,7 @@ async function contentOf(redis: Redis, key: string): Promise<string> {
       return JSON.stringify(await redis.zrange(key, 0, -1));
     case 'stream':
       return JSON.stringify(await redis.xrange(key, '-', '+'));
-    case 'none': // gone since it was listed
+    case 'none': // deleted since it was listed
       return '';
     default:
       throw new Error(`a Redis key of type ${type} cannot be searched`);

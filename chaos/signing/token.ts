@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { Environment } from './environment.js';
 
-/** A private key as the token shows it after login. */
+/** A private key with the attributes visible after login. */
 export interface TokenKey {
   /** Hexadecimal. */
   readonly ckaId: string;
@@ -10,13 +10,13 @@ export interface TokenKey {
   readonly extractable: boolean;
   readonly alwaysSensitive: boolean;
   readonly neverExtractable: boolean;
-  /** What the token answered to reading the private value and to making the key extractable: names of CKR_ codes, or `done`. */
+  /** Result of reading the private value and of making the key extractable or insensitive: name of the CKR_ code, or `done`. */
   readonly readValue: string;
   readonly makeExtractable: string;
   readonly makeInsensitive: string;
 }
 
-/** Reads every private key of the token, in a process of its own, with the module itself and not through the shim. */
+/** Reads every private key of the token in a separate process, with the real module instead of the shim. */
 export function readToken({ tokenAccess }: Environment): Promise<TokenKey[]> {
   const { library, label, environment, pin } = tokenAccess;
   return new Promise((resolve, reject) => {

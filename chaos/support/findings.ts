@@ -1,9 +1,9 @@
-/** What a proof finds: a line for each promise, and the exit code by whether all of them hold. */
+/** Results of a proof: prints a line for each promise and sets the exit code according to whether all hold. */
 export class Findings {
   private broken = 0;
   private readonly began = performance.now();
 
-  /** @param isTimed whether lines begin with the seconds since now */
+  /** @param isTimed whether lines begin with the elapsed seconds */
   constructor(private readonly isTimed = false) {}
 
   readonly say = (line: string): void => {
@@ -16,7 +16,10 @@ export class Findings {
     this.say(`${holds ? 'ok    ' : 'BROKEN'} ${what}${detail === '' ? '' : `: ${detail}`}`);
   };
 
-  /** Ends the proof: exit code 0 when all promises hold, else 1. `kept`: the last line, where they do. */
+  /**
+   * Ends the proof with exit code 0 if all promises hold, otherwise 1.
+   * @param kept last line if they hold
+   */
   readonly conclude = (kept?: string): void => {
     if (kept !== undefined) this.say(this.broken === 0 ? kept : `${this.broken} promises are broken`);
     process.exitCode = this.broken === 0 ? 0 : 1;

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes that this process holds after garbage was collected: what is kept by mistake stays in it, however the heap finds its size. */
+/** Bytes held by this process after a garbage collection, which shows leaks independently of the heap size. */
 export function heldMemory(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();

@@ -12,13 +12,13 @@ const OPTIONS: ts.CompilerOptions = {
   ...ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT).options,
   module: ts.ModuleKind.ESNext,
   moduleResolution: undefined,
-  // Those of the build are of the file before.
+  // The maps of the build describe the previous file.
   sourceMap: false,
 };
 
 /**
- * Has the programs of a copy of dist/ load the modules beside them. The build joins these modules into bundles, in which a change of a
- * single file would do nothing.
+ * Makes the programs in a copy of dist/ load single modules. The build joins these modules into bundles, in which changing a
+ * single file would have no effect.
  */
 export function loadSingleModules(dist: string): void {
   for (const program of PROGRAMS) {
@@ -28,8 +28,8 @@ export function loadSingleModules(dist: string): void {
 }
 
 /**
- * Compiles one file by itself, which takes a moment instead of the minutes of a build. What the build adds to it from other files (the
- * descriptions of fields for docs/openapi.json) is missing then; nothing that runs depends on it. Throws an Error for what is no TypeScript.
+ * Compiles a single file, which takes a moment instead of the minutes of a build. It lacks what the build adds from other files (field
+ * descriptions for docs/openapi.json), on which no running code depends. Throws an Error if the source is not valid TypeScript.
  */
 export function compiled(source: string, fileName: string): string {
   const { outputText, diagnostics = [] } = ts.transpileModule(source, {

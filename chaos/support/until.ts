@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const PAUSE_MS = 200;
 
-/** Waits until `look` answers something true or defined. Throws after so many seconds; the cause is what `look` threw last. */
+/** Polls until `look` returns a truthy value. Throws after `seconds`, with the last error of `look` as the cause. */
 export async function until<Found>(
   what: string,
   seconds: number,

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
-/** Compiling takes a minute on a small machine, and longer beside other work. */
+/** Compiling takes a minute on a small machine, and longer under other load. */
 const BUILD_TIMEOUT_MS = 900_000;
 
 /** A build of another commit of this repository. */
@@ -18,7 +18,7 @@ export interface EarlierVersion {
   remove(): Promise<void>;
 }
 
-/** Unpacks a commit beside this one, with the packages of this one, and builds its service; or takes a build that is there. */
+/** Unpacks a commit next to this one, reusing its packages, and builds its service. With `built`, uses an existing build instead. */
 export async function earlierVersion(commit: string, built: string | undefined): Promise<EarlierVersion> {
   if (built !== undefined) {
     if (!existsSync(join(built, 'dist/main.js'))) throw new Error(`${built} has no dist/main.js`);

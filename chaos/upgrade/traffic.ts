@@ -6,7 +6,7 @@ import type { Answer, Service } from '../../test/support/service.js';
 const PAUSE_MS = 150;
 const ASSETS_PER_DOCUMENT = 40;
 
-/** An answer that nobody should get. */
+/** A response that nobody should get. */
 export interface Fault {
   readonly what: string;
   readonly version: string;
@@ -20,11 +20,11 @@ export interface Target {
 
 type Call = (to: Service) => Promise<Answer>;
 
-/** Callers of every area at once, each of whom asks the next of the processes that serve. */
+/** Concurrent callers of every area, each of which calls the serving processes in turn. */
 export class Traffic {
   readonly counts = new Map<string, number>();
   readonly faults: Fault[] = [];
-  /** Ids of the requests that were accepted. */
+  /** IDs of accepted requests. */
   readonly accepted: string[] = [];
   private targets: readonly Target[] = [];
   private turn = 0;
@@ -37,7 +37,7 @@ export class Traffic {
     private readonly sensor: RegisteredSensor,
   ) {}
 
-  /** The processes that are called from now on. */
+  /** Sets the processes to call from now on. */
   to(targets: readonly Target[]): void {
     this.targets = targets;
   }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { bold, dim, green, say, seconds, yellow } from './steps.mjs';
 
-/** What a newcomer needs to go on: where the console is, who may enter, and a first signature that openssl confirms. */
+/** showBanner prints what a newcomer needs next: the console's address, credentials, and a first signature that openssl verifies. */
 export function showBanner({ url, demo, begun, data, timestamps }) {
   const here = (file) => path.relative(process.cwd(), path.join(data, file));
   say();

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { inRoot } from './project.mjs';
 
 const COMMIT_DIGITS = 12;
-/** What decides the behaviour of a build. A change elsewhere, in documentation for example, does not mark it as modified. */
+/** Files that determine the behaviour of a build. Changes elsewhere, for example in documentation, do not mark it as modified. */
 const SOURCES = ['src', 'ui/src', 'package-lock.json', 'ui/package-lock.json'];
 
 /**
  * writeBuildInfo writes dist/build.json, from which programs report what they were built from.
- * @param {string} fingerprint SHA-256 of the sources in hex, for a build of which no commit is known
+ * @param {string} fingerprint SHA-256 of the sources in hex, used if the commit is unknown
  */
 export function writeBuildInfo(fingerprint) {
   const file = inRoot('dist/build.json');
@@ -21,7 +21,7 @@ export function writeBuildInfo(fingerprint) {
 }
 
 /**
- * sourceCommit returns the commit of the sources, with `.modified` if the work tree differs from it. An archive has no repository; its
+ * sourceCommit returns the commit of the sources, with `.modified` if the work tree differs from it. A source archive has no repository; its
  * commit comes from SOURCE_COMMIT (docker build --build-arg) or from the file that `git archive` fills in.
  * @returns {string | undefined} undefined if no commit is known
  */
@@ -33,7 +33,7 @@ export function sourceCommit() {
     const commit = git('rev-parse', `--short=${COMMIT_DIGITS}`, 'HEAD');
     return git('status', '--porcelain', '--', ...SOURCES) === '' ? commit : `${commit}.modified`;
   } catch {
-    // git is not installed, or refuses a repository of another account.
+    // git is not installed, or refuses a repository owned by another account.
     return undefined;
   }
 }

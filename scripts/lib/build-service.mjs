@@ -5,19 +5,19 @@ import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
 
 /**
- * Builds the service into dist/, as a program of its own: the compiler and the bundler need memory that a command which goes on, like
- * `npm start`, must not keep. The argument is the fingerprint of the sources. Exit status 1 and a message if it fails.
+ * Builds the service into dist/ in a separate process, because long-running commands such as `npm start` should not keep the memory
+ * of the compiler and the bundler. The argument is the fingerprint of the sources. Exits with 1 and a message on failure.
  */
 const [, , fingerprint] = process.argv;
 const { cold } = await compileSources();
 writeBuildInfo(fingerprint);
 await bundlePrograms();
-// After a change, the first process that loads the changed modules stores their code.
+// After a change, the first process to load the changed modules stores their compiled code.
 if (cold) await Promise.all(['main', 'worker', 'cli'].map(compileInAdvance));
 
 /**
- * Has a program load its modules once: what V8 compiles of them stays in dist/compile-cache. A start takes a sixth less CPU with it, and a
- * process a tenth less memory, since parsing eight megabytes leaves memory behind that nothing can use.
+ * Lets a program load its modules once, so that V8's compiled code is stored in dist/compile-cache. It saves a sixth of the CPU time of a start and a
+ * tenth of the memory of a process, because parsing eight megabytes leaves unusable memory behind.
  */
 async function compileInAdvance(program) {
   const { code, output } = await run(process.execPath, [inRoot(`dist/${program}.js`), '--version']);

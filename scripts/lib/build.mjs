@@ -15,14 +15,14 @@ const INPUTS = [
 ];
 const STAMP = inRoot('dist/.built-from');
 
-/** Whether dist was built from these very sources. */
+/** isBuilt reports whether dist was built from exactly the current sources. */
 export function isBuilt() {
   return existsSync(inRoot('dist/main.js')) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === fingerprint();
 }
 
 /**
- * Builds dist when the sources are not those that it was built from. Answers whether anything was to do.
- * @param {{ withConsole?: boolean }} options false: the service alone, for commands that serve nobody
+ * build builds dist if the sources have changed. Returns whether there was anything to do.
+ * @param {{ withConsole?: boolean }} options false: only the service, for commands that do not serve the console
  */
 export async function build({ withConsole = true } = {}) {
   const [service, console] = await Promise.all([buildService(), withConsole && buildConsole()]);
@@ -33,7 +33,7 @@ export async function build({ withConsole = true } = {}) {
 async function buildService() {
   const before = fingerprint();
   if (isBuilt()) {
-    // The same sources can be those of a later commit.
+    // The same sources may belong to a later commit.
     writeBuildInfo(before);
     return false;
   }
@@ -44,7 +44,7 @@ async function buildService() {
   return true;
 }
 
-/** By content, not by time: a fresh checkout or another branch gives files new times. */
+/** Uses contents instead of times, because a fresh checkout or another branch gives files new times. */
 function fingerprint() {
   const sources = readdirSync(inRoot('src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))

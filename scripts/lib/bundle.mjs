@@ -3,23 +3,23 @@ import path from 'node:path';
 import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
-/** Oldest major version of Node.js for the service; the client, which is installed by itself, also runs on what `engines` names. */
+/** Oldest major version of Node.js for the service. The client, which can be installed separately, also supports the versions in `engines`. */
 const MIN_NODE = 24;
 const INTERPRETER = '#!/usr/bin/env node\n';
-/** What V8 compiled of modules is in a folder beside the programs. The environment names it to threads and the key process. */
+/** V8's compiled code is in a directory next to the programs. An environment variable passes its path to threads and the key process. */
 const NAME_CACHE = `import { fileURLToPath } from 'node:url';
 const directory = fileURLToPath(new URL('compile-cache', import.meta.url));
 process.env.NODE_COMPILE_CACHE ??= directory;
 `;
 const USE_CACHE = `${NAME_CACHE}module.enableCompileCache(directory);\n`;
-/** Runs before any import that an older Node.js does not have, which would end in a SyntaxError. */
+/** Runs before any import that an older Node.js does not support and would report as a SyntaxError. */
 const CHECK_VERSION = `import module from 'node:module';
 if (Number(process.versions.node.split('.')[0]) < ${MIN_NODE}) {
   process.stderr.write(\`Sealwright needs Node.js ${MIN_NODE} or later; this is \${process.version}.\\n\`);
   process.exit(1);
 }
 `;
-/** Lines before each program. A worker uses the cache itself, once it has told V8 how to treat memory. */
+/** Code before each program. A worker enables the cache itself, after it has configured V8's memory settings. */
 const PROLOGUES = {
   main: CHECK_VERSION + USE_CACHE,
   worker: CHECK_VERSION + NAME_CACHE,
@@ -29,8 +29,8 @@ const PROLOGUES = {
 const PROGRAMS = Object.keys(PROLOGUES);
 
 /**
- * Packages that stay in node_modules: they have native parts or files beside them, or are loaded by name by other packages, which must
- * meet the same copy of them (TypeORM's drivers, the decorators' storage of class-validator, reflect-metadata).
+ * Packages that stay in node_modules: they have native parts or extra files, or other packages load them by name and must
+ * get the same copy (TypeORM's drivers, class-validator's decorator storage, reflect-metadata).
  */
 const KEPT = new Set([
   '@cyclonedx/cyclonedx-library',
@@ -49,18 +49,19 @@ const KEPT = new Set([
 ]);
 
 /**
- * Joins the modules of each program of dist/ into few files: most of a start is spent on finding and linking 2,500 modules. What starts by
- * its own path (threads, the key process) stays as the compiler wrote it.
+ * bundlePrograms joins the modules of each program of dist/ into a few files, because a start spends most of its time finding and linking 2,500 modules. Code
+ * started by
+ * path (threads, the key process) stays as compiled.
  */
 export async function bundlePrograms() {
-  // Not before: in a fresh clone this file is loaded while there are no packages yet.
+  // Imported here because in a fresh clone this file is loaded before any package is installed.
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
     input: Object.fromEntries(PROGRAMS.map((name) => [name, path.join(DIST, `${name}.js`)])),
     platform: 'node',
     external: isKept,
     plugins: [{ name: 'compiled', load: withSourceMap, transform: atItsOwnPlace }],
-    // Nest looks for packages that may be there and are not.
+    // Nest tries to load optional packages that are not installed.
     onLog: (level, log, tell) => log.code === 'UNRESOLVED_IMPORT' || tell(level, log),
   });
   await bundle.write({
@@ -87,7 +88,7 @@ export async function bundlePrograms() {
   }
 }
 
-/** A process reads the maps of all that it loads: those of packages, whose lines nobody looks for, would take 25 MB of it. */
+/** Removes packages from source maps. A process loads all maps of its code, and those of packages, which nobody needs, would take 25 MB. */
 async function leavePackagesOut(folder) {
   const { decode, encode } = await import('@jridgewell/sourcemap-codec');
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.map'))) {
@@ -98,7 +99,7 @@ async function leavePackagesOut(folder) {
   }
 }
 
-/** A segment of one field ends what is mapped before it (ECMA-426), however many lines follow. */
+/** ownMappings removes mappings of other sources. A segment with one field ends the preceding mapping (ECMA-426), even across lines. */
 export function ownMappings(lines, isOwn) {
   let isMapped = true;
   return lines.map((segments) =>
@@ -113,8 +114,8 @@ export function ownMappings(lines, isOwn) {
 }
 
 /**
- * The same program with other characters than those of ASCII escaped: with a single one of them Node.js keeps the whole text of a file in two
- * bytes a character.
+ * inAscii escapes all non-ASCII characters of a program. With a single one, Node.js keeps the whole source text in two
+ * bytes per character.
  */
 export function inAscii(code) {
   return code.replaceAll(/\\?[^\0-\x7f]/g, (found) => {
@@ -135,7 +136,7 @@ function withSourceMap(id) {
   return { code: readFileSync(id, 'utf8'), map: readFileSync(map, 'utf8') };
 }
 
-/** A module that finds files by its own place still finds them when it is part of a file in dist/bundled. */
+/** Rewrites import.meta, so that a module that locates files by its own path still finds them when it is bundled into dist/bundled. */
 function atItsOwnPlace(code, id) {
   if (!code.includes('import.meta.')) return null;
   const place = path.relative(path.join(DIST, 'bundled'), id).split(path.sep).join('/');
@@ -144,6 +145,6 @@ function atItsOwnPlace(code, id) {
   const placed = code.replaceAll(/import\.meta\.(?:url|dirname)/g, (asked) =>
     asked.endsWith('url') ? `${url}.href` : directory,
   );
-  // The lines stay those that the source map knows.
+  // Line numbers do not change, so the source map stays valid.
   return { code: placed, map: null };
 }

@@ -10,10 +10,10 @@ import { explainStatements } from './statement-plans.mjs';
 import { step } from './steps.mjs';
 import { runVitest } from './vitest.mjs';
 
-/** What a tool remembers of files that did not change, so that the next run reads only the others. */
+/** Path of a tool's cache, with which the next run processes only changed files. */
 const cacheOf = (name) => path.join('node_modules', '.cache', 'sealwright', name);
 
-/** A tool that says something only when something is wrong. */
+/** A tool that prints output only if something is wrong. */
 const tool = (lane, title, program, args, remedy) => ({
   title,
   lane,
@@ -27,7 +27,7 @@ const tool = (lane, title, program, args, remedy) => ({
   },
 });
 
-/** The console is another program, with other types: a browser's. */
+/** The console is checked separately because it uses a browser's types. */
 const consoleTypes = {
   title: 'console types',
   lane: 2,
@@ -38,7 +38,7 @@ const consoleTypes = {
     }),
 };
 
-/** Tests of the service start processes of what was built, so it has to be built from these sources. */
+/** Tests of the service start built processes, so the build must be current. */
 const tests = (project) => ({
   title: `${project} tests`,
   needsStores: project !== 'unit',
@@ -48,7 +48,7 @@ const tests = (project) => ({
   },
 });
 
-/** After the tests: nothing that they issued is in a log, or in clear in a database. */
+/** Runs after the tests and checks that no secret they issued is in a log, or in plain text in a database. */
 const secrets = {
   title: 'issued secrets in logs and databases',
   needsStores: true,
@@ -64,7 +64,7 @@ const secrets = {
     }),
 };
 
-/** After the tests: no process has called what the next version of Node.js or of a package does not have. */
+/** Runs after the tests and checks that no process used an API that the next version of Node.js or of a package removes. */
 const deprecations = {
   title: 'deprecated calls in logs',
   needsStores: true,
@@ -82,7 +82,7 @@ const deprecations = {
     }),
 };
 
-/** After the tests: no statement that the service has sent reads a table that grows from end to end. */
+/** Runs after the tests and checks that no statement of the service reads a growing table from end to end. */
 const plans = {
   title: 'plans of all statements',
   needsStores: true,
@@ -103,7 +103,7 @@ const plans = {
           'CONTRIBUTING.md says how to read a finding, and what to do about it.',
           findings.join('\n'),
         );
-      // The tests that send them may have been skipped on this machine.
+      // The tests that send the statement may have been skipped on this machine.
       for (const exception of unused) note(`no statement needed this exception: ${exception}`);
       note(`${explained} statements`);
       return { passed: explained, failed: 0, skipped: [] };
@@ -111,8 +111,8 @@ const plans = {
 };
 
 /**
- * What `npm run check` does, in order: the cheap ones first. Those with a lane keep one core busy each, so that the lanes are gone
- * through at the same time.
+ * Checks of `npm run check` in order, cheap ones first. Checks in a lane keep one core busy each; different lanes run
+ * concurrently.
  */
 export const CHECKS = {
   format: tool(
@@ -122,7 +122,7 @@ export const CHECKS = {
     ['--check', '--cache', '--cache-location', cacheOf('prettier'), '--log-level', 'warn', '.'],
     'Put it right with: npm run format',
   ),
-  // Before lint, which looks at types too: the console's client is generated here.
+  // Runs before lint, which also uses types, because it generates the console's API client.
   console: consoleTypes,
   lint: tool(2, 'lint', 'oxlint', [], 'Each finding names its rule; many are put right by: npx oxlint --fix'),
   boundaries: tool(
@@ -147,13 +147,13 @@ export const CHECKS = {
   plans,
 };
 
-/** Checks that run only when they are named: the files of `long` take minutes each. */
+/** Checks that run only if named; each file of `long` takes minutes. */
 export const ONLY_BY_NAME = ['long'];
 
-/** What can be said of a change in about a minute, once the caches are filled: everything that needs neither a build nor stores. */
+/** Checks that take about a minute with filled caches and need neither a build nor stores. */
 export const QUICK = ['format', 'lint', 'boundaries', 'types', 'unit'];
 
-/** Only these files or names of tests, in whichever project they are. */
+/** someTests runs only tests in these files or with these names, in any project. */
 export const someTests = (args) => ({
   title: `tests: ${args.join(' ')}`,
   needsStores: true,

@@ -4,8 +4,8 @@ import { writePrivate } from './private-files.mjs';
 import { commandOf, isAlive, stopProcess, until } from './processes.mjs';
 
 /**
- * One start per data directory. The claim is a file with the process id; one whose process is gone, or is another program by
- * now, does not count.
+ * Claim ensures a single start per data directory. It is a file with the process ID; a claim whose process has ended or is now
+ * another program does not count.
  */
 export class Claim {
   #file;
@@ -15,8 +15,8 @@ export class Claim {
   }
 
   /**
-   * Takes the claim. A script that goes on under another Node takes it over from its parent.
-   * @returns {{ pid: number, url?: string, stopping?: boolean } | undefined} who has it, when someone else does
+   * Takes the claim. A script that continues under another Node takes it over from its parent.
+   * @returns {{ pid: number, url?: string, stopping?: boolean } | undefined} the current holder, if it is another process
    */
   take() {
     for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -34,8 +34,8 @@ export class Claim {
   }
 
   /**
-   * Takes the claim, and waits for one who has it and is stopping; also for one who will notice in a moment that the npm that
-   * started it is gone.
+   * Takes the claim, waiting for a holder that is stopping, or that is about to notice that the npm that
+   * started it has ended.
    */
   async takeInTime(onWait) {
     let holder = this.take();
@@ -48,7 +48,7 @@ export class Claim {
     return holder;
   }
 
-  /** Lets a second start know where this one answers, or that it is stopping. */
+  /** Records where this start can be reached, or that it is stopping, for a second start. */
   tell(facts) {
     writePrivate(this.#file, JSON.stringify({ pid: process.pid, ...facts }));
   }
@@ -67,7 +67,7 @@ export class Claim {
   }
 }
 
-/** Ends the service that an earlier start of this directory left behind, if it still runs. */
+/** stopLeftover stops the service left behind by an earlier start in this directory, if it is still running. */
 export async function stopLeftover(pidFile, program) {
   let pid;
   try {

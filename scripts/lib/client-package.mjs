@@ -6,13 +6,13 @@ import { Failure } from './failure.mjs';
 import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
 
-/** What the client alone is called, in npm and in Debian. */
+/** Name of the client package, in npm and in Debian. */
 const NAME = 'sealwright-client';
 const OUT = inRoot('dist/packages');
 const ENTRY = 'sealwright-client-entry';
 
 /**
- * Makes the packages of the client alone from the sources: an npm package and a .deb. It needs nothing but Node 20, and no package.
+ * packClient builds an npm package and a .deb of the client from the sources. The client needs only Node 20 and no packages.
  * @returns {Promise<{ npm: string, deb: string }>} paths of the two files
  */
 export async function packClient() {
@@ -27,14 +27,14 @@ export async function packClient() {
   return { npm: await npmPackage(directory), deb: await debianPackage(directory, { version, description }) };
 }
 
-/** All modules of the client in one file. What is left to import is Node's own. */
+/** Bundles all modules of the client into one file. The remaining imports are Node's own modules. */
 async function bundleClient(file) {
   const { rolldown } = await import('rolldown');
   const source = `import { run } from ${JSON.stringify(inRoot('src/client/run.ts'))};\nprocess.exitCode = await run(process.argv.slice(2));\n`;
   const bundle = await rolldown({
     input: ENTRY,
     platform: 'node',
-    // Sources import each other by the names that the compiler gives them.
+    // Sources import each other by the names of the compiled files.
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     transform: { target: 'es2023' },
     plugins: [
@@ -56,7 +56,7 @@ async function bundleClient(file) {
   chmodSync(file, 0o755);
 }
 
-/** A module that finds package.json by its own place in the repository finds that of the package by the same place in it. */
+/** Rewrites import.meta.url, so that a module that locates package.json by its repository path finds the one in the package. */
 function atItsOwnPlace(code, id) {
   if (!code.includes('import.meta.url')) return null;
   const place = path.relative(inRoot(), id).split(path.sep).join('/');
@@ -110,8 +110,8 @@ async function debianPackage(directory, { version, description }) {
 }
 
 /**
- * A small program that runs the client with these words first. The mark is that by which the client knows its own wrappers. The package of
- * the service has a Node.js that is new enough where Debian's is not.
+ * Writes a wrapper that runs the client with these arguments first. The client recognizes its own wrappers by the mark. The service's
+ * package has a sufficiently new Node.js if Debian's is too old.
  */
 function program(file, words) {
   const mark = '# Runs sealwright in place of the program of this name.';

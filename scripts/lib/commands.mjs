@@ -1,10 +1,10 @@
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
-/** System administrators' commands live where the PATH of ordinary accounts does not look. */
+/** Directories of system administration commands, which are not on the PATH of ordinary accounts. */
 const MORE = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/opt/homebrew/bin', '/usr/local/bin'];
 
-/** The path of a command, or undefined when it is not there. */
+/** commandPath returns the path of a command, or undefined if it is not installed. */
 export function commandPath(name) {
   const directories = [...(process.env.PATH ?? '').split(path.delimiter), ...MORE];
   return directories
@@ -20,7 +20,7 @@ export function commandPath(name) {
     });
 }
 
-/** The SoftHSM module, or undefined when it is not there. */
+/** softhsmLibrary returns the path of the SoftHSM module, or undefined if it is not installed. */
 export function softhsmLibrary() {
   const multiarch = existsSync('/usr/lib') ? readdirSync('/usr/lib').filter((name) => /-linux-gnu/.test(name)) : [];
   return [
@@ -37,7 +37,10 @@ export function softhsmLibrary() {
   ].find((file) => existsSync(file));
 }
 
-/** Chromium's headless shell before the whole browser, which takes a third more CPU for the same pages. Undefined when there is none. */
+/**
+ * chromium returns the path of Chromium; undefined if there is none. The headless shell is preferred, because the full browser uses a third more CPU for the
+ * same pages.
+ */
 export function chromium() {
   return ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map(commandPath).find(Boolean);
 }

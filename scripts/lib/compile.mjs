@@ -8,7 +8,7 @@ import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
 const STATE = path.join(DIST, '.compiled.json');
-/** A change of one of these compiles everything. */
+/** A change of any of these files recompiles everything. */
 const TOOLS = [
   'package-lock.json',
   'tsconfig.json',
@@ -22,8 +22,8 @@ const DECORATED = /^\s*@[A-Z]\w*\(|\(@[A-Z]\w*\(/m;
 const ASSETS = ['**/public/**', '**/*.json'];
 
 /**
- * compileSources writes the JavaScript of src/ and the files that it reads to dist/. It transpiles each changed file by itself, without
- * checking types (`npm run types` does), and runs the type checker only for the files that need it, and only when a declaration changed.
+ * compileSources compiles src/ to dist/ and copies the files that it reads. It transpiles each changed file separately without
+ * checking types (`npm run types` does), and runs the type checker only for files that need it, and only if a declaration changed.
  * @returns {Promise<{ cold: boolean }>} cold: everything was compiled
  * @throws {Error} with the positions, if a file has a syntax error
  */
@@ -33,7 +33,7 @@ export async function compileSources() {
   const before = stateOf(tools);
   const cold = before === undefined;
   const files = sourceFiles();
-  // The stub of a program replaces the module of the same name after each bundling.
+  // After each bundling, the bundled program replaces the module of the same name.
   const isCurrent = (name, hash) => name.includes('/') && before?.files[name]?.hash === hash;
   const after = { tools, typed: '', files: {} };
   const read = files.map((name) => {
@@ -62,7 +62,7 @@ export function compilerOptions() {
   return ts.convertCompilerOptionsFromJson(mergedOptions(config), inRoot()).options;
 }
 
-/** writeOutput writes what the compiler emitted for `name`, a path below src/. */
+/** writeOutput writes the compiler's output for `name`, a path below src/. */
 export function writeOutput(name, code, map) {
   const file = outputOf(name);
   mkdirSync(path.dirname(file), { recursive: true });
@@ -71,7 +71,7 @@ export function writeOutput(name, code, map) {
   writeFileSync(`${file}.map`, JSON.stringify(rest));
 }
 
-/** assertParsed throws an Error with the positions of the syntax errors, if there are any. */
+/** assertParsed throws an Error with the positions of syntax errors, if there are any. */
 export function assertParsed(diagnostics) {
   if (diagnostics.length > 0) throw new Error(ts.formatDiagnostics(diagnostics, FORMAT));
 }
@@ -95,7 +95,7 @@ function sourceFiles() {
     .sort();
 }
 
-/** Decorators need the helpers and the parameter types that TypeScript emits; files without decorators take a tenth of the time this way. */
+/** Decorators need helpers and parameter types emitted by TypeScript; without decorators, Rolldown takes a tenth of the time. */
 function transpile(name, text, options) {
   const fileName = inRoot('src', name);
   const { code, map } = DECORATED.test(text) ? withTypeScript(text, fileName, options) : withRolldown(text, fileName);
@@ -104,7 +104,7 @@ function transpile(name, text, options) {
 }
 
 function withTypeScript(text, fileName, options) {
-  // One file by itself does not show that package.json says "module".
+  // A single file does not reveal that package.json sets "type": "module".
   const modules = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
   const wanted = { compilerOptions: { ...options, ...modules }, fileName, reportDiagnostics: true };
   const { outputText, sourceMapText, diagnostics } = ts.transpileModule(text, wanted);
@@ -123,7 +123,7 @@ function withRolldown(text, fileName) {
   };
 }
 
-/** The type checker runs in a thread, beside the files that do not need it. */
+/** Runs the type checker in a thread, concurrently with the files that do not need it. */
 function compileTyped(names) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('compile-typed.mjs', import.meta.url), { workerData: { names } });
@@ -133,8 +133,8 @@ function compileTyped(names) {
 }
 
 /**
- * The text of a file without the bodies of functions, which no declaration in another file depends on: an inferred return type is not part
- * of a schema, since controllers and DTOs declare theirs.
+ * Text of a file without function bodies, on which no declaration in another file depends: inferred return types are not part
+ * of a schema, because controllers and DTOs declare theirs.
  */
 function shapeOf(name, text) {
   const source = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, false);

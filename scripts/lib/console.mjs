@@ -8,7 +8,7 @@ import { installConsolePackages } from './packages.mjs';
 import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
 
-/** The web console: ui/ has packages of its own, is built into ui/dist, and goes to dist/ui, from where the service serves it. */
+/** The web console: ui/ has its own packages, is built into ui/dist, and is copied to dist/ui, from where the service serves it. */
 const UI = inRoot('ui');
 const BUILT = path.join(UI, 'dist');
 const SERVED = inRoot('dist/ui');
@@ -16,7 +16,7 @@ const STAMP = '.built-from';
 const INPUTS = ['package-lock.json', 'tsconfig.json', 'vite.config.ts', 'openapi-ts.config.ts', 'index.html'];
 const TEXT = /\.(?:css|html|js|svg)$/;
 
-/** Builds ui/dist when its sources or the description of the API have changed. Answers whether anything was to do. */
+/** buildConsole builds ui/dist if its sources or the API description have changed. Returns whether there was anything to do. */
 export async function buildConsole() {
   const wanted = fingerprint();
   if (stampOf(BUILT) === wanted) return false;
@@ -28,19 +28,19 @@ export async function buildConsole() {
   return true;
 }
 
-/** Puts what was built where the service looks for it; the service's own build empties dist. */
+/** placeConsole copies the built console to where the service serves it, because the service's own build empties dist. */
 export function placeConsole() {
   if (!existsSync(BUILT) || stampOf(SERVED) === stampOf(BUILT)) return;
   rmSync(SERVED, { recursive: true, force: true });
   cpSync(BUILT, SERVED, { recursive: true });
 }
 
-/** The client of the API, from docs/openapi.json. Types and lint need it too. */
+/** makeClient generates the API client from docs/openapi.json. Type checks and lint need it too. */
 export async function makeClient() {
   await program('@hey-api/openapi-ts/bin/run.js', []);
 }
 
-/** Starts the dev server on port 4200, which passes calls of the API on to the service. Until it ends. */
+/** serveConsole runs the dev server on port 4200, which proxies API calls to the service, until it ends. */
 export async function serveConsole() {
   return program('vite/bin/vite.js', [], { show: true });
 }
@@ -58,7 +58,7 @@ async function program(script, args, options = {}) {
   if (code !== 0) throw new Failure(`${path.basename(script)} failed in ui/`, 'It says why above.', output);
 }
 
-/** Once here instead of at each answer, and as small as it gets. */
+/** Compresses the files once with the best ratio, instead of for each response. */
 async function compress() {
   const files = readdirSync(BUILT, { recursive: true }).filter((name) => TEXT.test(name));
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };

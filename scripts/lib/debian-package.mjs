@@ -3,15 +3,15 @@ import path from 'node:path';
 import { Failure } from './failure.mjs';
 import { run } from './run.mjs';
 
-/** Same files, same package: times in archives are this one, unless the caller names another. */
+/** Timestamp of files in archives, unless the caller sets another, so that the same files yield the same package. */
 const EPOCH = process.env.SOURCE_DATE_EPOCH ?? '1764547200';
-/** Debian's Node.js is too old for the service, so its package brings its own. */
+/** Debian's Node.js is too old for the service, so the package includes its own. */
 export const PACKAGED_NODE = '/opt/sealwright/bin/node';
 export const MAINTAINER = 'The maintainers of Sealwright <maintainers@sealwright.invalid>';
 
 /**
- * buildDebianPackage packs a directory that has DEBIAN/control into a .deb. All files belong to root and can be read by everybody, whatever
- * the umask of who builds it: a service cannot run programs that only root may read.
+ * buildDebianPackage packs a directory with DEBIAN/control into a .deb. All files belong to root and are readable by everyone, regardless of
+ * the builder's umask, because the service cannot run programs that only root can read.
  * @param {string} tree
  * @param {string} file path of the .deb
  */
@@ -33,7 +33,7 @@ function setModes(tree) {
   }
 }
 
-/** controlText writes the fields of DEBIAN/control; `description` is the extended one, one paragraph an item. */
+/** controlText formats the fields of DEBIAN/control; `description` is the extended description, one paragraph per item. */
 export function controlText(fields, description) {
   const lines = Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
   return `${[...lines, ...description.flatMap((text, at) => (at === 0 ? [` ${text}`] : [' .', ` ${text}`]))].join('\n')}\n`;

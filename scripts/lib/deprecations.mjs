@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { grepEvidence } from './evidence-grep.mjs';
 
-/** As Node.js writes it to standard error, once in a process. */
+/** Format in which Node.js writes warnings to standard error, once per process. */
 const WARNING = '^\\(node:[0-9]+\\).* DeprecationWarning: .*';
 
 /**
- * Calls that Node.js or a package will remove, by what the processes of a run said of them; each once.
- * @param {string} directory where tests note the logs of their processes, as `log-PID`
+ * findDeprecations returns the deprecation warnings in the processes' logs, each once.
+ * @param {string} directory directory in which tests store logs of their processes, as `log-PID`
  * @returns {{ logs: number, found: string[] }}
  */
 export function findDeprecations(directory) {

@@ -1,4 +1,4 @@
-/** An expected failure: what went wrong, and in one or two lines what to do about it. Shown without a stack. */
+/** Failure is an expected failure: what went wrong, and in one or two lines what to do about it. Shown without a stack trace. */
 export class Failure extends Error {
   /**
    * @param {string} message what went wrong

@@ -1,6 +1,6 @@
 import { say } from './steps.mjs';
 
-/** A reporter for Vitest that tells of each failure when it happens, not at the end of a run that takes many minutes. */
+/** FailuresReporter is a Vitest reporter that prints each failure when it happens, because a run can take many minutes. */
 export default class FailuresReporter {
   onTestCaseResult(test) {
     const { state, errors } = test.result();

@@ -2,14 +2,14 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 const RULES = 'docker/Dockerfile.dockerignore';
-/** What is made in a checkout and is in none of its commits. */
+/** Generated files in a checkout that are not part of any commit. */
 const MADE = ['node_modules', 'dist'];
 
 /**
- * The files that .dockerignore lets into the build of the image, in the order of their names. The last rule that a path, or a folder above it,
- * meets decides.
+ * contextFiles returns the files that .dockerignore includes in the image build context, sorted by name. The last rule that matches a path or a parent
+ * directory applies.
  * @param {string} root a checkout
- * @returns {string[]} paths below it, with `/`
+ * @returns {string[]} paths relative to the root, with `/`
  */
 export function contextFiles(root) {
   const rules = readFileSync(path.join(root, RULES), 'utf8')

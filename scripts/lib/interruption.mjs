@@ -2,7 +2,7 @@ import { onOrphaned } from './processes.mjs';
 import { endChildren } from './run.mjs';
 import { haltSteps, say, showFailure } from './steps.mjs';
 
-/** On Ctrl-C or a request to end: ends the running programs, runs `stop` once, exits. A second Ctrl-C exits at once. */
+/** onInterruption handles Ctrl-C and termination signals: it ends running programs, runs `stop` once and exits. A second Ctrl-C exits immediately. */
 export function onInterruption(stop) {
   let interrupted = false;
   const interrupt = () => {
@@ -17,7 +17,7 @@ export function onInterruption(stop) {
   onOrphaned(interrupt);
 }
 
-/** Runs `main`, shows what it throws, runs `stop` in any case, and exits with the code that `main` answers. */
+/** runToEnd runs `main`, shows any error, always runs `stop`, and exits with the code returned by `main`. */
 export async function runToEnd(main, stop) {
   let code = 1;
   try {

@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import path from 'node:path';
 import { grepEvidence } from './evidence-grep.mjs';
 
-/** What tests note while they run, below the directory that SW_TEST_EVIDENCE names: secrets, logs and copies of databases. */
+/** File below SW_TEST_EVIDENCE with issued secrets. Tests also store logs and copies of databases there. */
 const SECRETS = 'secrets';
 
 /**
- * Looks for every secret that a run issued in everything that the run logged and stored, as it is and as PostgreSQL shows bytes (hex).
+ * findIssued searches everything that a test run logged and stored for every secret it issued, both verbatim and in the hex form of PostgreSQL bytea values.
  * @param {string} directory
- * @returns {{ secrets: number, files: number, bytes: number, found: { file: string, beginning: string }[] }} a secret is never told whole
+ * @returns {{ secrets: number, files: number, bytes: number, found: { file: string, beginning: string }[] }} secrets are never returned whole
  */
 export function findIssued(directory) {
   const secrets = existsSync(path.join(directory, SECRETS)) ? uniqueLines(path.join(directory, SECRETS)) : [];

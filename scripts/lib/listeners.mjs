@@ -4,7 +4,7 @@ import { commandOf } from './processes.mjs';
 
 const LISTENING = '0A';
 
-/** Who listens on a TCP port, in words; undefined when that cannot be seen (another account's process). */
+/** whoListens describes the process that listens on a TCP port; undefined if that cannot be determined (another account's process). */
 export function whoListens(port) {
   const pid = existsSync('/proc/net/tcp') ? linuxListener(port) : lsofListener(port);
   return pid === undefined ? undefined : `process ${pid} (${commandOf(pid).slice(0, 100)})`;
@@ -18,7 +18,7 @@ function linuxListener(port) {
     .find((pid) => holds(pid, sockets));
 }
 
-/** A line reads: number, local address:port in hex, remote, state, queues, timers, retransmits, uid, timeout, inode. */
+/** Columns of a line: number, local address:port in hex, remote, state, queues, timers, retransmits, uid, timeout, inode. */
 function listeningInodes(file, port) {
   if (!existsSync(file)) return [];
   return readFileSync(file, 'utf8')

@@ -8,15 +8,15 @@ import { missing, NEEDS } from './system-packages.mjs';
 const ADDON = inRoot('node_modules/pkcs11js/build/Release/pkcs11.node');
 const COMPILERS = [NEEDS.python, NEEDS.make, NEEDS.cxx];
 
-/** Whether node_modules holds what package-lock.json says. npm writes its own record there when an installation is complete. */
+/** packagesAreCurrent reports whether node_modules matches package-lock.json. npm writes its own record there when an installation is complete. */
 export function packagesAreCurrent() {
   return installedMatchesLock() && existsSync(ADDON);
 }
 
-/** What the machine needs for the PKCS#11 binding, which is compiled on installation; none when that is done. */
+/** needsForPackages returns what is missing to compile the PKCS#11 binding on installation; empty if it is compiled already. */
 export const needsForPackages = () => (packagesAreCurrent() ? [] : missing(COMPILERS));
 
-/** Brings node_modules in line with package-lock.json. Answers whether anything was to do. */
+/** installPackages brings node_modules in line with package-lock.json. Returns whether there was anything to do. */
 export async function installPackages() {
   const [service, console] = await Promise.all([installServicePackages(), installConsolePackages()]);
   return service || console;
@@ -29,7 +29,7 @@ async function installServicePackages() {
   if (!installedMatchesLock()) {
     await npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', ...scripts], headers);
   }
-  // Without headers beside Node itself: those in the package that carries Node 24. The binding is N-API, it fits both.
+  // If Node has no headers of its own, use those of the package that contains Node 24. The binding uses N-API and works with both.
   if (!existsSync(ADDON)) await npm(['rebuild', 'pkcs11js'], headers ?? nodeHeaders(packagedNode()));
   if (existsSync(ADDON)) return true;
   throw new Failure(
@@ -38,10 +38,10 @@ async function installServicePackages() {
   );
 }
 
-/** Brings ui/node_modules in line with ui/package-lock.json. Answers whether anything was to do. */
+/** installConsolePackages brings ui/node_modules in line with ui/package-lock.json. Returns whether there was anything to do. */
 export async function installConsolePackages() {
   if (installedMatchesLock('ui')) return false;
-  // None of them has anything to run on installation.
+  // None of the packages needs an install script.
   await npm(
     ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--ignore-scripts'],
     undefined,
@@ -50,7 +50,7 @@ export async function installConsolePackages() {
   return true;
 }
 
-/** Where npm put Node 24 for this platform. */
+/** packagedNode returns the directory of the Node 24 that npm installed for this platform. */
 export const packagedNode = () => inRoot(`node_modules/node-${process.platform}-${process.arch}`);
 
 function nodeHeaders(prefix) {
@@ -72,10 +72,10 @@ function installedMatchesLock(folder = '') {
 }
 
 async function npm(args, headers, folder = '') {
-  // The npm that runs this script, when one does; it may not be on PATH under that name.
+  // Uses the npm that runs this script, if any; it may not be on the PATH under that name.
   const cli = process.env.npm_execpath;
   const command = cli?.endsWith('.js') ? [process.execPath, cli] : ['npm'];
-  // node-gyp would download the headers of Node; they are in the installation already.
+  // node-gyp would download Node's headers, which are already part of the installation.
   const nodedir = headers && { npm_config_nodedir: headers, npm_package_config_node_gyp_nodedir: headers };
   const env = { ...process.env, ...nodedir, npm_config_update_notifier: 'false' };
   const { code, output } = await run(command[0], [...command.slice(1), ...args], { env, cwd: inRoot(folder) });

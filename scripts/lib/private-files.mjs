@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
-/** Writes a file that only its owner can read: whole or not at all, never readable by others for a moment. */
+/** writePrivate atomically writes a file that only its owner can read; it is never readable by others, even briefly. */
 export function writePrivate(file, text) {
   const draft = `${file}.${process.pid}.new`;
   rmSync(draft, { force: true });
@@ -9,7 +9,7 @@ export function writePrivate(file, text) {
   renameSync(draft, file);
 }
 
-/** The secret in `file`; made of 24 random bytes, in letters and digits only, when the file is not there. */
+/** secretIn returns the secret in `file`, which is created from 24 random bytes as letters and digits if it does not exist. */
 export function secretIn(file, make = () => randomBytes(24).toString('hex')) {
   try {
     const secret = readFileSync(file, 'utf8').trim();
@@ -22,7 +22,7 @@ export function secretIn(file, make = () => randomBytes(24).toString('hex')) {
   return secret;
 }
 
-/** Makes a directory of this account that others cannot list or read; a group that may pass through it already keeps that. */
+/** ownDirectory creates a directory of this account that others cannot list or read. An existing permission of the group to pass through is kept. */
 export function ownDirectory(directory) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { mode } = statSync(directory);
@@ -30,7 +30,7 @@ export function ownDirectory(directory) {
   return directory;
 }
 
-/** Makes a directory that only its owner can enter, and puts that right when it exists with other rights. */
+/** privateDirectory creates a directory that only its owner can enter, and corrects the permissions of an existing one. */
 export function privateDirectory(directory, account) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (account !== undefined) chownSync(directory, account.uid, account.gid);

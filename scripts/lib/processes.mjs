@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether the system knows a process of this id, be it a zombie. */
+/** isKnown reports whether a process with this ID exists, including zombies. */
 export function isKnown(pid) {
   try {
     process.kill(pid, 0);
@@ -12,7 +12,7 @@ export function isKnown(pid) {
   }
 }
 
-/** Whether a process runs. A zombie does not: in a container without an init nobody may ever collect it. */
+/** isAlive reports whether a process is running. Zombies are not: in a container without an init process, they may never be reaped. */
 export function isAlive(pid) {
   if (!isKnown(pid)) return false;
   try {
@@ -23,7 +23,7 @@ export function isAlive(pid) {
   }
 }
 
-/** The command line of a process, or '' when there is none. Tells a process of ours from a stranger that got its id. */
+/** commandOf returns the command line of a process, or '' if there is none. It distinguishes our processes from others that reuse the ID. */
 export function commandOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
@@ -33,7 +33,7 @@ export function commandOf(pid) {
   }
 }
 
-/** Ids of the processes whose working directory is `directory` (Linux only, elsewhere none). */
+/** processesIn returns the IDs of processes whose working directory is `directory` (Linux only; empty elsewhere). */
 export function processesIn(directory) {
   if (!existsSync('/proc/self/stat')) return [];
   return readdirSync('/proc')
@@ -48,7 +48,7 @@ export function processesIn(directory) {
     });
 }
 
-/** Waits until `done()` is true; answers whether it became so within `milliseconds`. */
+/** until waits until `done()` is true. Returns whether that happened within `milliseconds`. */
 export async function until(done, milliseconds, every = 20) {
   const end = Date.now() + milliseconds;
   for (;;) {
@@ -67,10 +67,10 @@ export function signal(pid, name) {
 }
 
 /**
- * Asks a process to end with each signal in turn and goes on to the next when it has not ended in time; SIGKILL comes last.
- * SIGCONT goes with each, since a frozen process acts on no other signal.
+ * stopProcess sends each signal in turn and continues with the next if the process has not ended in time; SIGKILL comes last.
+ * SIGCONT accompanies each signal, because a frozen process handles no other signal.
  * @param {number} pid
- * @param {[NodeJS.Signals, number][]} steps signal and patience in milliseconds
+ * @param {[NodeJS.Signals, number][]} steps signal and time limit in milliseconds
  */
 export async function stopProcess(pid, steps) {
   for (const [name, patience] of [...steps, ['SIGKILL', 5000]]) {
@@ -81,7 +81,7 @@ export async function stopProcess(pid, steps) {
   }
 }
 
-/** Calls back once when the npm that runs this script is gone: killed hard, it has told nobody to stop. */
+/** onOrphaned calls back once when the npm that runs this script has ended; after SIGKILL, it cannot forward a signal. */
 export function onOrphaned(callback) {
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;

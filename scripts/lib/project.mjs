@@ -8,10 +8,10 @@ export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 
 export const inRoot = (...parts) => path.join(ROOT, ...parts);
 
-/** A program of a package: node_modules/.bin/NAME. */
+/** Path of a package's program: node_modules/.bin/NAME. */
 export const bin = (name) => inRoot('node_modules/.bin', name);
 
-/** The environment in which programs of packages find each other, and the Node that was installed with them. */
+/** Environment in which programs of packages find each other and the Node installed with them. */
 export const toolEnvironment = (more = {}) => ({
   ...process.env,
   ...(coloured ? {} : { NO_COLOR: '1' }),
@@ -19,7 +19,7 @@ export const toolEnvironment = (more = {}) => ({
   ...more,
 });
 
-/** Reads NAME=VALUE lines; quotes around a value are taken off. No file reads as no lines. */
+/** readEnvFile reads NAME=VALUE lines and removes quotes around values. A missing file counts as empty. */
 export function readEnvFile(file) {
   let text = '';
   try {

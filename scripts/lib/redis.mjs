@@ -9,8 +9,8 @@ import { privateDirectory, secretIn, writePrivate } from './private-files.mjs';
 import { commandOf, isAlive, signal, stopProcess, until } from './processes.mjs';
 
 /**
- * Starts a private Redis (or Valkey) on 127.0.0.1, or takes over the one that still runs from `dir`. It keeps nothing on disk:
- * what is in it are hints, and the truth is in PostgreSQL. See redis.d.mts for the shape of the answer.
+ * startRedis starts a private Redis (or Valkey) on 127.0.0.1, or takes over one that is still running from `dir`. It persists nothing,
+ * because it holds only hints and PostgreSQL is authoritative. See redis.d.mts for the result.
  */
 export async function startRedis({ dir, port }) {
   const home = privateDirectory(path.resolve(dir));
@@ -29,7 +29,7 @@ export async function startRedis({ dir, port }) {
   return handle(home, await launch(home, program, port, password), password, false);
 }
 
-/** Stops the server of `dir`, if one runs: what an earlier run left behind. */
+/** stopRedis stops the server of `dir`, if an earlier run left one behind. */
 export async function stopRedis(dir) {
   const pid = recordedPid(path.resolve(dir));
   if (pid !== undefined) await stopServer(pid);
@@ -61,7 +61,7 @@ async function launch(home, program, wantedPort, password) {
     const config = path.join(home, 'redis.conf');
     writePrivate(config, configuration(home, port, password));
     const log = openSync(logFile, 'w', 0o600);
-    // Its own process group: Ctrl-C in the terminal goes to the script, which stops the service before the stores.
+    // Runs in a separate process group, so that Ctrl-C reaches only the script, which stops the service before the stores.
     const child = spawn(program, [config], { cwd: home, detached: true, stdio: ['ignore', log, log] });
     closeSync(log);
     child.on('error', () => {});
@@ -84,7 +84,7 @@ async function launch(home, program, wantedPort, password) {
   }
 }
 
-/** In a file, since arguments can be read by everyone on the machine. */
+/** Configuration in a file, because everyone on the machine can read arguments. */
 function configuration(home, port, password) {
   return [
     'bind 127.0.0.1',
@@ -104,14 +104,14 @@ function recordedPid(home) {
   return recorded(home)?.pid;
 }
 
-/** Process id and port of the last start, when that process still is the server of this directory. */
+/** Process ID and port of the last start, if that process is still the server of this directory. */
 function recorded(home) {
   try {
     const [pid, port] = readFileSync(path.join(home, 'running'), 'utf8').split(' ').map(Number);
-    // Its command line reads "redis-server 127.0.0.1:PORT" once it runs.
+    // A running server shows "redis-server 127.0.0.1:PORT" as its command line.
     if (pid > 0 && isAlive(pid) && commandOf(pid).includes(`127.0.0.1:${port}`)) return { pid, port };
   } catch {
-    // No earlier start.
+    // There was no earlier start.
   }
   return undefined;
 }
@@ -121,7 +121,7 @@ async function runningServer(home, password) {
   return last !== undefined && (await ping(last.port, password)) ? last : undefined;
 }
 
-/** Whether a server there takes the password and answers. */
+/** Whether a server on the port accepts the password and answers. */
 function ping(port, password) {
   return new Promise((resolve) => {
     const socket = net.connect({ port, host: '127.0.0.1' });

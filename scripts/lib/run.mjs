@@ -3,14 +3,14 @@ import { ROOT, toolEnvironment } from './project.mjs';
 
 const children = new Set();
 
-/** Ends every program that still runs. */
+/** endChildren kills every program that is still running. */
 export function endChildren() {
   for (const child of children) child.kill('SIGKILL');
 }
 
 /**
- * Runs a program to its end and collects what it says.
- * @returns {Promise<{ code: number, output: string }>} code 127 when it cannot be started, 128 when a signal ended it
+ * run runs a program to completion and collects its output.
+ * @returns {Promise<{ code: number, output: string }>} code 127 if it cannot be started, 128 if a signal ended it
  */
 export function run(program, args, { env = toolEnvironment(), cwd = ROOT, input, show = false } = {}) {
   return new Promise((resolve) => {

@@ -6,20 +6,20 @@ import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
 const MODULES = inRoot('node_modules');
-/** Programs that the service starts by their own path; the bundle has everything else. */
+/** Programs that the service starts by path; everything else is in the bundle. */
 const STARTED_BY_PATH = ['**/*-thread.js', 'hsm/process/key-process.js'];
-/** Files of dist that no import names. */
+/** Files of dist that are not imported by name. */
 const ASSETS = ['main.js', 'worker.js', 'cli.js', 'sealwright.js', 'build.json', 'bundled', 'ui'];
-/** Files of packages that no program reads. Licences stay. */
+/** Files of packages that no program reads. Licences are kept. */
 const UNREAD = /(?:\.d\.[cm]?ts|\.map|\.tsbuildinfo|\.cc?|\.cpp|\.h)$|(?:^|\/)(?:CHANGELOG|README)[^/]*\.md$/i;
-/** What node-gyp leaves of a native module beside the module itself. It names directories of the machine that compiled it. */
+/** Files that node-gyp leaves next to a native module. They contain directory names of the machine that compiled it. */
 const COMPILATION = /^binding\.gyp$|^build\/(?!Release(?:\/[^/]+\.node)?$)/;
 const SPECIFIER =
   /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*|\bresolve\s*\(\s*)(["'])((?:@[\w.-]+\/)?[\w.-]+(?:\/[^"'\n]*)?|\.{1,2}\/[^"'\n]+)\1/g;
 
 /**
- * writeRuntimeTree copies what a production installation runs to `out`: the programs, the files that they read, and the packages that they
- * import with the dependencies of those. Types, source maps of packages and packages that only the build needs stay out.
+ * writeRuntimeTree copies what a production installation needs to `out`: the programs, the files that they read, and the packages that they
+ * import, with their dependencies. Types, source maps of packages and build-only packages are omitted.
  * @param {string} out directory that is created; must not exist
  * @returns {{ packages: number }} number of packages in the tree
  */
@@ -39,7 +39,7 @@ export function writeRuntimeTree(out) {
   return { packages: packages.size };
 }
 
-/** The programs that are started by path, and the modules of dist that they import. */
+/** Programs started by path, and the modules of dist that they import. */
 function reachableFiles() {
   const found = new Set(STARTED_BY_PATH.flatMap((pattern) => globSync(pattern, { cwd: DIST })));
   for (const file of found) {
@@ -56,7 +56,7 @@ function specifiersIn(file) {
   return [...readFileSync(file, 'utf8').matchAll(SPECIFIER)].map(([, , specifier]) => specifier);
 }
 
-/** The folders of the packages that the specifiers name, and of all that those depend on. */
+/** Directories of the packages named by the specifiers, and of all their dependencies. */
 function packagesOf(specifiers) {
   const found = new Set();
   const visit = (name, from) => {
@@ -75,7 +75,7 @@ function packagesOf(specifiers) {
   return found;
 }
 
-/** As Node.js resolves a package: in the node_modules of the importing package, then of those around it. */
+/** Resolves a package like Node.js: in node_modules of the importing package, then in those of parent directories. */
 function folderOf(name, from) {
   for (let folder = from; folder.startsWith(MODULES); folder = path.dirname(folder)) {
     const candidate =
@@ -92,7 +92,7 @@ function requiredPeers(folder, peers = {}) {
   return Object.fromEntries(Object.entries(peers).filter(([name]) => meta[name]?.optional !== true));
 }
 
-/** Without nested packages: those are packages of their own here. */
+/** Copies a package without nested packages, which are copied separately. */
 function copyPackage(from, to) {
   const skipped = path.join(from, 'node_modules');
   const isNative = existsSync(path.join(from, 'binding.gyp'));

@@ -10,7 +10,7 @@ const PROGRAM = inRoot('dist/main.js');
 const LOG_LIMIT = 20 * 1024 * 1024;
 const PATIENCE = 90_000;
 
-/** The service as a process of its own: it writes its log by itself, so that it does not depend on who started it. */
+/** Service runs the service in a separate process, which writes its own log and so does not depend on the process that started it. */
 export class Service {
   #logFile;
   #pidFile;
@@ -36,7 +36,7 @@ export class Service {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Ends what a killed start left behind. */
+  /** Stops a service left behind by a start that was killed. */
   stopLeftover() {
     return stopLeftover(this.#pidFile, PROGRAM);
   }
@@ -46,7 +46,7 @@ export class Service {
       renameSync(this.#logFile, `${this.#logFile}.1`);
     const log = openSync(this.#logFile, 'a', 0o600);
     this.#from = statSync(this.#logFile).size;
-    // Its own process group: Ctrl-C in the terminal reaches it through stop(), once.
+    // Runs in a separate process group, so that Ctrl-C reaches it only through stop(), once.
     const child = spawn(process.execPath, ['--enable-source-maps', PROGRAM], {
       cwd: ROOT,
       env,
@@ -55,7 +55,7 @@ export class Service {
     });
     closeSync(log);
     child.on('error', () => {});
-    // The end of a process may be told only after its successor was started.
+    // The exit event of a process may arrive after its successor has started.
     child.on('exit', (code, name) => {
       if (child === this.#child && !this.#stopping) this.#onEnd?.(code ?? name);
     });
@@ -78,7 +78,7 @@ export class Service {
     setInterval(read, 300).unref();
   }
 
-  /** Resolves with the exit code, or the signal's name, when the process has ended without being asked to. */
+  /** Resolves with the exit code, or the signal's name, when the process has ended on its own. */
   ended() {
     return new Promise((resolve) => {
       this.#onEnd = resolve;
@@ -86,7 +86,7 @@ export class Service {
     });
   }
 
-  /** Waits until the service says that it is up. */
+  /** Waits until the service reports that it is up. */
   async becomesHealthy(url) {
     const end = Date.now() + PATIENCE;
     let last = 'it does not answer';
@@ -108,7 +108,7 @@ export class Service {
     return new Failure(message, `What it said last is above; all of it is in ${this.#logFile}.`, lastLines(said, 25));
   }
 
-  /** The service and the processes that it started, at once. */
+  /** Kills the service and its child processes immediately. */
   kill() {
     if (this.running) signal(-this.pid, 'SIGKILL');
   }
@@ -139,7 +139,7 @@ function readFrom(file, offset) {
   const descriptor = openSync(file, 'r');
   try {
     const read = readSync(descriptor, buffer, 0, buffer.length, offset);
-    // A character that is written in two parts is read whole the next time.
+    // A character that was written only in part is read with the next call.
     const whole = buffer.lastIndexOf(0x0a, read - 1) + 1;
     return buffer.toString('utf8', 0, whole);
   } finally {
@@ -147,7 +147,7 @@ function readFrom(file, offset) {
   }
 }
 
-/** Log lines are JSON with a level; what the runtime itself prints (a crash) is not, and always shown. */
+/** Log lines are JSON with a level. Output of the runtime itself, such as a crash, is not JSON and is always shown. */
 function isTrouble(line) {
   if (line.trim() === '') return false;
   try {

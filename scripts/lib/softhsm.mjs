@@ -9,8 +9,8 @@ import { privateDirectory, secretIn, writePrivate } from './private-files.mjs';
 const PROMPT = /enter (?:SO|user) PIN: /g;
 
 /**
- * Makes a SoftHSM token in `dir`, once: configuration, PINs (mode 600) and objects all live there.
- * Run again it answers with the same token. See softhsm.d.mts for the shape of the answer.
+ * createToken creates a SoftHSM token in `dir`, once; configuration, PINs (mode 600) and objects are stored there.
+ * Later calls return the same token. See softhsm.d.mts for the result.
  */
 export async function createToken({ dir, label }) {
   if (!/^[\w.-]{1,32}$/.test(label))
@@ -36,7 +36,7 @@ export async function createToken({ dir, label }) {
   if (existsSync(marker)) {
     refuseOtherToken(home, marker, pinFile, label);
   } else {
-    // Without the marker an earlier attempt was cut short before anyone could use the token.
+    // Without the marker, an earlier attempt was interrupted before anyone could use the token.
     rmSync(tokens, { recursive: true, force: true });
     privateDirectory(tokens);
     const pins = { so: secretIn(path.join(home, 'so.pin'), newPin), user: secretIn(pinFile, newPin) };
@@ -75,7 +75,7 @@ async function initialise(tool, label, pins, environment) {
   );
 }
 
-/** softhsm2-util asks for PINs on a terminal only; `script` gives it one, so that no PIN is in an argument. */
+/** softhsm2-util prompts for PINs only on a terminal, which `script` provides, so that no PIN is in the arguments. */
 function byPrompts(script, { so, user }, env) {
   const line = '"$TOKEN_TOOL" --init-token --free --label "$TOKEN_LABEL"';
   const linux = ['-qefc', line, '/dev/null'];
@@ -102,7 +102,7 @@ function byPrompts(script, { so, user }, env) {
   });
 }
 
-/** Where no terminal can be made: the PINs are in the arguments of a process that lives a few milliseconds. */
+/** If no terminal is available, the PINs are in the arguments of a process that lives for a few milliseconds. */
 function byArguments(tool, label, { so, user }, env) {
   const result = spawnSync(tool, ['--init-token', '--free', '--label', label, '--so-pin', so, '--pin', user], {
     env,

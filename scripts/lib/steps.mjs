@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { Failure } from './failure.mjs';
 
-// A terminal that was closed must not keep the stores from being stopped.
+// A closed terminal must not prevent the stores from being stopped.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
@@ -25,20 +25,20 @@ export function seconds(milliseconds) {
 let halted = false;
 const never = () => new Promise(() => {});
 
-/** After this no further step begins, and none goes on behind the caller's back: someone is stopping everything. */
+/** haltSteps prevents further steps from starting and pending ones from continuing while everything is being stopped. */
 export function haltSteps() {
   halted = true;
 }
 
 export const isHalted = () => halted;
 
-/** Returns at once, or never when steps were halted. */
+/** whileNotHalted resolves immediately, or never if steps were halted. */
 export const whileNotHalted = () => (halted ? never() : undefined);
 
-/** Steps under way, the oldest first. */
+/** Steps in progress, oldest first. */
 const underWay = new Set();
 
-/** The line that counts the time, of all that are under way. */
+/** Shows a line with all steps in progress and the elapsed time. */
 function showUnderWay() {
   const [oldest] = underWay;
   if (!tty || halted || oldest === undefined) return;
@@ -47,8 +47,8 @@ function showUnderWay() {
 }
 
 /**
- * Runs one step and shows it: a line that counts the time on a terminal; elsewhere a line when it has ended, and one before
- * when it takes long. `work` is given `note(text)` for what is worth a line below the step. Several may be under way at once.
+ * step runs one step and shows it: on a terminal, a line with the elapsed time; elsewhere, a line when it has ended and another before
+ * if it takes long. `work` receives `note(text)`, which adds a line below the step. Several steps may run concurrently.
  * @template T
  * @param {string} title
  * @param {(note: (text: string) => void) => Promise<T> | T} work
@@ -83,7 +83,7 @@ export async function step(title, work) {
   }
 }
 
-/** Shows a failure on stderr: the tool's own words, what went wrong, what to do. An unexpected error keeps its stack. */
+/** showFailure prints a failure on stderr: the tool's output, what went wrong, and what to do. Unexpected errors are shown with their stack. */
 export function showFailure(error) {
   const lines = [''];
   if (error instanceof Failure) {
@@ -96,7 +96,7 @@ export function showFailure(error) {
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
-/** Some tools colour whatever they write, wherever it goes. */
+/** Some tools always write colours, even if the output is not a terminal. */
 function plain(text) {
   return coloured ? text : stripVTControlCharacters(text);
 }

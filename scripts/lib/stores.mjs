@@ -9,7 +9,7 @@ import { NEEDS } from './system-packages.mjs';
 
 const TOKEN_LABEL = 'sealwright';
 
-/** What the stores that are not given by a setting need on this machine. */
+/** needsForStores returns the programs needed on this machine for stores that are not configured. */
 export function needsForStores(settings) {
   const needs = [];
   if (!settings.SVC_REDIS_URL) needs.push(NEEDS.redis);
@@ -18,8 +18,8 @@ export function needsForStores(settings) {
 }
 
 /**
- * Starts a private store for each that `settings` does not name, each in its own directory below `directory`.
- * @param {(server: Store) => void} started told of each server as soon as it runs
+ * startStores starts a private store for each one that `settings` does not name, each in its own subdirectory of `directory`.
+ * @param {(server: Store) => void} started called for each server as soon as it runs
  * @returns {Promise<Record<string, string>>} the settings and variables with which the service finds them
  * @typedef {{ name: string, pid: number, stop(): Promise<void>, kill(): Promise<void>, again(): Promise<Store> }} Store
  */
@@ -61,7 +61,7 @@ function startStore(name, start, started) {
   });
 }
 
-/** Starts a store of `running` again when it has ended, on the same port; until everything is stopped. */
+/** watchStores restarts a store of `running` on the same port when it has ended, until everything is stopped. */
 export function watchStores(running, note) {
   const look = async () => {
     for (const [index, store] of running.entries()) {
@@ -82,7 +82,7 @@ export function watchStores(running, note) {
 async function again(store, note) {
   try {
     const next = await store.again();
-    // Stopped while it started: whoever stops has passed this store already.
+    // Everything was stopped while this store started, so the shutdown has already passed it.
     if (isHalted()) await next.stop();
     else note(`${store.name} had ended and was started again.`);
     return next;
@@ -92,7 +92,7 @@ async function again(store, note) {
   }
 }
 
-/** Stops the private stores of `directory` that run, whoever started them. */
+/** stopStores stops the running private stores of `directory`, whoever started them. */
 export async function stopStores(directory, settings) {
   if (!settings.SVC_REDIS_URL) await stopRedis(path.join(directory, 'redis'));
   if (!settings.SVC_DATABASE_URL) await stopPostgres(path.join(directory, 'postgres'));

@@ -7,10 +7,10 @@ import { run } from './run.mjs';
 
 const command = (name, apt = name, brew = apt) => ({ name, apt, brew, present: () => commandPath(name) !== undefined });
 
-/** A file of a package without a program, below /usr/lib or the folder of an architecture in it; Homebrew has none of them. */
+/** A file of a package without a program, below /usr/lib or an architecture directory in it. Homebrew has none of them. */
 const library = (apt, file) => ({ name: path.basename(file), apt, brew: '', present: () => isInLib(file) });
 
-/** What no npm package carries: how to see that it is there, and the package that brings it. */
+/** Programs and files that npm does not provide: how to detect each one, and the package that contains it. */
 export const NEEDS = {
   redis: { ...command('redis-server', 'redis-server', 'redis'), present: () => hasRedis() },
   softhsm: { ...command('softhsm2', 'softhsm2', 'softhsm'), present: () => hasSoftHsm() },
@@ -58,7 +58,7 @@ export const NEEDS = {
   groovy: {
     name: 'groovy-all.jar of Groovy 2.4',
     apt: 'groovy',
-    brew: '', // Homebrew has a newer one
+    brew: '', // Homebrew has a newer version
     present: () => existsSync('/usr/share/java/groovy-all.jar'),
   },
   aiosmtpd: { ...command('aiosmtpd', 'python3-aiosmtpd', 'aiosmtpd'), present: () => hasAiosmtpd() },
@@ -76,7 +76,7 @@ export const NEEDS = {
   chromium: { ...command('chromium', 'chromium-headless-shell chromium', 'chromium'), present: () => hasChromium() },
 };
 
-/** Debian keeps the libraries of each architecture in a folder of its own. */
+/** Debian keeps libraries in a directory for each architecture. */
 function isInLib(file) {
   if (!existsSync('/usr/lib')) return false;
   const folders = readdirSync('/usr/lib').filter((name) => name.includes('-linux-gnu'));
@@ -87,23 +87,23 @@ const hasRsyslog = () => existsSync('/usr/sbin/rsyslogd') && isInLib('rsyslog/lm
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;
 const hasSshd = () => existsSync('/usr/sbin/sshd') && commandPath('ssh-keygen') !== undefined;
 const hasPhp = () => /^dom$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout ?? '');
-/** Debian's package belongs to Debian's Python, which need not be the first on the path. */
+/** Debian's package belongs to Debian's Python, which may not be the first on the PATH. */
 const hasAiosmtpd = () =>
   ['/usr/bin/python3', 'python3'].some((python) => spawnSync(python, ['-c', 'import aiosmtpd']).status === 0);
 const hasRpm = () => commandPath('rpmsign') !== undefined && commandPath('rpmbuild') !== undefined;
-/** apt checks the repository that it makes. */
+/** apt verifies the generated repository. */
 const hasReprepro = () => commandPath('reprepro') !== undefined && commandPath('apt-get') !== undefined;
-/** With the servers that it manages, which are Debian's own. */
+/** Includes the servers managed by Patroni, which are Debian's own. */
 const hasPatroni = () => commandPath('patroni') !== undefined && existsSync('/usr/lib/postgresql');
 const hasChromium = () => chromium() !== undefined;
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
 
-/** Those of the needs that are not met. */
+/** missing returns the needs that are not met. */
 export const missing = (needs) => needs.filter((need) => !need.present());
 
 /**
- * Installs what is missing with the system's package manager: apt-get as root or by sudo without a password, or Homebrew.
- * @returns {Promise<typeof needs>} what is still missing; the reason is told to `note`
+ * install installs what is missing with the system's package manager: apt-get as root or with passwordless sudo, or Homebrew.
+ * @returns {Promise<typeof needs>} what is still missing; the reason is passed to `note`
  */
 export async function install(needs, note) {
   const wanted = missing(needs);
@@ -120,7 +120,7 @@ export async function install(needs, note) {
   return left;
 }
 
-/** As `install`, but what is still missing is a failure that names exactly what to install. */
+/** demand is like `install`, but throws a Failure that names exactly what to install if something is still missing. */
 export async function demand(needs, note) {
   const left = await install(needs, note);
   if (left.length === 0) return;
@@ -149,9 +149,9 @@ function packageManager() {
   return prefix && { kind: 'apt', install: (names) => aptInstall([...prefix, apt], names) };
 }
 
-/** The words that make a command run as root; undefined when this account may not. */
+/** Command prefix for running as root; undefined if this account cannot. */
 function privilege() {
-  // In runlevel 1 no server is started by its own installation: tests start their own.
+  // In runlevel 1, installing a package does not start its server; tests start their own.
   const nonInteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1', 'RUNLEVEL=1'];
   if (process.getuid() === 0) return nonInteractive;
   const sudo = commandPath('sudo');
@@ -159,7 +159,7 @@ function privilege() {
   return undefined;
 }
 
-/** The package lists are fetched only when they do not know a package, or are so old that its file is gone. */
+/** Updates the package lists only if they lack a package, or are so old that its file no longer exists. */
 async function aptInstall([program, ...prefix], names) {
   const apt = (...args) => run(program, [...prefix, '-o', 'DPkg::Lock::Timeout=180', ...args]);
   const attempt = (wanted) => apt('install', '-y', '-q', '--no-install-recommends', ...wanted);
@@ -169,7 +169,7 @@ async function aptInstall([program, ...prefix], names) {
     if (first.code === 0) return first;
   }
   const update = await apt('update', '-q');
-  // One name that this release does not have would keep all others from being installed.
+  // A single name unknown to this release would prevent the installation of all others.
   const isKnown = await Promise.all(names.map(async (name) => (await run('apt-cache', ['show', name])).code === 0));
   const unknown = names.filter((_, index) => !isKnown[index]);
   const second = await attempt(names.filter((_, index) => isKnown[index]));

@@ -10,30 +10,30 @@ import { step } from './steps.mjs';
 
 const PREFIX = 'sealwright-test-';
 
-/** Tests kill processes and not the machine: what was committed is safe in the system's memory. */
+/** Tests kill processes but not the machine, so committed data is safe in the system's memory. */
 const WITHOUT_POWER_CUTS = { fsync: 'off', full_page_writes: 'off' };
 
-/** The stores of one test run: their own directory, their own servers, gone afterwards with everything that tests started. */
+/** TestStores manages the stores of one test run: a directory and servers, removed afterwards together with everything the tests started. */
 export class TestStores {
   #directory;
   #mark = randomBytes(12).toString('hex');
   #servers = [];
   #settings;
 
-  /** @param {{ durable?: boolean }} options `durable`: PostgreSQL waits for the disk, as it does where it is used: benches and proofs measure that */
+  /** @param {{ durable?: boolean }} options `durable`: PostgreSQL waits for the disk as in production, which benches and proofs measure */
   constructor({ durable = false } = {}) {
     this.#settings = durable ? {} : WITHOUT_POWER_CUTS;
   }
 
   /**
-   * Makes the directory alone, for tests that need no stores.
+   * Creates only the directory, for tests that need no stores.
    *
    * @returns {Promise<NodeJS.ProcessEnv>} TMPDIR, below which everything is removed
    */
   async folder() {
     await sweepOldRuns();
     this.#directory = mkdtempSync(path.join(tmpdir(), `${PREFIX}${process.pid}-`));
-    // The account of the database server has to pass through; what is inside is closed by itself.
+    // The account of the database server must be able to pass through; the contents have their own permissions.
     chmodSync(this.#directory, 0o711);
     const temporary = path.join(this.#directory, 'tmp');
     mkdirSync(temporary, { mode: 0o711 });
@@ -41,8 +41,9 @@ export class TestStores {
   }
 
   /**
-   * @returns {Promise<NodeJS.ProcessEnv>} what the tests need: SW_TEST_DATABASE_URL (superuser), SW_TEST_REDIS_URL and
-   * SW_TEST_SOFTHSM (the module), each as far as it could be had; SW_TEST_EVIDENCE, where tests note what they issue and what is logged; and TMPDIR, below which everything is removed
+   * @returns {Promise<NodeJS.ProcessEnv>} environment for the tests: SW_TEST_DATABASE_URL (superuser), SW_TEST_REDIS_URL and
+   * SW_TEST_SOFTHSM (the module), each if available; SW_TEST_EVIDENCE, in which tests store issued secrets and logs; and TMPDIR, below which everything is
+   * removed
    */
   async start() {
     const found = { ...(await this.folder()), SW_TEST_EVIDENCE: this.#inside('evidence') };
@@ -62,7 +63,7 @@ export class TestStores {
     return found;
   }
 
-  /** Ends what tests left behind, stops the servers, removes the directory. */
+  /** Ends processes left behind by tests, stops the servers and removes the directory. */
   async stop() {
     if (this.#directory === undefined) return;
     await endProcessesOf(this.#directory, this.#mark);
@@ -76,7 +77,7 @@ export class TestStores {
   }
 }
 
-/** What a killed run left behind: its directory names the process that is gone. */
+/** Removes what killed runs left behind; the directory name contains the ID of the dead process. */
 async function sweepOldRuns() {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
     const directory = path.join(tmpdir(), name);
@@ -88,13 +89,13 @@ async function sweepOldRuns() {
       await removePostgres(path.join(directory, 'postgres'));
       rmSync(directory, { recursive: true, force: true });
     } catch (error) {
-      // Another account's: its own next run takes care of it.
+      // Belongs to another account, whose next run removes it.
       if (error.code !== 'EACCES' && error.code !== 'EPERM') throw error;
     }
   }
 }
 
-/** Ends processes that work below the directory, or that carry the mark of the run in their environment (Linux only). */
+/** Ends processes whose working directory is below the directory, or whose environment contains the mark of the run (Linux only). */
 async function endProcessesOf(directory, mark) {
   const found = () => pids().filter((pid) => pid !== process.pid && (worksBelow(pid, directory) || carries(pid, mark)));
   const servers = new Set(['postgres', 'redis'].map((name) => path.join(directory, name)));

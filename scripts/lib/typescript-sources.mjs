@@ -3,8 +3,8 @@ import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Loaded with --import. Node strips the types of a .ts file but looks for the .js that its imports name; this finds the .ts
- * beside it where there is no .js.
+ * Loaded with --import. Node strips the types of a .ts file but looks for the .js named by its imports; this hook resolves them to .ts
+ * if there is no .js.
  */
 registerHooks({
   resolve(specifier, context, next) {

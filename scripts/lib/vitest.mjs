@@ -9,8 +9,8 @@ import { dim, red, say } from './steps.mjs';
 const FAILURES = fileURLToPath(new URL('failures-reporter.mjs', import.meta.url));
 
 /**
- * Runs Vitest, which prints for itself, and counts from its report.
- * @returns {Promise<{ passed: number, failed: number, skipped: string[] }>} skipped: the full names of tests that did not run
+ * runVitest runs Vitest, which prints its own output, and takes the counts from its report.
+ * @returns {Promise<{ passed: number, failed: number, skipped: string[] }>} skipped: full names of the tests that did not run
  */
 export async function runVitest(title, args, { env }) {
   const directory = mkdtempSync(path.join(env.TMPDIR ?? tmpdir(), 'sealwright-report-'));
@@ -33,7 +33,7 @@ function count(report, code) {
   const skipped = tests
     .filter(({ status }) => ['skipped', 'pending', 'todo', 'disabled'].includes(status))
     .map(({ fullName }) => fullName);
-  // A file that cannot be loaded, or an error outside of a test, fails the run without a failed test.
+  // A file that cannot be loaded, or an error outside of tests, fails the run without a failed test.
   const files = report.testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),
   );
@@ -45,7 +45,7 @@ const testsOf = (report) => report.testResults.flatMap((file) => file.assertionR
 
 const MAX_LINES = 8;
 
-/** What failed, and what passed only at another try, once more in a few lines each: the end of a log is what people see first. */
+/** Repeats failures, and tests that passed only on a retry, in a few lines each, because people see the end of a log first. */
 function summarize(report) {
   for (const { name, assertionResults } of report.testResults) {
     const file = path.relative(process.cwd(), name);

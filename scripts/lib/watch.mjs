@@ -6,7 +6,7 @@ import { showFailure, step } from './steps.mjs';
 const CALM = 300;
 
 /**
- * `npm run dev`: builds again when a source file changes, and restarts the service when that went well.
+ * `npm run dev`: rebuilds when a source file changes, and restarts the service if the build succeeded.
  * @param {() => Promise<void>} restart
  */
 export function rebuildOnChange(restart) {
@@ -14,7 +14,7 @@ export function rebuildOnChange(restart) {
   let busy = Promise.resolve();
   watch(inRoot('src'), { recursive: true }, () => {
     clearTimeout(timer);
-    // An editor writes several files, or one file in several steps.
+    // An editor may write several files, or one file in several steps.
     timer = setTimeout(() => (busy = busy.then(() => rebuild(restart))), CALM);
   });
 }

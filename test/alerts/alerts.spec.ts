@@ -53,7 +53,7 @@ const told = (path: string) =>
     .filter((call) => call.path === path)
     .map(({ body }) => JSON.parse(body) as { type: string; data: object });
 
-describe('a rule', () => {
+describe('an alert rule', () => {
   it.each([
     [{ condition: 'risk-threshold' }, 422, 'alert-rule.parameters', '/parameters/level'],
     [{ condition: 'drift', parameters: { days: 3 } }, 422, 'alert-rule.parameters', '/parameters/days'],
@@ -65,11 +65,11 @@ describe('a rule', () => {
       'alert-rule.webhook',
       '/webhooks/0',
     ],
-  ])('%j is refused', async (body, status, code, pointer) => {
+  ])('with %j is rejected', async (body, status, code, pointer) => {
     assertProblem(await createRule(body), { status, code, pointer });
   });
 
-  it('is made once for one Idempotency-Key, and changed only by who has seen it', async () => {
+  it('is created once per Idempotency-Key, and updated only with its current ETag', async () => {
     const headers = { 'idempotency-key': 'rule' };
     const body = { name: 'mine', condition: 'drift' };
     const [one, two] = [await createRule(body, headers), await createRule(body, headers)];
@@ -99,7 +99,7 @@ describe('a rule', () => {
 });
 
 describe('an alert', () => {
-  it('lives: opened, acknowledged, resolved, opened again', async () => {
+  it('is opened, acknowledged, resolved and reopened', async () => {
     const rule = (
       await createRule({ condition: 'scan-failed', coolDownMinutes: 0, webhooks: [await endpoint('/life')] })
     ).body;
@@ -112,7 +112,7 @@ describe('an alert', () => {
       both.find(({ status }) => status === 409)!,
       { status: 409, code: 'alert.status' },
     );
-    // An acknowledged alert gets no further notification, but counts events.
+    // An acknowledged alert still counts events but sends no further notifications.
     await recordAlertEvent(stage, failedScan('life'), 3);
     await until('four', 30, async () => (await alertOf(rule.id, 'life')).count === 4);
     expect((await move(id, 'resolve')).body).toMatchObject({
@@ -130,7 +130,7 @@ describe('an alert', () => {
     ]);
   });
 
-  it('that lasts counts once, stays resolved by hand, and ends by itself', async () => {
+  it('that continues counts once, stays resolved manually, and ends on its own', async () => {
     const rule = (
       await createRule({ condition: 'sensor-silent', coolDownMinutes: 0, webhooks: [await endpoint('/lasting')] })
     ).body;
@@ -151,7 +151,7 @@ describe('an alert', () => {
     expect(told('/lasting').map(({ type }) => type)).toEqual(['alert.opened', 'alert.resolved', 'alert.reopened']);
   });
 
-  it('that was resolved where the clock is ahead is opened again by what happens next', async () => {
+  it('that was resolved while the clock was ahead is reopened by the next event', async () => {
     const hour = { NODE_OPTIONS: `--import ${SKEW}`, SKEW_MS: '3600000' };
     const ahead = await stage.start({ role: 'api', settings: hour });
     const { body: rule } = await createRule({ condition: 'scan-failed', coolDownMinutes: 0 });
@@ -164,7 +164,7 @@ describe('an alert', () => {
     await ahead.kill();
   });
 
-  it('is sent whatever a sensor puts into it, and so are the following ones', async () => {
+  it('is sent whatever a sensor reports, and so are subsequent alerts', async () => {
     const hook = await endpoint('/long');
     const rule = await createRule({ condition: 'scan-failed', webhooks: [hook], coolDownMinutes: 0 });
     const loud = Object.fromEntries(['where', 'why', 'a', 'b', 'c'].map((name) => [name, '\u0001'.repeat(1000)]));
@@ -175,7 +175,7 @@ describe('an alert', () => {
     await until('both to be told', 20, async () => new Set(subjects()).size === 2);
   });
 
-  it('is muted, and sent when the muting ends', async () => {
+  it('is muted, and sent when the mute expires', async () => {
     const rule = (await createRule({ condition: 'scan-failed', webhooks: [await endpoint('/muted')] })).body;
     const until1h = new Date(Date.now() + 3_600_000).toISOString();
     const path = `/api/alert-rules/${rule.id}`;
@@ -195,7 +195,7 @@ describe('an alert', () => {
     await receiver.calls('/muted', 1);
   });
 
-  it('has an owner who can sign in, and can be sent again by hand', async () => {
+  it('has an owner who can sign in, and can be resent manually', async () => {
     const rule = (await createRule({ condition: 'scan-failed', webhooks: [await endpoint('/owned')] })).body;
     await recordAlertEvent(stage, failedScan('owned'));
     const { id, version } = await alertOf(rule.id, 'owned');
@@ -214,13 +214,13 @@ describe('an alert', () => {
       (await service.call('GET', `/api/alerts/${id}/notifications`, { key })).body.items;
     const shown = await notifications();
     expect(shown.map(({ reason }: { reason: string }) => reason)).toEqual(['asked', 'opened']);
-    // What went there long ago is not kept, and does not seem to wait.
+    // A deleted delivery is reported as forgotten, not as pending.
     await stage.sql(`DELETE FROM webhook_delivery WHERE id = $1`, [shown[1].reference]);
     expect((await notifications())[1]).toMatchObject({ status: 'FORGOTTEN', recipient: 'forgotten' });
   });
 });
 
-describe('from its cause to a webhook', () => {
+describe('each alert condition reaches a webhook', () => {
   it.each(Object.entries(CAUSES))(
     '%s',
     async (condition, { parameters = {}, told: types, alerts: expected, cause }) => {
@@ -237,7 +237,7 @@ describe('from its cause to a webhook', () => {
     },
   );
 
-  it('hsm-down: an HSM that does not answer, and that answers again', async () => {
+  it('hsm-down: when an HSM stops responding, and when it recovers', async () => {
     const rule = '019a0000-0000-7000-8000-000000000001';
     const blind = await stage.start({
       role: 'worker',

@@ -13,20 +13,20 @@ interface Place {
   readonly stage: Stage;
   readonly service: Service;
   readonly key: string;
-  /** Waits until the webhook was called so often. */
+  /** Waits until the webhook has been called `count` times. */
   heard(count: number): Promise<unknown>;
 }
 
-/** How each condition is caused, and the notification that follows. */
+/** How to trigger each condition, and the notifications expected. */
 export interface Cause {
   readonly parameters?: object;
   readonly told: readonly string[];
-  /** Parts of alerts that are there then. */
+  /** Expected alerts after the cause, as partial matches. */
   readonly alerts: readonly object[];
   cause(place: Place): Promise<unknown>;
 }
 
-/** Of every process of these tests: any of them may be the one that calls the webhook. */
+/** Applies to every process in these tests, since any of them may call the webhook. */
 export const MAY_CALL = { SVC_OUTBOUND_ALLOW: '127.0.0.1/32' };
 
 const RULE = 'Q-RSA-SIG-112';
@@ -53,7 +53,7 @@ const certificate = (name: string, days: number) => ({
 
 const MAX_TRIES = 5;
 
-/** As a client does: what a busy machine did not answer is asked again with the same key. */
+/** Like a real client, retries requests with the same idempotency key if a busy machine does not answer them. */
 async function ask({ service, key }: Place, method: string, path: string, body?: object, headers = {}) {
   const once = method === 'POST' ? { 'idempotency-key': randomUUID(), ...headers } : headers;
   for (let tries = 1; ; tries += 1) {
@@ -64,7 +64,7 @@ async function ask({ service, key }: Place, method: string, path: string, body?:
   }
 }
 
-/** Each condition by something that really happens; those of SSH keys are in test/ssh-keys, where hosts are. */
+/** Triggers each condition by a real event. Conditions about SSH keys are in test/ssh-keys, which has hosts. */
 export const CAUSES: Record<string, Cause> = {
   'asset-new': {
     told: OPENED,
@@ -114,7 +114,7 @@ export const CAUSES: Record<string, Cause> = {
       const { chain } = authority.issue(csr, { days: '10' });
       await ask(place, 'POST', `/api/v1/signing-keys/${id}/certificate`, { chain });
       authority.remove();
-      // Both are looked for when a worker starts, and then every minute or ten.
+      // A worker checks certificates of the inventory and of signing keys at startup, then periodically.
       await place.stage.start({ role: 'worker', settings: MAY_CALL });
     },
   },

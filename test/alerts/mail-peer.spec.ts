@@ -9,7 +9,7 @@ import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const TO = 'security@corp.example';
 
-describe.skipIf(!hasAiosmtpd)('a mail server of another maker', () => {
+describe.skipIf(!hasAiosmtpd)('a third-party mail server', () => {
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-aiosmtpd-'));
   const server = new Aiosmtpd();
   let settings: Record<string, string>;
@@ -31,7 +31,7 @@ describe.skipIf(!hasAiosmtpd)('a mail server of another maker', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('takes an alert over STARTTLS, from our account', async () => {
+  it('receives an alert over STARTTLS from the service account', async () => {
     const service = await stage.start({ settings });
     await recordAlertEvent(stage, failedScan('north'));
     const mail = await server.about('nightly scan of north');
@@ -41,7 +41,7 @@ describe.skipIf(!hasAiosmtpd)('a mail server of another maker', () => {
     await service.kill();
   });
 
-  it('refuses another password, and who looks at the alert reads why', async () => {
+  it('rejects a wrong password, and the alert shows the reason', async () => {
     const service = await stage.start({ settings: { ...settings, SVC_SMTP_PASSWORD: 'n0t-the-Pass' } });
     await recordAlertEvent(stage, failedScan('south'));
     const failure = await until('a refusal', 30, async () => {

@@ -61,8 +61,8 @@ const alertOf = (id: string) =>
 const notifications = async (alert: string) =>
   (await service.call('GET', `/api/alerts/${alert}/notifications`, { key })).body.items;
 
-describe.concurrent('a mail', () => {
-  it('says what, where, why and what to do, over STARTTLS and from our account', async () => {
+describe.concurrent('an alert mail', () => {
+  it('states what, where, why and what to do, and is sent over STARTTLS with authentication', async () => {
     await recordAlertEvent(stage, failedScan('east', { host: '<script>alert(1)</script>' }));
     const mail = await smtp.mailTo(TO, 'nightly scan of east');
     expect(mail).toMatchObject({ user: 'alerts', secure: true });
@@ -75,7 +75,7 @@ describe.concurrent('a mail', () => {
     expect(mail.html).toContain('The host key of db1 is not the pinned one.');
     expect(mail.html).toContain('&lt;script&gt;alert(1)');
     expect(mail.html).not.toContain('<script');
-    // It is written down a moment after the server took it.
+    // The delivery is recorded shortly after the SMTP server accepts the mail.
     const [notification] = await until('the delivery', 30, async () => {
       const items = await notifications(id);
       return items[0]?.status === 'DELIVERED' && items;
@@ -89,7 +89,7 @@ describe.concurrent('a mail', () => {
     });
   });
 
-  it('is one for 1,000 events of the same kind, with their number', async () => {
+  it('is sent once for 1,000 events of the same kind, with their count', async () => {
     const counted = (count: number) =>
       until(`${count} of them`, 30, async () => {
         const alert = await alertOf('flood');
@@ -99,7 +99,7 @@ describe.concurrent('a mail', () => {
       stage.sql(`UPDATE alert SET notify_at = now() + $1::interval WHERE subject_id = 'flood'`, [time]);
     await recordAlertEvent(stage, failedScan('flood'), 600);
     await counted(600);
-    // However slow this machine is, the others come before the five seconds are over.
+    // Postpones the notification beyond the usual five seconds, so that the remaining events arrive first even on a slow machine.
     await toldIn('1 minute');
     await recordAlertEvent(stage, failedScan('flood'), 400);
     await counted(1000);
@@ -109,14 +109,14 @@ describe.concurrent('a mail', () => {
     expect(mail.text).toContain('1,000 times from ');
     await recordAlertEvent(stage, failedScan('flood'), 50);
     expect((await counted(1050)).status).toBe('OPEN');
-    // They are sent after the cool-down, and not before.
+    // The next mail is sent only after the cool-down.
     expect(about('flood')).toHaveLength(1);
     await stage.sql(`UPDATE alert SET notify_at = now() WHERE notify_at > now() + interval '50 minutes'`);
     const again = await until('the second mail', 30, async () => about('flood')[1]);
     expect(again.subject).toBe('[warning] Still: A scan failed: nightly scan of flood (50 times)');
   });
 
-  it('has a subject of one line, whatever the thing is called', async () => {
+  it('has a single-line subject, whatever the name of the subject', async () => {
     await recordAlertEvent(stage, {
       ...failedScan('x'),
       subject: { kind: 'host', id: 'crlf', name: 'a\r\nBcc: thief@evil.example' },
@@ -127,8 +127,8 @@ describe.concurrent('a mail', () => {
   });
 });
 
-describe('while the mail server is away', () => {
-  it('nothing is lost, nothing else slows, and the log says why it waits', async () => {
+describe('while the mail server is unavailable', () => {
+  it('nothing is lost, nothing else slows down, and the log states why mail is delayed', async () => {
     await smtp.stop();
     await Promise.all(Array.from({ length: 20 }, (_, i) => recordAlertEvent(stage, failedScan(`away ${i}`))));
     const alert = await alertOf('away 19');
@@ -147,7 +147,7 @@ describe('while the mail server is away', () => {
     expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
   });
 
-  it('or does not know us, the password is in no log, and the right one in its file is taken without a restart', async () => {
+  it('because of a wrong password, no log contains it, and a corrected password file is used without a restart', async () => {
     writeFileSync(passwordFile, 'wr0ng-Pass');
     await recordAlertEvent(stage, failedScan('unknown'));
     const alert = await alertOf('unknown');
@@ -160,7 +160,7 @@ describe('while the mail server is away', () => {
   });
 });
 
-it('events count once each, also if the worker dies between them', async () => {
+it('events are counted once each, even if the worker dies between them', async () => {
   const write = async () => {
     for (let i = 0; i < 20; i += 1) await recordAlertEvent(stage, failedScan('killed'), 25);
   };

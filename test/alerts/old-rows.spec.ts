@@ -13,11 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** An id that was made so many days ago. */
+/** ID with the timestamp of `days` days ago. */
 const idOf = (days: number) => `${firstIdAt(Date.now() - days * 86_400_000).slice(0, 14)}${randomUUID().slice(14)}`;
 const daysAgo = (days: number) => `now() - interval '${days} days'`;
 
-/** One row that ended so many days ago, or is not over yet, and is as old as that. */
+/** Inserts a row created `days` days ago; it either ended then or has not ended. */
 async function row(table: string, days: number, over: boolean): Promise<void> {
   const at = daysAgo(days);
   const end = over ? at : 'NULL';
@@ -38,7 +38,7 @@ const count = async (table: string): Promise<number> => {
   return counted?.count ?? 0;
 };
 
-it('what has been over for long is forgotten, what is not over is not, and of each schedule the newest runs stay', async () => {
+it('rows that ended long ago are deleted, open rows are kept, and so are the latest runs of each schedule', async () => {
   for (const [table, kept] of [
     ['mail_message', 90],
     ['sensor_command', 90],
@@ -50,7 +50,7 @@ it('what has been over for long is forgotten, what is not over is not, and of ea
       [kept + 1, false],
     ] as const)
       await row(table, days, over);
-  // Due every week for three years: 150 runs, of which the newest 100 stay, however old.
+  // Weekly runs over three years: 150 runs, of which the newest 100 are kept regardless of age.
   await stage.sql(`INSERT INTO schedule (id, name, target, made_by) VALUES ($1, 'weekly', 'log-check', 'nobody')`, [
     SCHEDULE,
   ]);
@@ -59,7 +59,7 @@ it('what has been over for long is forgotten, what is not over is not, and of ea
      SELECT gen_random_uuid(), $1, now() - n * interval '7 days', 'time', 'SUCCEEDED', now() - n * interval '7 days' FROM generate_series(1, 150) n`,
     [SCHEDULE],
   );
-  // Whoever made the database may have looked within the last hour.
+  // The process that created the database may already have run the job within the last hour.
   await stage.sql('DELETE FROM job_lease');
   const worker = await stage.start({ role: 'worker' });
   const counts = () => Promise.all(['mail_message', 'sensor_command', 'webhook_delivery', 'schedule_run'].map(count));
@@ -71,7 +71,7 @@ it('what has been over for long is forgotten, what is not over is not, and of ea
   await worker.kill();
 });
 
-it('what the operator does not keep for ever goes after its days, and what is in use stays', async () => {
+it('rows are deleted after the configured retention, except those in use', async () => {
   const [source, newest, alert] = [randomUUID(), idOf(400), idOf(400)];
   const document = (id: string, serial: string | null) =>
     stage.sql(

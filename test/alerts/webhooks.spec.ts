@@ -45,7 +45,7 @@ const verify = (secret: string, { body, headers }: ReceivedCall) =>
   new Webhook(secret).verify(body, headers as Record<string, string>) as Record<string, unknown>;
 
 describe.concurrent('a webhook endpoint', () => {
-  it('gets messages that the published library verifies, and finds forged ones out', async () => {
+  it('receives messages that the published library verifies, and forged messages are detected', async () => {
     const { status, body } = await create('/signed');
     expect(status).toBe(201);
     expect(body.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -58,7 +58,7 @@ describe.concurrent('a webhook endpoint', () => {
     expect(logged).toMatchObject({ id: call!.headers['webhook-id'], attempts: 1, log: [{ attempt: 1, status: 200 }] });
   });
 
-  it('keeps its secret to itself', async () => {
+  it('never returns its secret', async () => {
     const { body } = await create('/secret?token=t0psecret');
     const shown = await service.call('GET', `/api/webhooks/${body.id}`, { key });
     expect(shown.body.url).toBe(`http://127.0.0.1:${receiver.port}/secret`);
@@ -67,7 +67,7 @@ describe.concurrent('a webhook endpoint', () => {
       expect(JSON.stringify(shown.body) + everything).not.toContain(secret);
   });
 
-  it('gets two signatures while its secret changes', async () => {
+  it('receives two signatures while its secret is rotated', async () => {
     const { body } = await create('/rotated');
     const rotated = await service.call('POST', `/api/webhooks/${body.id}/secret`, { key, body: { overlapHours: 1 } });
     expect(rotated.body.secret).not.toBe(body.secret);
@@ -81,7 +81,7 @@ describe.concurrent('a webhook endpoint', () => {
     expect(verify(again.body.secret, last!)).toBeDefined();
   });
 
-  it('gets signatures of every secret that may be in use: the answer with the newest may have been lost', async () => {
+  it('receives signatures of every secret that may be in use, because the response with the latest may have been lost', async () => {
     const { body } = await create('/lost');
     const renew = (overlapHours: number) =>
       service.call('POST', `/api/webhooks/${body.id}/secret`, { key, body: { overlapHours } });
@@ -98,7 +98,7 @@ describe.concurrent('a webhook endpoint', () => {
     expect(verify(only, last!)).toBeDefined();
   });
 
-  it('is created once for one Idempotency-Key, and changed only by who has seen it', async () => {
+  it('is created once per Idempotency-Key, and updated only with its current ETag', async () => {
     const headers = { 'idempotency-key': 'one' };
     const name = { name: 'once' };
     const first = await create('/once', name, headers);
@@ -114,7 +114,7 @@ describe.concurrent('a webhook endpoint', () => {
     expect(new Set([one.status, two.status])).toEqual(new Set([200, 412]));
   });
 
-  it('subscribes to events that exist: any other name is refused with the closest one, and with all that there are', async () => {
+  it('rejects an unknown event with the closest match and all valid names', async () => {
     const answer = await create('/unknown', { events: ['alert.*', 'rotation.*', 'approval.request'] });
     assertProblem(answer, { status: 422, code: 'webhook.event-unknown', pointer: '/events/1' });
     expect(answer.body.errors).toMatchObject([
@@ -130,7 +130,7 @@ describe.concurrent('a webhook endpoint', () => {
       code: 'webhook.event-unknown',
       pointer: '/events/0',
     });
-    // As a version stored it that accepted every name.
+    // Simulates an endpoint stored by a version that accepted any event name.
     await stage.sql(`UPDATE webhook_endpoint SET events = '{alert.*,rotation.*}' WHERE id = $1`, [body.id]);
     const stored = await service.call('GET', `/api/webhooks/${body.id}`, { key });
     expect(stored.body).toMatchObject({ events: ['alert.*', 'rotation.*'], eventsWithoutEffect: ['rotation.*'] });
@@ -142,15 +142,15 @@ describe.concurrent('a webhook endpoint', () => {
     ['https://[::ffff:10.0.0.1]/', 'IPv4-mapped'],
     ['http://198.41.0.4/', 'https'],
     ['ftp://198.41.0.4/', 'https'],
-  ])('cannot lead to %s', async (url, why) => {
+  ])('cannot have %s as its URL', async (url, why) => {
     const answer = await create('', { url });
     assertProblem(answer, { status: 422, code: 'webhook.target', pointer: '/url' });
     expect(answer.body.detail).toContain(why);
   });
 });
 
-describe.concurrent('a message', () => {
-  it('is tried again after five seconds, under the same id and with a signature of its own', async () => {
+describe.concurrent('a webhook message', () => {
+  it('is retried after five seconds, with the same ID and a new signature', async () => {
     receiver.answersAt('/retried', 503, 500, 200);
     const { body } = await create('/retried');
     await test(body.id);
@@ -159,13 +159,13 @@ describe.concurrent('a message', () => {
     expect(calls[0]!.headers['webhook-id']).toBe(calls[1]!.headers['webhook-id']);
     const [row] = await deliveries(body.id);
     expect(row.log[0]).toMatchObject({ attempt: 1, status: 503, failure: 'the receiver answered 503' });
-    // The third attempt is due after five minutes; nobody waits for that here.
+    // The third attempt is due after five minutes. The test brings it forward.
     await until('the second outcome', 30, async () => (await deliveries(body.id))[0].log.length === 2);
     await stage.sql(`UPDATE webhook_delivery SET next_try_at = now() WHERE id = $1`, [row.id]);
     expect(await delivery(body.id, 'DELIVERED')).toMatchObject({ attempts: 3 });
   });
 
-  it('is not sent on to where the receiver points', async () => {
+  it('does not follow redirects', async () => {
     receiver.reactsAt('/redirecting', (response) => response.writeHead(302, { location: '/elsewhere' }).end());
     const { body } = await create('/redirecting');
     await test(body.id);
@@ -174,7 +174,7 @@ describe.concurrent('a message', () => {
     expect(receiver.received.some(({ path }) => path === '/elsewhere')).toBe(false);
   });
 
-  it('that is answered 410 is the last one', async () => {
+  it('answered with 410 is the last one', async () => {
     receiver.answersAt('/gone', 410);
     const { body } = await create('/gone');
     await test(body.id);
@@ -193,7 +193,7 @@ describe.concurrent('a message', () => {
     assertProblem(await test(body.id), { status: 409, code: 'webhook.disabled' });
   });
 
-  it('can be sent again, under the same id', async () => {
+  it('can be resent with the same ID', async () => {
     const { body } = await create('/again');
     await test(body.id);
     const { id } = await delivery(body.id, 'DELIVERED');
@@ -203,7 +203,7 @@ describe.concurrent('a message', () => {
     expect(new Set(calls.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([id]));
   });
 
-  it('for one endpoint does not wait for another that does not answer', async () => {
+  it('for one endpoint is not delayed by another that does not respond', async () => {
     receiver.reactsAt('/silent', () => undefined);
     const [silent, lively] = [(await create('/silent')).body, (await create('/lively')).body];
     await Promise.all(Array.from({ length: 30 }, () => test(silent.id)));
@@ -214,8 +214,8 @@ describe.concurrent('a message', () => {
   });
 });
 
-describe.concurrent('messages for people', () => {
-  it('go to Slack and Teams in the shape that those read, without a signature, and the address is not shown', async () => {
+describe.concurrent('chat messages', () => {
+  it('use the Slack and Teams formats, without a signature, and the URL is not returned', async () => {
     const slack = await create('/services/T0/B0/secret', { format: 'slack' });
     const teams = await create('/workflows/secret', { format: 'teams' });
     expect(slack.body).toMatchObject({ url: `http://127.0.0.1:${receiver.port}` });
@@ -242,8 +242,8 @@ describe.concurrent('messages for people', () => {
   });
 });
 
-describe('a message', () => {
-  it('survives the worker that was sending it', async () => {
+describe('a queued webhook message', () => {
+  it('survives the loss of the worker that was sending it', async () => {
     receiver.reactsAt('/killed', () => undefined);
     const { body } = await create('/killed');
     await test(body.id);
@@ -257,7 +257,7 @@ describe('a message', () => {
     expect(await delivery(body.id, 'DELIVERED')).toMatchObject({ attempts: 2 });
   });
 
-  it('does not leave when its address is no longer allowed', async () => {
+  it('is not sent once its URL is no longer allowed', async () => {
     const { body } = await create('/forbidden');
     await service.kill();
     const strict = await stage.start();

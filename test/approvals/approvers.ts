@@ -8,22 +8,22 @@ export interface Approver extends Person {
   readonly id: string;
 }
 
-/** What a test of approvals works with. */
+/** Environment of an approval test. */
 export interface ApprovalFixture {
   readonly stage: Stage;
   readonly service: Service;
-  /** An API key with admin:*. */
+  /** API key with admin:*. */
   readonly apiKey: string;
 }
 
-/** A service on a stage of its own. */
+/** Starts a service on a new stage. */
 export async function openApprovalFixture(): Promise<ApprovalFixture> {
   const stage = await openStage();
   const { apiKey } = await stage.seed();
   return { stage, apiKey, service: await stage.start() };
 }
 
-/** Somebody new who may vote, once a group has them. */
+/** Creates a person who can vote once added to a group. */
 export async function newApprover(
   { stage, service, apiKey }: ApprovalFixture,
   roles = ['approver'],
@@ -35,7 +35,7 @@ export async function newApprover(
   return { ...person, id };
 }
 
-/** Several of them, by the names that a test gives them. */
+/** Creates several approvers, keyed by the given names. */
 export async function newTeam<Name extends string>(
   place: ApprovalFixture,
   ...names: Name[]
@@ -71,7 +71,7 @@ export interface Guard {
   readonly threshold: number;
 }
 
-/** A key of its own that can sign only when these stages have approved. */
+/** Creates a key that requires approval in these stages. */
 export async function newGuardedKey(
   place: ApprovalFixture,
   stages: readonly Guard[],
@@ -98,7 +98,7 @@ export interface Vote {
   readonly headers?: Record<string, string>;
 }
 
-/** Votes with a person's access token: yes, unless told otherwise. */
+/** Votes with a person's access token; approves by default. */
 export function vote(
   service: Service,
   approvalId: string,
@@ -108,7 +108,7 @@ export function vote(
   return service.call('POST', `/api/v1/approvals/${approvalId}/${decision}`, { key: accessToken, ...options });
 }
 
-/** Asks for a signature that must be approved first. Answers the ids. */
+/** Requests a signature that requires approval and returns the IDs. */
 export async function held(
   { service, apiKey }: ApprovalFixture,
   body: Record<string, unknown>,
@@ -120,7 +120,7 @@ export async function held(
   return { requestId: answer.body.requestId as string, approvalId: answer.body.approvalId as string };
 }
 
-/** Has a signature held for one vote of these people. */
+/** Requests a signature that requires one vote of these people. */
 export async function heldFor(place: ApprovalFixture, members: readonly Pick<Approver, 'id'>[]) {
   const { key, groups } = await newGuardedKey(place, [{ members, threshold: 1 }]);
   const request = await held(place, { digest: digestOf(unique('held')), key: key.name });

@@ -39,7 +39,7 @@ interface Asked {
   readonly items: Item[];
 }
 
-/** A batch that waits for one approval. */
+/** Requests a batch that requires one approval. */
 async function ask(count: number, keyName = key.name): Promise<Asked> {
   const messages = Array.from({ length: count }, () => randomUUID());
   const items = messages.map((message, i) => ({ digest: digestOf(message), metadata: { filename: `file-${i}.exe` } }));
@@ -60,7 +60,7 @@ async function done({ batchId }: Asked): Promise<Item[]> {
   return body.items;
 }
 
-/** How often the HSM was asked to sign each digest of 32 bytes, by its own journal. */
+/** Number of times the HSM was asked to sign each 32-byte digest, according to the journal of the shim. */
 function operations(): Map<string, number> {
   const asks = place.stage.shim?.journal().filter(({ kind }) => kind === 'ask') ?? [];
   const digests = asks.map(({ hex }) => Buffer.from(hex.slice(-64), 'hex').toString('base64'));
@@ -77,14 +77,14 @@ describe('one approval for a batch of 1,000', () => {
 
   beforeAll(async () => {
     asked = await ask(1000);
-    // Five people, four calls each: those of two count.
+    // Five people make four calls each. The votes of two people count.
     const calls = people.flatMap((person) => [person, person, person, person]);
     const answers = await Promise.all(calls.map((person) => vote(place.service, asked.approvalId, person)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
     signed = await done(asked);
   });
 
-  it('shows every item, and one hash over them all', async () => {
+  it('shows every item, and one hash over all items', async () => {
     const { body } = await approval(place, asked.approvalId);
     expect(body).toMatchObject({ status: 'APPROVED', subject: { kind: 'signing-batch', id: asked.batchId } });
     expect(body.title).toBe(`Sign 1000 files with the key ${key.name}: file-0.exe, file-1.exe, file-2.exe, …`);
@@ -107,7 +107,7 @@ describe('one approval for a batch of 1,000', () => {
     });
   });
 
-  it('signs each of them once, however many voted at once', () => {
+  it('signs each item once, however many people vote concurrently', () => {
     const isRight = ({ index, status, signature }: Item) =>
       status === 'SIGNED' && verifies(asked.messages[index] ?? '', key, Buffer.from(signature, 'base64'));
     expect(signed.filter(isRight)).toHaveLength(1000);
@@ -115,7 +115,7 @@ describe('one approval for a batch of 1,000', () => {
     expect(asked.messages.map((message) => asks.get(digestOf(message)))).toEqual(asked.messages.map(() => 1));
   });
 
-  it('is proved for one of them without the others', async () => {
+  it('is proven for a single item without the others', async () => {
     const path = `/api/v1/sign/requests/${asked.items[421]?.requestId}/evidence`;
     const { body: evidence } = await place.service.call('GET', path, { key: place.apiKey });
     expect(verifyEvidence(evidence)).toEqual([]);
@@ -137,7 +137,7 @@ const CHANGES = [
   `approval_id = NULL, batch_id = NULL`,
 ];
 
-describe('what happened between the votes and the signatures', () => {
+describe('when data changes between the votes and the signatures', () => {
   let changed: Asked;
   let relabelled: Asked;
   const rotated: Record<string, Asked & { key: string }> = {};
@@ -159,7 +159,7 @@ describe('what happened between the votes and the signatures', () => {
     worker = await place.stage.start({ role: 'worker' });
   });
 
-  it('an item that was changed in the database fails by itself; the others are signed', async () => {
+  it('an item modified in the database fails alone, and the others are signed', async () => {
     const ended = await Promise.all(
       changed.items.map(async ({ requestId }) => (await read(place.service, place.apiKey, requestId, 15)).body),
     );
@@ -173,14 +173,14 @@ describe('what happened between the votes and the signatures', () => {
     expect(CHANGES.map((_, i) => asks.get(digestOf(changed.messages[i] ?? '')))).toEqual(CHANGES.map(() => undefined));
   });
 
-  it('none is signed when the document was changed', async () => {
+  it('nothing is signed if the document was modified', async () => {
     expect((await done(relabelled)).map(({ failure }) => failure?.code)).toEqual([
       'approval.mismatch',
       'approval.mismatch',
     ]);
   });
 
-  it.each(['before', 'after'])('the key was rotated %s the last vote: all are asked for anew', async (when) => {
+  it.each(['before', 'after'])('all items are approved again if the key was rotated %s the last vote', async (when) => {
     const asked = rotated[when] as Asked;
     const id = await until('another approval', 30, async () => {
       const { body } = await read(place.service, place.apiKey, asked.items[0]?.requestId ?? '', 0);
@@ -199,13 +199,13 @@ describe('what happened between the votes and the signatures', () => {
   });
 });
 
-it('a batch that is rejected fails whole', async () => {
+it('a rejected batch fails as a whole', async () => {
   const asked = await ask(2);
   expect((await vote(place.service, asked.approvalId, people[0] as Approver, { decision: 'reject' })).status).toBe(200);
   expect((await done(asked)).map(({ failure }) => failure?.code)).toEqual(['approval.rejected', 'approval.rejected']);
 });
 
-it('items that no policy asks about are signed at once; the others share one approval', async () => {
+it('items without a policy are signed immediately, and the others share one approval', async () => {
   const conditions = [{ fact: 'metadata.branch', op: 'in', values: ['main'] }];
   const guarded = await newGuardedKey(place, [{ members: people, threshold: 1 }], { conditions });
   const item = (branch: string) => ({ digest: digestOf(randomUUID()), metadata: { branch } });
@@ -219,7 +219,7 @@ it('items that no policy asks about are signed at once; the others share one app
   expect(body.items[0].approvalId).toBe(body.items[2].approvalId);
 });
 
-describe('a batch of a Vault client', () => {
+describe('a batch from a Vault client', () => {
   const signAll = (messages: readonly string[], service = place.service, by = place.apiKey) => {
     const items = messages.map((message) => ({ input: digestOf(message), reference: message }));
     const body = { batch_input: [...items, { input: 'no base64!', reference: 'bad' }], prehashed: true };
@@ -230,7 +230,7 @@ describe('a batch of a Vault client', () => {
   const placesOf = (results: { error?: string }[]) =>
     new Set(results.map(({ error = '' }) => /\/approvals\/([\w-]+)/.exec(error)?.[1] ?? ''));
 
-  it('waits for one approval, and the same call gets the signatures once it is given', async () => {
+  it('waits for one approval, and the same call returns the signatures once it is given', async () => {
     const messages = Array.from({ length: 30 }, () => randomUUID());
     const first = (await signAll(messages)).body.data.batch_results;
     expect(errorsOf(first.slice(-1))).toEqual(
@@ -251,7 +251,7 @@ describe('a batch of a Vault client', () => {
   });
 });
 
-describe('a caller with as many pending approvals as it may have', () => {
+describe('a caller at the limit of pending approvals', () => {
   const LIMIT = 3;
   let small: Service;
   let caller: string;
@@ -269,7 +269,7 @@ describe('a caller with as many pending approvals as it may have', () => {
     caller = (await newApiKey(place.service, place.apiKey, ['sign:digest', 'sign:read', 'approvals:read'])).key;
   });
 
-  it('opens no more, however many calls come at once, and is told what to do', async () => {
+  it('cannot open more with concurrent calls, and the error states the remedy', async () => {
     const answers = await Promise.all(Array.from({ length: 9 }, () => sign()));
     opened.push(...answers.filter(({ status }) => status === 202).map(({ body }) => body.approvalId as string));
     const refused = answers.filter(({ status }) => status !== 202);
@@ -281,7 +281,7 @@ describe('a caller with as many pending approvals as it may have', () => {
     }
   });
 
-  it('is refused in a batch as a whole, and by the facade of Vault', async () => {
+  it('is refused for a whole batch, and through the Vault facade', async () => {
     const items = [1, 2].map(() => ({ digest: digestOf(randomUUID()) }));
     assertProblem(await sign(caller, '/api/v1/sign/batch', { items, key: key.name }), TOO_MANY);
     const batch = { batch_input: items.map(({ digest }) => ({ input: digest })), prehashed: true };
@@ -289,7 +289,7 @@ describe('a caller with as many pending approvals as it may have', () => {
     expect([status, body.errors[0]]).toEqual([429, expect.stringMatching(/^3 approvals /)]);
   });
 
-  it('leaves others undisturbed, and may ask again once an approval has ended', async () => {
+  it('does not affect others, and can open another once an approval has ended', async () => {
     const other = (await newApiKey(place.service, place.apiKey, ['sign:digest'])).key;
     expect((await sign(other)).status).toBe(202);
     const [first] = opened;

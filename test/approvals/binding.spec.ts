@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Authority } from '../support/authority.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { digestOf, type PublishedKey, read, until, verifies } from '../support/signing.js';
@@ -63,17 +64,22 @@ const flipped = (digest: string) => {
 
 interface Changed {
   readonly requestId: string;
-  /** Base64: what the HSM must not have been asked to sign, whole or with one bit turned. */
+  /** Digest in base64 that the HSM must not have been asked to sign, unchanged or with one bit flipped. */
   readonly digest: string;
 }
 
+const post = async (path: string, body: object) => {
+  const answer = await place.service.call('POST', path, { key: place.apiKey, body });
+  expect(answer.status).toBeLessThan(300);
+  return answer.body;
+};
 const rotate = async (id: string) =>
   (await place.service.call('POST', `/api/v1/signing-keys/${id}/rotate`, { key: place.apiKey, body: {} })).body;
 
-describe('requests that were changed in the database after their approval', () => {
+describe('a request modified in the database after its approval', () => {
   const changed = new Map<string, Changed>();
   let good = { requestId: '', digest: '' };
-  /** Whose key was rotated after the last vote. */
+  /** Request whose key was rotated after the last vote. */
   let overtaken = { requestId: '', approvalId: '' };
 
   async function approved(body: ReturnType<typeof order>): Promise<{ requestId: string; approvalId: string }> {
@@ -86,7 +92,7 @@ describe('requests that were changed in the database after their approval', () =
     const before = await approved(order());
     expect((await read(place.service, place.apiKey, before.requestId)).body.status).toBe('SIGNED');
     const rotating = (await newGuardedKey(place, [{ members: [ada], threshold: 1 }])).key;
-    // The doorbell rings, and nobody is there.
+    // The worker is killed, so that requests stay queued after their approval.
     await worker.kill('SIGKILL');
     for (const [what, change] of TAMPERING) {
       const body = order();
@@ -120,7 +126,7 @@ describe('requests that were changed in the database after their approval', () =
     return { requestId, digest: (envelope?.digest ?? Buffer.alloc(0)).toString('base64') };
   }
 
-  it('is not signed, whatever it was that changed', async () => {
+  it('is not signed, whatever was modified', async () => {
     expect(changed.size).toBe(TAMPERING.length + 3);
     for (const { requestId, digest } of changed.values())
       await assertNothingSigned(requestId, [digest, flipped(digest)]);
@@ -128,7 +134,7 @@ describe('requests that were changed in the database after their approval', () =
     expect(place.stage.operationsOn(good.digest)).toBe(1);
   });
 
-  it('nor by a key that was rotated: approval is asked for anew, and then it is signed', async () => {
+  it('is not signed by a rotated key until it is approved again', async () => {
     const { requestId, approvalId } = overtaken;
     const renewed = await until('another approval', 30, async () => {
       const { body: view } = await read(place.service, place.apiKey, requestId, 0);
@@ -141,8 +147,8 @@ describe('requests that were changed in the database after their approval', () =
   });
 });
 
-describe('when the key is rotated meanwhile', () => {
-  it('approval is asked for anew, and earlier votes do not count', async () => {
+describe('when the key is rotated during an approval', () => {
+  it('approval is requested again, and earlier votes do not count', async () => {
     const rotating = (await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }])).key;
     const message = randomUUID();
     const { requestId, approvalId } = await held(place, { digest: digestOf(message), key: rotating.name });
@@ -166,5 +172,23 @@ describe('when the key is rotated meanwhile', () => {
     expect(body.status).toBe('SIGNED');
     const { publicKey } = rotated as PublishedKey;
     expect(verifies(message, { ...rotating, publicKey }, Buffer.from(body.signature, 'base64'))).toBe(true);
+  });
+  // A claim contains requests of many callers. A request that cannot be signed must not block the others.
+  it('a request that the new version cannot sign fails with the reason, and others continue', async () => {
+    const authority = new Authority();
+    const guarded = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+    const { csr } = await post(`/api/v1/signing-keys/${guarded.key.id}/csr`, { subject: { commonName: 'Example' } });
+    await post(`/api/v1/signing-keys/${guarded.key.id}/certificate`, { chain: authority.issue(csr).chain });
+    authority.remove();
+    const refused = await held(place, order({ key: guarded.key.name, format: 'cms' }));
+    const other = await held(place, order());
+    await post(`/api/v1/signing-keys/${guarded.key.id}/rotate`, { activate: 'now' });
+    await worker.kill('SIGKILL');
+    for (const { approvalId } of [refused, other])
+      expect((await vote(place.service, approvalId, ada)).body.status).toBe('APPROVED');
+    worker = await place.stage.start({ role: 'worker' });
+    const { body } = await read(place.service, place.apiKey, refused.requestId);
+    expect(body).toMatchObject({ status: 'FAILED', failure: { code: 'certificate.none' } });
+    expect((await read(place.service, place.apiKey, other.requestId)).body.status).toBe('SIGNED');
   });
 });

@@ -12,13 +12,13 @@ import { openStage, type Stage } from '../support/stage.js';
 import { newApprovers, newGroup, unique } from './approvers.js';
 import { CLAIM_POLICIES, type ClaimPolicy, policyBody } from './claim-policies.js';
 
-/** A row with its own key, whose policy is made after a request for it was queued. */
+/** A row with its own key. Its policy is created after a request for the key was queued. */
 interface Prepared {
   readonly row: ClaimPolicy;
   readonly key: string;
   readonly policy: object;
   readonly queued: string;
-  /** The credential of the caller that the row is about. */
+  /** Credential of the row's caller. */
   readonly caller: string;
 }
 
@@ -30,7 +30,7 @@ let api: Service;
 let apiKey: string;
 let prepared: Prepared[];
 
-/** Whether a call for this row waits for people, as the service answers it. */
+/** Returns whether a signing request for this row requires approval. */
 const waits = async ({ row, key, caller }: Prepared) => {
   const { status, body } = await sign(api, { key: caller, body: bodyOf(row, key) });
   expect([200, 202]).toContain(status);
@@ -71,7 +71,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-it('runs of one workload open no more approvals together than one caller may', async () => {
+it('runs of one workload share the limit of pending approvals of one caller', async () => {
   const few = await stage.start({ role: 'api', settings: { ...PEERS_HERE, SVC_APPROVALS_OPEN_PER_CALLER: '1' } });
   const { key = '', row } = prepared.find((one) => one.row.name === 'a policy without conditions') ?? {};
   const ask = async (sub: string) => {
@@ -86,11 +86,11 @@ it('runs of one workload open no more approvals together than one caller may', a
 const expected = () => prepared.map(({ row }) => [row.name, row.needsApproval]);
 const outcomes = (needs: readonly boolean[]) => prepared.map(({ row }, i) => [row.name, needs[i]]);
 
-it('there are thirty rows of claims and policies', () => {
+it('the table has at least thirty rows of claims and policies', () => {
   expect(CLAIM_POLICIES.length).toBeGreaterThanOrEqual(30);
 });
 
-it('the trial of all policies by the API answers as the table says', async () => {
+it('testing all policies through the API returns the table results', async () => {
   const uses = prepared.map(({ row, key }) => ({
     key,
     metadata: row.metadata,
@@ -103,7 +103,7 @@ it('the trial of all policies by the API answers as the table says', async () =>
   );
 });
 
-it('the trial of the past requests answers the same', async () => {
+it('testing past requests returns the table results', async () => {
   const requestIds = prepared.map(({ queued }) => queued);
   const { body } = await api.call('POST', '/api/v1/approval-policies/test', { key: apiKey, body: { requestIds } });
   expect(outcomes(body.results.map(({ needsApproval }: { needsApproval: boolean }) => needsApproval))).toEqual(
@@ -111,7 +111,7 @@ it('the trial of the past requests answers the same', async () => {
   );
 });
 
-it('"sealwright policy test" answers the same of each policy before it is made', async () => {
+it('"sealwright policy test" returns the table results for each draft policy', async () => {
   const keep = (name: string, value: object) => {
     writeFileSync(join(directory, name), JSON.stringify(value));
     return join(directory, name);
@@ -140,13 +140,13 @@ it('"sealwright policy test" answers the same of each policy before it is made',
   );
 }, 180_000);
 
-it('the API answers the same to a call', async () => {
+it('API calls return the table results', async () => {
   const needs: boolean[] = [];
   for (const one of prepared) needs.push(await waits(one));
   expect(outcomes(needs)).toEqual(expected());
 }, 60_000);
 
-it('and so does the claim of what was queued before the policies were made', async () => {
+it('claiming requests queued before the policies existed returns the table results', async () => {
   await stage.start({ role: 'worker' });
   const needs: boolean[] = [];
   for (const { queued } of prepared) {

@@ -2,10 +2,10 @@ import { GITHUB, GITLAB, KUBERNETES } from '../fakes/workload-claims.js';
 
 type Condition = readonly [fact: string, op: 'in' | 'not-in', ...values: string[]];
 
-/** Claims of a run and a policy about its key, with whether people must approve. */
+/** Claims of a workload and a policy about its key, with whether approval is required. */
 export interface ClaimPolicy {
   readonly name: string;
-  /** Undefined: the caller is no workload. */
+  /** Claims of the caller; undefined if the caller is not a workload. */
   readonly claims: object | undefined;
   readonly metadata?: Record<string, unknown>;
   readonly conditions?: readonly Condition[];
@@ -201,7 +201,7 @@ export const CLAIM_POLICIES: readonly ClaimPolicy[] = [
   },
 ];
 
-/** The policy as the API takes it. */
+/** Policy in the format of the API. */
 export function policyBody({ conditions = [], unless = [] }: ClaimPolicy) {
   const written = (all: readonly Condition[]) => all.map(([fact, op, ...values]) => ({ fact, op, values }));
   return { conditions: written(conditions), unless: written(unless) };

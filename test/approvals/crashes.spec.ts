@@ -10,7 +10,7 @@ const PEOPLE = 10;
 const CALLS_EACH = 10;
 
 let place: ApprovalFixture;
-/** Answers besides the one of the place, which is not killed. */
+/** Second API process; the tests kill and restart it, unlike the one in `place`. */
 let api: Service;
 let worker: Service;
 let people: Approver[];
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.stage.close());
 
-/** A short deadline of the HSM makes a short lease: what a dead worker held is taken over after four seconds. */
+/** A short HSM deadline shortens the lease: work of a dead worker is taken over after four seconds. */
 function startWorker(): Promise<Service> {
   return place.stage.start({ role: 'worker', settings: { SVC_PKCS11_DEADLINE_MS: '1000' } });
 }
@@ -63,8 +63,8 @@ async function assertSignedOnce({ requestId, message }: Asked, key: PublishedKey
   return entries;
 }
 
-describe('100 parallel last approvals', () => {
-  it('are one release and one signature', async () => {
+describe('100 concurrent final approvals', () => {
+  it('cause one release and one signature', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 3 }]);
     const asked = await ask(key);
     const [first, second, ...others] = people as [Approver, Approver, ...Approver[]];
@@ -74,7 +74,7 @@ describe('100 parallel last approvals', () => {
     expect(calls).toHaveLength(100);
     const answers = await Promise.all(
       calls.map(async (person, i) => {
-        // On a busy machine a vote may wait for the row for too long; a client repeats what is answered 503.
+        // On a busy machine, a vote may wait too long for the row lock. Like a real client, the test retries on 503.
         for (;;) {
           const answer = await vote(i % 2 === 0 ? place.service : api, asked.approvalId, person);
           if (answer.status !== 503) return answer;
@@ -92,7 +92,7 @@ describe('100 parallel last approvals', () => {
   });
 });
 
-/** A session of PostgreSQL that can be made to stand in the way. */
+/** Runs `work` with a PostgreSQL session in an open transaction, which can hold locks to block the service. */
 async function inTheWay<T>(work: (session: Client) => Promise<T>): Promise<T> {
   const session = new Client({ connectionString: place.stage.databaseUrl });
   await session.connect();
@@ -104,7 +104,7 @@ async function inTheWay<T>(work: (session: Client) => Promise<T>): Promise<T> {
   }
 }
 
-/** Waits until somebody waits for a lock on this table. */
+/** Waits until a session is blocked on a lock on this table. */
 async function assertSomebodyWaits(table: string): Promise<void> {
   await until(`somebody who waits for ${table}`, 30, async () => {
     const waiting = await place.stage.sql(
@@ -117,7 +117,7 @@ async function assertSomebodyWaits(table: string): Promise<void> {
 
 async function killApi(): Promise<void> {
   await api.kill('SIGKILL');
-  // What the database still did for the dead process is over when its connections are.
+  // The dead process's statements end once its connections are closed.
   await until('the end of its sessions', 30, async () => {
     const busy = await place.stage.sql(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state IN ('active', 'idle in transaction')
@@ -128,8 +128,8 @@ async function killApi(): Promise<void> {
   api = await place.stage.start({ role: 'api' });
 }
 
-describe('kill -9', () => {
-  it('before the vote is committed: it does not count, and the repeated call does', async () => {
+describe('after kill -9', () => {
+  it('before the vote is committed, the vote does not count, and the retry does', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
     const asked = await ask(key);
     const [voter] = people as [Approver];
@@ -151,7 +151,7 @@ describe('kill -9', () => {
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
   });
 
-  it('between the commit of the vote and its answer: it counts once, and the repeated call hears so', async () => {
+  it('between the commit of a vote and its response, the vote counts once, and the retry confirms it', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
     const asked = await ask(key);
     const [voter] = people as [Approver];
@@ -161,7 +161,7 @@ describe('kill -9', () => {
         await holder.query('LOCK TABLE outbox_message IN EXCLUSIVE MODE');
         const call = vote(api, asked.approvalId, voter, { headers }).catch(() => 'connection lost');
         await assertSomebodyWaits('outbox_message');
-        // Stands in line behind the vote: it is given when the vote is committed, before the answer is read.
+        // Queues behind the vote: the lock is granted after the vote is committed and before the service reads the approval for its answer.
         const locked = session.query('LOCK TABLE approval_vote IN ACCESS EXCLUSIVE MODE');
         await assertSomebodyWaits('approval_vote');
         await holder.query('ROLLBACK');
@@ -181,7 +181,7 @@ describe('kill -9', () => {
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
   });
 
-  it('between the vote and the queue: the request is signed all the same', async () => {
+  it('between the vote and the queue, the request is still signed', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
     const asked = await ask(key);
     await worker.kill('SIGKILL');
@@ -198,7 +198,7 @@ describe('kill -9', () => {
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
   });
 
-  it('between the signature and its commit: another attempt, one recorded signature, and the log says so', async () => {
+  it('between the signature and its commit, another attempt records one signature, and the log shows it', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
     const asked = await ask(key);
     place.stage.shim?.fault('slow 500');

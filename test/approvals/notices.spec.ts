@@ -42,7 +42,7 @@ interface Message {
   readonly data: Record<string, unknown>;
 }
 
-/** What the endpoint was told of an approval, each message checked by the published library. */
+/** Waits for a message about an approval at the endpoint. The published library verifies each message. */
 async function told(approvalId: string, type: string): Promise<Message> {
   return until(`the message ${type}`, 30, async () =>
     receiver.received
@@ -56,7 +56,7 @@ const ask = (key: string, filename: string) =>
 const mailsTo = (address: string, about: string) =>
   smtp.received.filter((mail) => mail.to === address && mail.subject.includes(about));
 
-it('approvers hear that they are asked, and everybody of the outcome', async () => {
+it('approvers are notified of a request, and everybody of the outcome', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 1 }]);
   const { requestId, approvalId } = await ask(key.name, 'asked.bin');
   for (const { email } of [ada, ben]) {
@@ -72,7 +72,7 @@ it('approvers hear that they are asked, and everybody of the outcome', async () 
   expect(mailsTo(adminEmail, 'Approval needed')).toEqual([]);
 });
 
-it('a member who lost the role is not asked', async () => {
+it('a member who lost the role is not notified', async () => {
   const { lena } = await newTeam(place, 'lena');
   const { key } = await newGuardedKey(place, [{ members: [ada, lena], threshold: 1 }]);
   const path = `/api/settings/users/${lena.id}`;
@@ -84,7 +84,7 @@ it('a member who lost the role is not asked', async () => {
   await vote(place.service, approvalId, ada);
 });
 
-it('the next stage is notified after the first; people who voted are not asked again', async () => {
+it('the next stage is notified after the first; people who voted are not notified again', async () => {
   const stages = [
     { members: [ada], threshold: 1 },
     { members: [ada, ben], threshold: 1 },
@@ -101,11 +101,11 @@ it('the next stage is notified after the first; people who voted are not asked a
   await told(approvalId, 'approval.rejected');
 });
 
-it('people who have not voted are reminded when half the time is over, once; then it expires', async () => {
+it('people who have not voted are reminded once at half time; then the approval expires', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
   const { approvalId } = await ask(key.name, 'slow.bin');
   await vote(place.service, approvalId, ada);
-  // Half a day later, and then the whole day.
+  // Simulates that half of the day has passed, then the whole day.
   await place.stage.sql(`UPDATE approval SET remind_at = now() WHERE id = $1`, [approvalId]);
   await smtp.mailTo(ben.email, 'Approval still needed: Sign slow.bin');
   await told(approvalId, 'approval.reminder');
@@ -116,7 +116,7 @@ it('people who have not voted are reminded when half the time is over, once; the
   expect(mailsTo(ben.email, 'still needed')).toHaveLength(1);
 });
 
-it('a dead SMTP server and a dead receiver lose nothing: notices are sent later', async () => {
+it('no notice is lost while the SMTP server and a receiver are down; they are sent later', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
   await smtp.stop();
   receiver.answers(503, 200);
@@ -149,11 +149,11 @@ it('a requester who is a member is notified of the outcome and is not asked', as
   await told(approvalId, 'approval.withdrawn');
 });
 
-it('much at once is one mail: an approver of a hundred requests is not written to a hundred times', async () => {
+it('a hundred requests produce one mail per approver', async () => {
   const quiet = await newApprover(place);
   const { key } = await newGuardedKey(place, [{ members: [quiet], threshold: 1 }]);
   await place.service.kill();
-  // Nobody tells anything while only an api runs, so that all of them are there at once.
+  // With only an api process running, no notices are sent, so all of them are pending when the worker starts.
   place = { ...place, service: await place.stage.start({ role: 'api', settings }) };
   const asked: Awaited<ReturnType<typeof ask>>[] = [];
   while (asked.length < 100) asked.push(await ask(key.name, `many-${asked.length}.bin`));

@@ -31,7 +31,7 @@ describe.each([GROUPS, POLICIES])('%s', (path) => {
           stages: [{ group: (await newGroup(place, [ada])).body.name, threshold: 1 }],
         };
 
-  it('is made, read, listed, changed and removed', async () => {
+  it('can be created, read, listed, updated and deleted', async () => {
     const body = await bodyFor();
     const made = await call('POST', path, body);
     expect(made.status).toBe(201);
@@ -49,7 +49,7 @@ describe.each([GROUPS, POLICIES])('%s', (path) => {
     expect((await call('GET', one)).status).toBe(404);
   });
 
-  it('an edit names the revision that it was made from', async () => {
+  it('requires the current revision for an edit', async () => {
     const body = await bodyFor();
     const { id } = (await call('POST', path, body)).body;
     const one = `${path}/${id}`;
@@ -65,7 +65,7 @@ describe.each([GROUPS, POLICIES])('%s', (path) => {
     assertProblem(nobody, { status: 404, code: `${kind}.missing` });
   });
 
-  it('has one of each name; a repeated call makes one', async () => {
+  it('has unique names, and a repeated call creates one', async () => {
     const body = await bodyFor();
     const headers = { 'idempotency-key': randomUUID() };
     const first = await call('POST', path, body, headers);
@@ -75,7 +75,7 @@ describe.each([GROUPS, POLICIES])('%s', (path) => {
   });
 });
 
-it('a group takes people and groups of providers that there are', async () => {
+it('an approver group accepts only existing people and groups of existing providers', async () => {
   const nobody = await call('POST', GROUPS, { name: unique('group'), members: [ada.id, randomUUID()] });
   assertProblem(nobody, { status: 422, code: 'approver-group.unknown-member', pointer: '/members/1' });
   const ssoGroups = [{ provider: 'nowhere', group: 'release' }];
@@ -85,13 +85,13 @@ it('a group takes people and groups of providers that there are', async () => {
   assertProblem(twice, { status: 400, code: 'request.invalid', pointer: '/members' });
 });
 
-it('a group that a policy needs stays', async () => {
+it('a group required by a policy cannot be deleted', async () => {
   const { groups } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
   const one = `${GROUPS}/${groups[0]?.body.id}`;
   assertProblem(await call('DELETE', one), { status: 409, code: 'approver-group.in-use' });
 });
 
-it('a policy names groups that there are, each once, and sensible numbers', async () => {
+it('a policy accepts only existing groups, each once, and valid numbers', async () => {
   const group = (await newGroup(place, [ada])).body;
   const policy = (change: object) =>
     call('POST', POLICIES, {
@@ -121,22 +121,22 @@ it('a policy names groups that there are, each once, and sensible numbers', asyn
     assertProblem(await policy(change), { status: 400, code: 'request.invalid', pointer });
 });
 
-/** The body of a policy that asks for votes of ada and ben. */
+/** Body of a policy that requires the votes of ada and ben. */
 const draftPolicy = async (change: object = {}) => ({
   name: unique('policy'),
   keys: ['*'],
   stages: [{ group: (await newGroup(place, [ada, ben])).body.id as string, threshold: 2 }],
-  // It holds nothing that other tests ask for.
+  // The condition matches no request of other tests.
   conditions: [{ fact: 'metadata.test', op: 'in', values: ['nothing'] }],
   ...change,
 });
 
-describe('a policy that could not work is refused', () => {
+describe('a policy that could not work is rejected', () => {
   const noKey = { status: 422, code: 'approval-policy.key', pointer: '/keys/1' };
   const tooMany = { status: 422, code: 'approval-policy.stage', pointer: '/stages/0/threshold' };
   const group = (id: string) => `${GROUPS}/${id}`;
 
-  it('about keys that are not there, of any kind', async () => {
+  it('with keys that do not exist, for any subject', async () => {
     const misspelt = unique('relaese');
     assertProblem(await call('POST', POLICIES, await draftPolicy({ keys: ['default', misspelt] })), noKey);
     const rotation = await draftPolicy({ subject: 'ssh-rotation', keys: ['*', `SHA256:${misspelt}`], conditions: [] });
@@ -158,7 +158,7 @@ describe('a policy that could not work is refused', () => {
     );
   });
 
-  it('by a member who leaves the group: change the policy first', async () => {
+  it('when a member leaves the group: the policy must be changed first', async () => {
     const body = await draftPolicy();
     const { body: made } = await call('POST', POLICIES, body);
     const id = body.stages[0]?.group ?? '';
@@ -176,7 +176,7 @@ describe('a policy that could not work is refused', () => {
     await call('DELETE', `${POLICIES}/${made.id}`);
   });
 
-  it('but one that was there before can still be changed', async () => {
+  it('unless it existed before, in which case it can still be edited', async () => {
     const body = await draftPolicy({ keys: ['default'] });
     const { body: made } = await call('POST', POLICIES, body);
     const [id] = body.stages.map(({ group: one }) => one);
@@ -192,11 +192,11 @@ describe('a policy that could not work is refused', () => {
   });
 });
 
-describe('which requests a policy holds', () => {
+describe('an approval policy applies to requests', () => {
   const guarded = async (conditions: object[]) =>
     (await newGuardedKey(place, [{ members: [ada], threshold: 1 }], { conditions })).key.name;
 
-  it('by format and algorithm, and every signature over the digest of the caller, which can be moved into any format', async () => {
+  it('by format and algorithm, and to every signature over a caller-supplied digest, which can be moved into any format', async () => {
     const key = await guarded([
       { fact: 'format', op: 'in', values: ['cms', 'authenticode'] },
       { fact: 'algorithm', op: 'not-in', values: ['sha3-*'] },
@@ -211,7 +211,7 @@ describe('which requests a policy holds', () => {
   });
 
   it.each(['format', 'scheme', 'algorithm', 'metadata.branch', 'verifed.ref', `verified.${'x'.repeat(100)}`])(
-    'an exception on %s is refused: it must be a verified fact',
+    'with exceptions on verified facts only: %s is rejected',
     async (fact) => {
       const body = { ...(await draftPolicy({ keys: ['default'] })), unless: [{ fact, op: 'in', values: ['raw'] }] };
       assertProblem(await call('POST', POLICIES, body), {
@@ -222,7 +222,7 @@ describe('which requests a policy holds', () => {
     },
   );
 
-  it('and says how callers avoid it, where it is shown and where it is tried', async () => {
+  it('with a warning how callers can evade it, in the policy and in a policy test', async () => {
     const conditions = [{ fact: 'metadata.branch', op: 'in', values: ['main'] }];
     const unless = [{ fact: 'caller', op: 'in', values: ['release-bot'] }];
     const body = { ...(await draftPolicy({ keys: ['default'] })), conditions, unless };
@@ -236,7 +236,7 @@ describe('which requests a policy holds', () => {
     await call('DELETE', `${POLICIES}/${made.id}`);
   });
 
-  it('by metadata; leaving it out does not help', async () => {
+  it('by metadata, even if the caller omits it', async () => {
     const key = await guarded([{ fact: 'metadata.branch', op: 'in', values: ['main', 'release/*'] }]);
     expect(await statusOf(key, { metadata: { branch: 'release/1.2' } })).toBe('PENDING_APPROVAL');
     expect(await statusOf(key, { metadata: { branch: 'feature/x' } })).toBe('SIGNED');
@@ -251,7 +251,7 @@ describe('which requests a policy holds', () => {
     expect(await statusOf(key)).toBe('PENDING_APPROVAL');
   });
 
-  it('of every key, when it says so; and all that apply must be satisfied', async () => {
+  it('for every key if it says so, and all applicable policies must be satisfied', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
     const group = (await newGroup(place, [ben])).body;
     const all = { name: unique('all'), keys: ['*'], stages: [{ group: group.id, threshold: 1 }] };
@@ -268,7 +268,7 @@ describe('which requests a policy holds', () => {
   });
 });
 
-it('a new policy is missed by no process, however sure it was a moment ago', async () => {
+it('every process applies a new policy immediately, despite its cache', async () => {
   for (let round = 0; round < 2; round += 1) {
     const key = (await createKey(place.service, place.apiKey, { name: unique('late'), type: 'ec-p256' })).name;
     expect(await statusOf(key, {}, place.apiKey, other)).toBe('SIGNED');

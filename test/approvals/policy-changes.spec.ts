@@ -21,7 +21,7 @@ let worker: Service;
 let ada: Approver;
 let ben: Approver;
 let eve: Approver;
-/** The group of eve, made before anything is requested: nobody counts whom the requester adds afterwards. */
+/** The group of eve, created before any request, because members added later by the requester cannot vote. */
 let eves: string;
 
 beforeAll(async () => {
@@ -46,13 +46,13 @@ interface Guarded {
   };
 }
 
-/** A key under a policy that asks for one vote of ada or ben. */
+/** Creates a key whose policy requires one vote of ada or ben. */
 async function guarded(): Promise<Guarded> {
   const { key, policy } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 1 }]);
   return { key, policy: policy.body };
 }
 
-/** A second policy on the key, which asks for a vote of eve. */
+/** Adds a second policy to the key that requires a vote of eve. */
 async function addPolicy(key: string, extra: object = {}): Promise<void> {
   const policy = { name: unique('stricter'), keys: [key], stages: [{ group: eves, threshold: 1 }], ...extra };
   expect((await call('POST', '/api/v1/approval-policies', policy)).status).toBe(201);
@@ -79,7 +79,7 @@ interface Evidence {
   readonly log: { readonly leaves: { readonly data: string }[] };
 }
 
-/** The evidence of a request that was signed; it is whole. */
+/** Returns the evidence of a signed request after checking that it is complete. */
 async function evidenceOf(requestId: string): Promise<Evidence> {
   expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
   const evidence = await until('the evidence', 30, async () => {
@@ -90,8 +90,8 @@ async function evidenceOf(requestId: string): Promise<Evidence> {
   return evidence;
 }
 
-describe('a request that waits when the policies become stricter', () => {
-  it('is asked of the group of a new policy after the last vote, and earlier votes keep counting', async () => {
+describe('a pending request when policies become stricter', () => {
+  it('goes to the group of a new policy after the last vote, and earlier votes still count', async () => {
     const of = await guarded();
     const { requestId, approvalId } = await held(place, order(of));
     await addPolicy(of.key.name);
@@ -112,7 +112,7 @@ describe('a request that waits when the policies become stricter', () => {
     expect(faults.join()).toMatch(/0 of 1 of .* approved/);
   });
 
-  it('is asked of one more person of its group when the threshold was raised', async () => {
+  it('requires one more person of its group when the threshold was raised', async () => {
     const of = await guarded();
     const { requestId, approvalId } = await held(place, order(of));
     await change(of, { stages: of.policy.stages.map(({ group }) => ({ group, threshold: 2 })) });
@@ -122,7 +122,7 @@ describe('a request that waits when the policies become stricter', () => {
     await evidenceOf(requestId);
   });
 
-  it('needs a vote with a reason when the policy requires one now', async () => {
+  it('requires a vote with a comment if the policy now requires one', async () => {
     const of = await guarded();
     const { requestId, approvalId } = await held(place, order(of));
     await change(of, { commentRequired: true });
@@ -132,7 +132,7 @@ describe('a request that waits when the policies become stricter', () => {
     await evidenceOf(requestId);
   });
 
-  it('is rejected by as many rejections as are enough now', async () => {
+  it('is rejected by the number of rejections that is now sufficient', async () => {
     const of = await guarded();
     await change(of, { rejectThreshold: 2 });
     const { requestId, approvalId } = await held(place, order(of));
@@ -142,7 +142,7 @@ describe('a request that waits when the policies become stricter', () => {
     expect((await read(place.service, place.apiKey, requestId)).body.failure.code).toBe('approval.rejected');
   });
 
-  it('needs nothing more when the policies became weaker, or a new one is about other keys', async () => {
+  it('requires nothing more when policies became weaker, or a new one covers other keys', async () => {
     const of = await guarded();
     const { requestId, approvalId } = await held(place, order(of));
     await addPolicy((await guarded()).key.name);
@@ -151,7 +151,7 @@ describe('a request that waits when the policies become stricter', () => {
     await evidenceOf(requestId);
   });
 
-  it('waits again in a batch, and as a request of a facade', async () => {
+  it('waits again in a batch, and as a request through a facade', async () => {
     const of = await guarded();
     const items = [1, 2].map((i) => ({ digest: digestOf(randomUUID()), metadata: { filename: `${i}.exe` } }));
     const { body: batch } = await call('POST', '/api/v1/sign/batch', { items, key: of.key.name });
@@ -173,7 +173,7 @@ describe('a request that waits when the policies become stricter', () => {
       await evidenceOf(id);
   });
 
-  it('is asked anew under the policies of now when its key was rotated', async () => {
+  it('is approved again under the current policies when its key was rotated', async () => {
     const of = await guarded();
     const { requestId, approvalId } = await held(place, order(of));
     await addPolicy(of.key.name, { expiresInSeconds: 3600 });
@@ -190,8 +190,8 @@ describe('a request that waits when the policies become stricter', () => {
   });
 });
 
-describe('a request that was approved but not signed when the policies become stricter', () => {
-  it('waits for the new stages when a worker claims it; a batch is asked anew', async () => {
+describe('an approved but unsigned request when policies become stricter', () => {
+  it('waits for the new stages when a worker claims it, and a batch is approved again', async () => {
     const one = await guarded();
     const many = await guarded();
     await worker.kill('SIGKILL');

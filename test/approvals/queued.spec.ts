@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-it('a policy that is made while a request waits to be signed is asked too', async () => {
+it('a policy created while a request is queued for signing applies to it', async () => {
   const [guarded, free] = await Promise.all(
     ['guarded', 'free'].map((name) => createKey(api, apiKey, { name: unique(name), type: 'ec-p256' })),
   );

@@ -39,7 +39,7 @@ const change = (person: Approver, body: object) => call('PATCH', `/api/settings/
 const ask = (keyName: string, by: string) => held(place, { digest: digestOf(randomUUID()), key: keyName }, by);
 const guardedBy = async (...members: Approver[]) => (await newGuardedKey(place, [{ members, threshold: 1 }])).key.name;
 
-/** A person's token at a client, whose secret its maker was shown. */
+/** Issues a person's token through a client; `maker` created the client and has seen its secret. */
 async function tokenAtClient(person: Approver, maker: string, permissions: string[]) {
   const client = await makeClient(service, maker, permissions);
   const secret = { client_id: client.client_id, client_secret: client.client_secret };
@@ -53,7 +53,7 @@ async function tokenAtClient(person: Approver, maker: string, permissions: strin
   return { client, token: tokens.access_token as string };
 }
 
-/** An issuer with these keys, which this caller uploads. */
+/** Trusts an issuer whose keys were uploaded by the given caller. */
 async function uploadedIssuer(by: string) {
   const keys = new WorkloadIssuer();
   await keys.start();
@@ -63,8 +63,8 @@ async function uploadedIssuer(by: string) {
   return { id, keys, name: order.issuer };
 }
 
-describe('a request that waits is withdrawn at the last vote', () => {
-  it('when its requester holds another scope for its kind, but not the one that the call needed', async () => {
+describe('a pending request is withdrawn at the last vote', () => {
+  it('if its requester holds another scope for its kind, but not the one that the call required', async () => {
     const boss = await newApprover(place, ['admin']);
     const { body: group } = await newGroup(place, [ann]);
     const { body: authority } = await call('POST', '/v1/ssh-ca', { name: unique('people'), kind: 'user' });
@@ -84,7 +84,7 @@ describe('a request that waits is withdrawn at the last vote', () => {
     });
   });
 
-  it('when a manager of keys asked for a self-signed certificate and is an operator now', async () => {
+  it('if a key manager requested a self-signed certificate and is now an operator', async () => {
     const boss = await newApprover(place, ['admin']);
     const { key } = await newGuardedKey(place, [{ members: [ann], threshold: 1 }]);
     const path = `/api/v1/signing-keys/${key.id}/self-signed-certificate`;
@@ -97,7 +97,7 @@ describe('a request that waits is withdrawn at the last vote', () => {
     expect((await vote(service, waiting?.id ?? '', ann)).body.status).toBe('WITHDRAWN');
   });
 
-  it("when the client was revoked at which a person's token made it", async () => {
+  it('if the client was revoked whose token the person used to make it', async () => {
     const key = await guardedBy(ann);
     const { client, token } = await tokenAtClient(await newApprover(place, ['operator']), apiKey, ['sign:digest']);
     const { approvalId } = await ask(key, token);
@@ -109,7 +109,7 @@ describe('a request that waits is withdrawn at the last vote', () => {
     ['trust was removed', (id) => ['DELETE', `/api/settings/workload-trusts/${id}`]],
     ['trust was changed', (id) => ['PUT', `/api/settings/workload-trusts/${id}`, { enabled: true }]],
     ['trust was disabled', (id) => ['PUT', `/api/settings/workload-trusts/${id}`, { enabled: false }]],
-  ])('when it was made by a run whose %s', async (_, ending) => {
+  ])('if it was made by a workload run whose %s', async (_, ending) => {
     const key = await guardedBy(ann);
     const order = { name: unique('trust'), issuerId, audience: AUDIENCE, conditions: RELEASES, keys: ['*'] };
     const trust = await newTrust({ service, key: apiKey }, issuerId, order);
@@ -121,7 +121,7 @@ describe('a request that waits is withdrawn at the last vote', () => {
     await call('DELETE', `/api/settings/workload-trusts/${trust.id}`);
   });
 
-  it('when it was made by a run whose issuer was removed, or whose keys were uploaded by somebody who was disabled', async () => {
+  it('if it was made by a run whose issuer was removed, or whose keys were uploaded by a person who was disabled', async () => {
     const key = await guardedBy(ann);
     for (const isDisabled of [true, false]) {
       const eve = await newApprover(place, ['admin']);
@@ -142,7 +142,7 @@ describe('a request that waits is withdrawn at the last vote', () => {
     }
   });
 
-  it('when it is a certificate by a login rule that was removed', async () => {
+  it('if it is for a certificate under a login rule that was removed', async () => {
     const { body: group } = await newGroup(place, [ann]);
     const { body: authority } = await call('POST', '/v1/ssh-ca', { name: unique('logins'), kind: 'user' });
     const stages = [{ group: group.id, threshold: 1 }];
@@ -159,8 +159,8 @@ describe('a request that waits is withdrawn at the last vote', () => {
   });
 });
 
-describe('a request is withdrawn before anybody decides', () => {
-  it('when its requester was disabled', async () => {
+describe('a request is withdrawn before a decision', () => {
+  it('if its requester was disabled', async () => {
     const boss = await newApprover(place, ['admin']);
     const { approvalId } = await ask(await guardedBy(ann), boss.accessToken);
     await change(boss, { disabled: true });
@@ -172,7 +172,7 @@ describe('a request is withdrawn before anybody decides', () => {
     expect((await approval(place, approvalId)).body.status).toBe('WITHDRAWN');
   });
 
-  it('by somebody who administers approvals, and by no client that the requester lets read approvals only', async () => {
+  it('by an approvals administrator, but not by a client that may only read approvals', async () => {
     const boss = await newApprover(place, ['operator']);
     const { token } = await tokenAtClient(boss, apiKey, ['approvals:read']);
     const first = await ask(await guardedBy(ann), boss.accessToken);
@@ -184,10 +184,10 @@ describe('a request is withdrawn before anybody decides', () => {
   });
 });
 
-describe('people who could have made a request do not decide about it', () => {
+describe('people who could have made a request cannot vote on it', () => {
   const never = { status: 403, code: 'approval.own-request' };
 
-  it('be they earlier editors of the trust of a run, or whoever named the address of its issuer', async () => {
+  it('as earlier editors of the trust of a run, or as the person who configured the URL of its issuer', async () => {
     const mallory = await newApprover(place, ['admin', 'approver']);
     const key = await guardedBy(mallory, ann);
     const order = { name: unique('trust'), issuerId, audience: AUDIENCE, conditions: RELEASES, keys: ['*'] };
@@ -208,7 +208,7 @@ describe('people who could have made a request do not decide about it', () => {
     await own.stop();
   });
 
-  it('nor with the token of an approver at a client whose secret they were shown', async () => {
+  it('with the token of an approver at a client whose secret they have seen', async () => {
     const mallory = await newApprover(place, ['admin']);
     const { token } = await tokenAtClient(bob, mallory.accessToken, ['approvals:approve', 'approvals:read']);
     const stepUp = await call('POST', '/api/auth/step-up', { password: bob.password }, token);
@@ -217,12 +217,12 @@ describe('people who could have made a request do not decide about it', () => {
     const { approvalId } = await ask(key, mallory.accessToken);
     assertProblem(await vote(service, approvalId, { accessToken: token }), never);
     expect((await vote(service, approvalId, bob)).body.status).toBe('APPROVED');
-    // Requests of other people can be decided through this client.
+    // The client can be used to decide other people's requests.
     const other = await ask(key, apiKey);
     expect((await vote(service, other.approvalId, { accessToken: token })).body.status).toBe('APPROVED');
   });
 
-  it('nor bring in friends with a key of somebody else that was shown to them', async () => {
+  it('by adding friends with an API key of another person that was shown to them', async () => {
     const mallory = await newApprover(place, ['admin']);
     const { key, groups } = await newGuardedKey(place, [{ members: [ann], threshold: 1 }]);
     const { id } = await newApiKey(service, apiKey, ['admin:*']);
@@ -240,7 +240,7 @@ describe('people who could have made a request do not decide about it', () => {
 });
 
 describe('at the last vote, earlier votes count only', () => {
-  it('of people who are still members of the group of their stage', async () => {
+  it('from people who are still members of the group of their stage', async () => {
     const [first, last] = [
       { members: [ann, cleo], threshold: 1 },
       { members: [bob], threshold: 1 },
@@ -257,7 +257,7 @@ describe('at the last vote, earlier votes count only', () => {
     expect(waiting.body.items.map((one: { id: string }) => one.id)).toContain(approvalId);
   });
 
-  it('of people who still have a role that may approve', async () => {
+  it('from people who still have a role that may approve', async () => {
     const lowered = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [lowered, bob, cleo], threshold: 2 }]);
     const { approvalId } = await ask(key.name, apiKey);

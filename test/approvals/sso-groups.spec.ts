@@ -43,7 +43,7 @@ afterAll(async () => {
 const call = (method: string, path: string, body?: object) =>
   place.service.call(method, path, { key: place.apiKey, body });
 
-/** Signs in at a provider, whose own pages are gone through, and answers the access token. */
+/** Signs in through the provider's real pages and returns the access token. */
 async function signIn(name: ProviderName, account: string, groups: string[]): Promise<string> {
   peers[name].accounts.set(account, { email: `${account}.${name}@example.org`, groups });
   const browser = new Browser();
@@ -68,7 +68,7 @@ async function signIn(name: ProviderName, account: string, groups: string[]): Pr
 
 const ask = () => held(place, { digest: digestOf(randomUUID()), key });
 
-it('people whom the provider names as members of the group may approve, and nobody else', async () => {
+it('only people whom the provider lists as members of the group may approve', async () => {
   const { approvalId } = await ask();
   const outsider = await signIn('ours', 'olga', ['staff', 'release managers of elsewhere']);
   assertProblem(await vote(place.service, approvalId, { accessToken: outsider }), {
@@ -81,7 +81,7 @@ it('people whom the provider names as members of the group may approve, and nobo
   expect((await vote(place.service, approvalId, { accessToken: member })).body.status).toBe('APPROVED');
 });
 
-it('a group of the same name at another provider is another group', async () => {
+it('a group of the same name at another provider is a different group', async () => {
   const { approvalId } = await ask();
   const namesake = await signIn('theirs', 'mia', ['release managers']);
   expect((await me(place.service, namesake)).status).toBe(200);
@@ -89,7 +89,7 @@ it('a group of the same name at another provider is another group', async () => 
   assertProblem(answer, { status: 403, code: 'approval.not-approver' });
 });
 
-it('whom the provider does not name any more is a member no more, in none of their sessions', async () => {
+it('a person whom the provider no longer lists loses membership in all sessions', async () => {
   const { approvalId } = await ask();
   const before = await signIn('ours', 'max', ['release managers']);
   const after = await signIn('ours', 'max', ['staff']);

@@ -7,13 +7,13 @@ import { approval, held, newApprover, newGuardedKey, newTeam, openApprovalFixtur
 
 const place = await openApprovalFixture();
 afterAll(() => place.stage.close());
-// Olga is in no group.
+// Olga does not belong to any group.
 const { ada, ben, cleo, olga } = await newTeam(place, 'ada', 'ben', 'cleo', 'olga');
 
 const order = (key: string, extra: object = {}) => ({ digest: digestOf(randomUUID()), key, ...extra });
 
 describe('a request under a policy', () => {
-  it('waits for approval, also when its caller waits; then it is signed', async () => {
+  it('waits for approval, even if its caller waits, and is then signed', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }]);
     const message = randomUUID();
     const answer = await sign(place.service, { key: place.apiKey, body: { digest: digestOf(message), key: key.name } });
@@ -44,7 +44,7 @@ describe('a request under a policy', () => {
       reference: 'build-7',
       key: { name: key.name, version: 1 },
     });
-    // Sorted by an implementation of its own, so that the documented form is what is checked.
+    // Sorts independently of the service, so that the documented form is verified.
     const sorted = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(
@@ -62,7 +62,7 @@ describe('a request under a policy', () => {
     expect((await vote(place.service, approvalId, ada, { body: { hash } })).status).toBe(200);
   });
 
-  it('asks its stages one after the other', async () => {
+  it('requests its stages in order', async () => {
     const stages = [
       { members: [ada], threshold: 1 },
       { members: [ben, cleo], threshold: 2 },
@@ -76,7 +76,7 @@ describe('a request under a policy', () => {
     expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
   });
 
-  it('is answered only by people who signed in within five minutes', async () => {
+  it('accepts only votes from people who signed in within the last five minutes', async () => {
     const dora = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [dora], threshold: 1 }]);
     const { requestId, approvalId } = await held(place, order(key.name));
@@ -84,7 +84,7 @@ describe('a request under a policy', () => {
       `UPDATE auth_session SET authenticated_at = now() - interval '6 minutes' WHERE user_id = $1`,
       [dora.id],
     );
-    // The service takes a session as it found it for some seconds.
+    // The service caches sessions for some seconds.
     const refused = await until('the age of the session to be known', 10, async () => {
       const answer = await vote(place.service, approvalId, dora, { body: { hash: digestOf('not shown') } });
       return answer.status === 403 ? answer : undefined;
@@ -99,7 +99,7 @@ describe('a request under a policy', () => {
     expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
   });
 
-  it('ends as FAILED when it is rejected, with the approver and the reason', async () => {
+  it('is FAILED when rejected, with the approver and the reason', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }], { rejectThreshold: 2 });
     const { requestId, approvalId } = await held(place, order(key.name));
     expect((await vote(place.service, approvalId, ada, { decision: 'reject' })).body.status).toBe('PENDING');
@@ -114,7 +114,7 @@ describe('a request under a policy', () => {
     assertProblem(await vote(place.service, approvalId, cleo), { status: 409, code: 'approval.decided' });
   });
 
-  it('ends as FAILED when its requester withdraws it, and nobody else can who does not see all approvals', async () => {
+  it('is FAILED when withdrawn by its requester or by somebody who sees all approvals, and by nobody else', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
     const pipeline = await newApiKey(place.service, place.apiKey, ['sign:digest', 'sign:read']);
     const { requestId, approvalId } = await held(place, order(key.name), pipeline.key);
@@ -130,7 +130,7 @@ describe('a request under a policy', () => {
     assertProblem(await vote(place.service, approvalId, ada), { status: 409, code: 'approval.decided' });
   });
 
-  it('ends as FAILED when nobody decides in time', async () => {
+  it('is FAILED when nobody decides in time', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }], { expiresInSeconds: 1 });
     const { requestId, approvalId } = await held(place, order(key.name));
     const { body } = await read(place.service, place.apiKey, requestId, 10);
@@ -140,7 +140,7 @@ describe('a request under a policy', () => {
   });
 });
 
-describe('a request whose key stops', () => {
+describe('a request whose key becomes unusable', () => {
   const stops = {
     'signing-key.disabled': ['POST', '/disable', {}],
     'signing-key.pending-destruction': ['POST', '/destruction', { days: 7 }],
@@ -168,7 +168,7 @@ describe('a request whose key stops', () => {
     },
   );
 
-  it('fails with the other requests for its key; a joint approval goes on for its other keys', async () => {
+  it('fails with other requests for its key, while a joint approval continues for its other keys', async () => {
     const team = [{ members: [ada, ben], threshold: 1 }];
     const [classical, postQuantum] = [
       await newGuardedKey(place, team),
@@ -198,7 +198,7 @@ describe('a request whose key stops', () => {
   });
 });
 
-it('everybody finds the approvals that wait for them, and only those', async () => {
+it('each person is shown exactly the approvals that wait for them', async () => {
   const dora = await newApprover(place);
   const { key } = await newGuardedKey(place, [{ members: [dora, ada], threshold: 2 }], { name: unique('waiting') });
   const asked = [await held(place, order(key.name)), await held(place, order(key.name))];
@@ -218,7 +218,7 @@ it('everybody finds the approvals that wait for them, and only those', async () 
   assertProblem(wrong, { status: 400, code: 'request.invalid' });
 });
 
-it('every vote and every move is in the audit log', async () => {
+it('every vote and every transition is recorded in the audit log', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
   const { requestId, approvalId } = await held(place, order(key.name));
   await vote(place.service, approvalId, ada, { body: { comment: 'fine' } });

@@ -8,14 +8,14 @@ import { held, newGuardedKey, newTeam, openApprovalFixture, vote } from './appro
 
 const place = await openApprovalFixture();
 afterAll(() => place.stage.close());
-// Another process than the one that is voted at.
+// A second process; votes are cast at the first.
 const other = await place.stage.start({ role: 'api' });
 const { ada, ben } = await newTeam(place, 'ada', 'ben');
 const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
 
 const ask = () => held(place, { digest: digestOf(randomUUID()), key: key.name });
 
-/** How long after the last vote the slowest of those hears of it who wait for request or approval in both processes. */
+/** Milliseconds from the last vote until every long poll for the request or the approval has returned, in both processes. */
 async function slowestToHear(): Promise<number> {
   const { requestId, approvalId } = await ask();
   await vote(place.service, approvalId, ada);
@@ -36,9 +36,9 @@ async function slowestToHear(): Promise<number> {
   return Math.max(...heard.map(({ at }) => at - voted));
 }
 
-it('callers who wait for request or approval get an answer within a second of the last vote, in every process', async () => {
+it('callers waiting for a request or approval get a response within a second of the last vote, in every process', async () => {
   const times: number[] = [];
-  // The best of three: what else this machine does is no fault of the service.
+  // The best of three rounds counts, because other load on the machine may delay one.
   for (let round = 0; round < 3; round += 1) times.push(await slowestToHear());
   expect(Math.min(...times)).toBeLessThan(1000);
 });
@@ -46,7 +46,7 @@ it('callers who wait for request or approval get an answer within a second of th
 const hasHeard = (stream: EventStream, count: number) =>
   until(`${count} events`, 30, async () => stream.heard.length >= count);
 
-it('a wait that is over answers the present state', async () => {
+it('a wait that times out returns the current state', async () => {
   const { requestId, approvalId } = await ask();
   const began = performance.now();
   const [request, approval] = await Promise.all([
@@ -59,7 +59,7 @@ it('a wait that is over answers the present state', async () => {
   assertProblem(wrong, { status: 400, code: 'request.invalid' });
 });
 
-it('server-sent events report each change of request and approval and end with the last', async () => {
+it('server-sent events report each change of request and approval, and end with the last', async () => {
   const { requestId, approvalId } = await ask();
   const streams = [place.service, other].flatMap((service) => [
     listenTo(service, `/api/v1/sign/requests/${requestId}/events`, place.apiKey),
@@ -85,7 +85,7 @@ it('server-sent events report each change of request and approval and end with t
   }
 });
 
-it('a stream is only for callers who may see its subject', async () => {
+it('an event stream is only for callers who may read its subject', async () => {
   const { requestId, approvalId } = await ask();
   const request = await other.call('GET', `/api/v1/sign/requests/${requestId}/events`, { key: ada.accessToken });
   assertProblem(request, { status: 404, code: 'signing-request.missing' });
@@ -95,8 +95,8 @@ it('a stream is only for callers who may see its subject', async () => {
   assertProblem(nobody, { status: 401, code: 'auth.missing' });
 });
 
-/** The last one: it ends the process. */
-it('one caller has a limited number of event streams, and may open another when one has ended', async () => {
+/** Runs last, because it stops the process. */
+it('event streams are limited per caller, and another is allowed when one has ended', async () => {
   const { approvalId } = await ask();
   const path = `/api/v1/approvals/${approvalId}/events`;
   const leaving = new AbortController();
@@ -114,7 +114,7 @@ it('one caller has a limited number of event streams, and may open another when 
   again.abort();
 });
 
-it('at a stop nobody is kept waiting', async () => {
+it('waiting calls are answered at shutdown', async () => {
   const { requestId, approvalId } = await ask();
   const stream = listenTo(other, `/api/v1/approvals/${approvalId}/events`, place.apiKey);
   const waiting = [
@@ -122,7 +122,7 @@ it('at a stop nobody is kept waiting', async () => {
     stream.ended.then((events) => events.length),
   ];
   await hasHeard(stream, 1);
-  // The other call was sent before; that it has come to wait does not show.
+  // The other long poll was sent earlier, but nothing shows when the service has started to wait for it.
   await sleep(1000);
   const began = performance.now();
   const ended = other.kill('SIGTERM');

@@ -8,19 +8,19 @@ import { approval, held, newApprover, newGuardedKey, newTeam, openApprovalFixtur
 
 const place = await openApprovalFixture();
 afterAll(() => place.stage.close());
-// Olga is in no group.
+// Olga does not belong to any group.
 const { ada, ben, cleo, olga } = await newTeam(place, 'ada', 'ben', 'cleo', 'olga');
 
 const order = (key: string) => ({ digest: digestOf(randomUUID()), key });
 
-describe('who counts', () => {
+describe('an eligible voter', () => {
   let guarded: Awaited<ReturnType<typeof newGuardedKey>>;
   beforeAll(async () => {
     guarded = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }]);
   });
   const ask = (key?: string) => held(place, order(guarded.key.name), key);
 
-  it('not an outsider, be it an administrator', async () => {
+  it('is not an outsider, not even an administrator', async () => {
     const { approvalId } = await ask();
     assertProblem(await vote(place.service, approvalId, olga), { status: 403, code: 'approval.not-approver' });
     const chief = await newApprover(place, ['admin']);
@@ -29,7 +29,7 @@ describe('who counts', () => {
     assertProblem(seen, { status: 404, code: 'approval.missing' });
   });
 
-  it('not an API key, be it with every scope, and nobody without the scope', async () => {
+  it('is not an API key, whatever its scopes, and nobody without the scope', async () => {
     const { approvalId } = await ask();
     const asKey = await vote(place.service, approvalId, { accessToken: place.apiKey });
     assertProblem(asKey, { status: 403, code: 'approval.person-needed' });
@@ -37,7 +37,7 @@ describe('who counts', () => {
     assertProblem(await vote(place.service, approvalId, viewer), { status: 403, code: 'insufficient_scope' });
   });
 
-  it('not the requester, nor through an API key that they own', async () => {
+  it('is not the requester, not even through an API key that they own', async () => {
     const boss = await newApprover(place, ['admin']);
     const { key } = await newGuardedKey(place, [{ members: [boss, ada], threshold: 1 }]);
     const theirs = await newApiKey(place.service, boss.accessToken, ['sign:digest']);
@@ -51,11 +51,11 @@ describe('who counts', () => {
     }
   });
 
-  describe('nor people who were shown a secret of the requester', () => {
+  describe('is nobody who has seen a secret of the requester', () => {
     const never = { status: 403, code: 'approval.own-request' };
     const post = (by: string, path: string, body?: object) => place.service.call('POST', path, { key: by, body });
 
-    it('of an API key, of a key that it made, and of a client', async () => {
+    it('whether of an API key, of a key it created, or of a client', async () => {
       const owner = await newApprover(place, ['admin']);
       const eve = await newApprover(place, ['admin', 'approver']);
       const { key } = await newGuardedKey(place, [{ members: [eve, ada], threshold: 1 }]);
@@ -86,12 +86,12 @@ describe('who counts', () => {
         );
         expect(entry?.requesters).toEqual(expect.arrayContaining([owner.id, eve.id]));
       }
-      // The key from before, which eve never saw, is the owner's alone.
+      // Eve never saw the previous key, so it counts only as the owner's.
       const { approvalId } = await held(place, order(key.name), made.key);
       expect((await vote(place.service, approvalId, eve)).body.status).toBe('APPROVED');
     });
 
-    it('even when the rows of the vote are there: they are not counted', async () => {
+    it('even if the vote rows exist, which are not counted', async () => {
       const owner = await newApprover(place, ['admin']);
       const eve = await newApprover(place, ['admin', 'approver']);
       const { key } = await newGuardedKey(place, [{ members: [eve, ada, ben], threshold: 2 }]);
@@ -110,7 +110,25 @@ describe('who counts', () => {
     });
   });
 
-  it('one person once, through however many sessions', async () => {
+  it('nobody by rows of votes in the database: they are not shown, and do not keep a person from rejecting', async () => {
+    const { approvalId } = await ask();
+    await place.stage.sql(
+      `INSERT INTO approval_vote (approval_id, user_id, user_name, decision, stage, comment, hash)
+       SELECT a.id, m.id, 'forged', 'APPROVE', 0, 'fine', a.hash FROM approval a, unnest($2::uuid[]) AS m(id) WHERE a.id = $1`,
+      [approvalId, [ada.id]],
+    );
+    const path = `/api/v1/approvals/${approvalId}`;
+    const shown = (await place.service.call('GET', path, { key: ada.accessToken })).body;
+    expect([shown.votes, shown.stages[0].approvals]).toEqual([[], 0]);
+    const no = { key: ada.accessToken, body: { comment: 'no' } };
+    const rejected = await place.service.call('POST', `${path}/reject`, no);
+    expect(rejected).toMatchObject({ status: 200, body: { status: 'REJECTED' } });
+    expect(rejected.body.votes).toMatchObject([
+      { by: { id: ada.id, name: ada.email }, decision: 'REJECT', comment: 'no' },
+    ]);
+  });
+
+  it('counts once, through however many sessions', async () => {
     const { requestId, approvalId } = await ask();
     const other = await accessToken(place.service, ada.email, ada.password);
     expect(other).not.toBe(ada.accessToken);
@@ -122,7 +140,7 @@ describe('who counts', () => {
     expect((await read(place.service, place.apiKey, requestId, 0)).body.status).toBe('PENDING_APPROVAL');
   });
 
-  it('a repeated call with its Idempotency-Key is the same vote', async () => {
+  it('casts the same vote with a repeated Idempotency-Key', async () => {
     const { approvalId } = await ask();
     const headers = { 'idempotency-key': randomUUID() };
     for (let time = 0; time < 2; time += 1) {
@@ -134,7 +152,7 @@ describe('who counts', () => {
     assertProblem(other, { status: 422, code: 'idempotency.other-body' });
   });
 
-  it('only with a comment where the policy wants one', async () => {
+  it('needs a comment if the policy requires one', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }], { commentRequired: true });
     const { approvalId } = await held(place, order(key.name));
     const answer = await vote(place.service, approvalId, ada);
@@ -144,11 +162,11 @@ describe('who counts', () => {
   });
 });
 
-describe('when group or policy are edited meanwhile', () => {
+describe('when a group or policy is edited during an approval', () => {
   const edit = (path: string, revision: number, body: object, key = place.apiKey) =>
     place.service.call('PUT', path, { key, body, headers: { 'if-match': `"${revision}"` } });
 
-  it('a removed member does not count, neither do their earlier votes', async () => {
+  it('a removed member does not count, nor do their earlier votes', async () => {
     const { key, groups } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }]);
     const { requestId, approvalId } = await held(place, order(key.name));
     expect((await vote(place.service, approvalId, ada)).status).toBe(200);
@@ -163,7 +181,7 @@ describe('when group or policy are edited meanwhile', () => {
     expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
   });
 
-  it('the requester brings nobody in: those whom they add after asking do not count', async () => {
+  it('people added by the requester after the request do not count', async () => {
     const boss = await newApprover(place, ['admin']);
     const { key, groups } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
     const { approvalId } = await held(place, order(key.name), boss.accessToken);
@@ -172,16 +190,16 @@ describe('when group or policy are edited meanwhile', () => {
     const wider = { name: group.name, members: [ada.id, ben.id, cleo.id] };
     expect((await edit(path, 1, wider, boss.accessToken)).status).toBe(200);
     assertProblem(await vote(place.service, approvalId, cleo), { status: 403, code: 'approval.not-approver' });
-    // Taken out and put in again by the requester: brought in by the requester.
+    // A member whom the requester removed and added again counts as added by the requester.
     expect((await edit(path, 2, { ...wider, members: [ben.id, cleo.id] }, boss.accessToken)).status).toBe(200);
     expect((await edit(path, 3, wider, boss.accessToken)).status).toBe(200);
     assertProblem(await vote(place.service, approvalId, ada), { status: 403, code: 'approval.not-approver' });
-    // For somebody else's request they are members like all others.
+    // For requests of other people, the added members are ordinary members.
     const other = await held(place, order(key.name));
     expect((await vote(place.service, other.approvalId, cleo)).status).toBe(200);
   });
 
-  it('nor does anybody behind a key that they share: neither its owner nor who was shown it brings in a voter with it', async () => {
+  it('people added with a shared key do not count, whether by its owner or by somebody who has seen it', async () => {
     const owner = await newApprover(place, ['admin']);
     const eve = await newApprover(place, ['admin', 'approver']);
     const made = await newApiKey(place.service, owner.accessToken, ['admin:*']);
@@ -200,7 +218,7 @@ describe('when group or policy are edited meanwhile', () => {
     }
   });
 
-  it('the N of the time of the request holds', async () => {
+  it('the number of votes required at the time of the request applies', async () => {
     const { key, policy } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }]);
     const { approvalId } = await held(place, order(key.name));
     const { id, name, keys, stages } = policy.body;
@@ -215,7 +233,7 @@ describe('when group or policy are edited meanwhile', () => {
     expect((await vote(place.service, approvalId, ben)).body.status).toBe('APPROVED');
   });
 
-  it('a disabled person does not count any more', async () => {
+  it('a disabled person no longer counts', async () => {
     const dan = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [ada, ben, dan], threshold: 2 }]);
     const { approvalId } = await held(place, order(key.name));
@@ -230,14 +248,14 @@ describe('when group or policy are edited meanwhile', () => {
     ['was disabled', (id) => ['PATCH', `/api/settings/users/${id}`, { disabled: true }]],
     ['lost the role', (id) => ['PATCH', `/api/settings/users/${id}`, { roles: ['viewer'] }]],
     ['asked through an API key that was revoked', (_, keyId) => ['DELETE', `/api/settings/api-keys/${keyId}`]],
-  ])('a request is withdrawn at the last vote when its requester %s', async (_, change) => {
+  ])('a request is withdrawn at the last vote if its requester %s', async (_, change) => {
     const boss = await newApprover(place, ['admin']);
     const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
     const theirs = await newApiKey(place.service, boss.accessToken, ['sign:digest']);
     const { approvalId, requestId } = await held(place, order(key.name), theirs.key);
     const [method, path, body] = change(boss.id, theirs.id);
     expect((await place.service.call(method, path, { key: place.apiKey, body })).status).toBeLessThan(300);
-    // By the vote, or by the service a moment before it.
+    // The request is withdrawn by the vote, or by the service shortly before it.
     await vote(place.service, approvalId, ada);
     expect((await approval(place, approvalId)).body.status).toBe('WITHDRAWN');
     const request = await read(place.service, place.apiKey, requestId);

@@ -18,7 +18,7 @@ afterAll(() => stage.close());
 
 const freshDigest = (): string => digestOf(randomUUID());
 
-/** Lets inserts of entries fail as PostgreSQL does when the disk of the audit table is full. */
+/** Makes inserts of entries fail like PostgreSQL does when the disk of the audit table is full. */
 const full = () =>
   stage.sql(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
@@ -31,7 +31,7 @@ it.each<[string, string, unknown]>([
   ['a refusal', '/api/v1/sign/digest', { digest: 'no digest' }],
   ['a signing key', '/api/v1/signing-keys', { name: 'no-room', type: 'ec-p256' }],
   ['an API key', '/api/settings/api-keys', { name: 'no room', permissions: ['sign:read'], expiry: inDays(1) }],
-])('%s is refused with 503 and nothing is done', async (_, path, body) => {
+])('%s returns 503 and has no effect when the audit log is full', async (_, path, body) => {
   const rows = () =>
     stage.sql(`SELECT (SELECT count(*) FROM signing_request) AS requests, (SELECT count(*) FROM outbox_message) AS outbox,
       (SELECT count(*) FROM signing_key) AS keys, (SELECT count(*) FROM api_key) AS api_keys`);
@@ -48,7 +48,7 @@ it.each<[string, string, unknown]>([
   }
 });
 
-it('queued requests wait unsigned, and are signed when there is space again', async () => {
+it('queued requests remain unsigned, and are signed when space is available again', async () => {
   const digest = freshDigest();
   const { body } = await sign(service, { key: apiKey, body: { digest, async: true } });
   await full();
@@ -63,7 +63,7 @@ it('queued requests wait unsigned, and are signed when there is space again', as
   expect(stage.operationsOn(digest)).toBe(1);
 });
 
-it('a caller whose outcome cannot be stored does not get the signature', async () => {
+it('a caller whose outcome cannot be stored does not receive the signature', async () => {
   const digest = freshDigest();
   stage.shim?.fault(`slow 1500 only ${Buffer.from(digest, 'base64').toString('hex')}`);
   const calling = sign(service, { key: apiKey, body: { digest } });
@@ -80,7 +80,7 @@ it('a caller whose outcome cannot be stored does not get the signature', async (
   const [row] = await stage.sql<{ id: string }>(`SELECT id FROM signing_request WHERE digest = decode($1, 'base64')`, [
     digest,
   ]);
-  // Its lease runs out, and another attempt is recorded together with what is not known of the first.
+  // After the lease expires, a second attempt is recorded, with an entry that the outcome of the first is unknown.
   const later = await until('another attempt', 30, async () => {
     const { body } = await read(service, apiKey, row?.id ?? '', 5);
     return body.status === 'SIGNED' && body;

@@ -15,7 +15,7 @@ beforeAll(async () => {
   stage = await openStage({ shim: true });
   seeded = await stage.seed();
   ({ apiKey } = seeded);
-  // The loudest, for what is looked for in its log at the end.
+  // Most verbose level; the last test searches the log.
   service = await stage.start({ settings: { SVC_LOG_LEVEL: 'debug' } });
 });
 afterAll(() => stage.close());
@@ -42,11 +42,11 @@ const entriesOf = (correlation: string): Promise<Entry[]> =>
 
 const freshDigest = (): string => digestOf(randomUUID());
 
-describe('an entry for every change, under the X-Request-Id of its caller', () => {
+describe('an entry for every change has the X-Request-Id of its caller', () => {
   const call = (method: string, path: string, id: string, body?: unknown) =>
     service.call(method, path, { key: apiKey, body, headers: { 'x-request-id': id } });
 
-  it('signing while the caller waits', async () => {
+  it('for synchronous signing', async () => {
     const id = randomUUID();
     const { headers } = await call('POST', '/api/v1/sign/digest', id, { digest: freshDigest() });
     expect(headers.get('x-request-id')).toBe(id);
@@ -56,7 +56,7 @@ describe('an entry for every change, under the X-Request-Id of its caller', () =
     ]);
   });
 
-  it('signing in the background: every state that the request went through', async () => {
+  it('for background signing, in every state of the request', async () => {
     const id = randomUUID();
     const { body } = await call('POST', '/api/v1/sign/digest', id, { digest: freshDigest(), async: true });
     await read(service, apiKey, body.requestId);
@@ -72,7 +72,7 @@ describe('an entry for every change, under the X-Request-Id of its caller', () =
     ]);
   });
 
-  it('a signing that fails', async () => {
+  it('for a signing failure', async () => {
     const id = randomUUID();
     const digest = freshDigest();
     // CKR_DATA_INVALID
@@ -82,7 +82,7 @@ describe('an entry for every change, under the X-Request-Id of its caller', () =
     expect(actions).toEqual(['signing.accepted done', 'signing.failed failed', 'request.refused refused']);
   });
 
-  it('generating a key', async () => {
+  it('for key generation', async () => {
     const id = randomUUID();
     expect((await call('POST', '/api/v1/signing-keys', id, { name: 'audited', type: 'ec-p256' })).status).toBe(201);
     expect((await entriesOf(id)).map(({ action }) => action)).toEqual([
@@ -91,17 +91,17 @@ describe('an entry for every change, under the X-Request-Id of its caller', () =
     ]);
   });
 
-  it('making and revoking an API key', async () => {
+  it('for creating and revoking an API key', async () => {
     const ids = [randomUUID(), randomUUID()] as const;
     const order = { name: 'audited', permissions: ['sign:read'], expiry: inDays(1) };
     const { body } = await call('POST', '/api/settings/api-keys', ids[0], order);
     await call('DELETE', `/api/settings/api-keys/${body.id}`, ids[1]);
-    await call('DELETE', `/api/settings/api-keys/${body.id}`, ids[1]); // changes nothing any more
+    await call('DELETE', `/api/settings/api-keys/${body.id}`, ids[1]); // has no further effect
     expect((await entriesOf(ids[0])).map(({ action }) => action)).toEqual(['api-key.created']);
     expect((await entriesOf(ids[1])).map(({ action }) => action)).toEqual(['api-key.revoked']);
   });
 
-  it('signing in, and being refused', async () => {
+  it('for a sign-in, and for a refused one', async () => {
     const ids = [randomUUID(), randomUUID()] as const;
     const login = (password: string, id: string) =>
       service.call('POST', '/api/auth/login', {
@@ -115,7 +115,7 @@ describe('an entry for every change, under the X-Request-Id of its caller', () =
   });
 
   it.each(['short', 'a b c d e f', 'x'.repeat(65), '<script>alert(1)</script>'])(
-    'an X-Request-Id that could spoil a log is replaced: %s',
+    'unless the X-Request-Id could corrupt a log, in which case it is replaced: %s',
     async (given) => {
       const { headers, status } = await call('GET', '/api/auth/me', given);
       expect(status).toBe(200);
@@ -124,15 +124,15 @@ describe('an entry for every change, under the X-Request-Id of its caller', () =
   );
 });
 
-describe('entries', () => {
+describe('audit entries', () => {
   it.each(['UPDATE audit_entry SET actor_name = $$nobody$$', 'DELETE FROM audit_entry', 'TRUNCATE audit_entry'])(
-    'are final, even for the owner of the table: %s',
+    'are immutable, even for the owner of the table: %s',
     async (text) => {
       await expect(stage.sql(text)).rejects.toThrow('audit entries are final');
     },
   );
 
-  it('are read newest first, page by page, by who may', async () => {
+  it('are listed newest first, paginated, for authorized callers', async () => {
     const { body } = await service.call('GET', '/api/v1/audit/entries?limit=2', { key: apiKey });
     expect(body.items).toHaveLength(2);
     expect(body.items[0].id > body.items[1].id).toBe(true);
@@ -142,7 +142,7 @@ describe('entries', () => {
     expect((await service.call('GET', '/api/v1/audit/entries', { key })).body).toMatchObject({ scope: 'audit:read' });
   });
 
-  it('are found by action, actor, outcome, target and time, page by page', async () => {
+  it('are filtered by action, actor, outcome, target and time, paginated', async () => {
     const find = async (query: Record<string, string>) => {
       const { status, body } = await service.call(
         'GET',
@@ -165,7 +165,7 @@ describe('entries', () => {
     expect(await ids({ ...span, to: accepted.at, from: '2020-01-01' })).not.toContain(accepted.id);
     const refused = await find({ outcome: 'refused', action: 'request.*' });
     expect(new Set(refused.items.map(({ action }) => action))).toEqual(new Set(['request.refused']));
-    // One by one, the pages hold the same.
+    // Small pages return the same entries.
     const query = { action: 'signing.*', limit: '3' };
     const pages = [await find(query)];
     for (let page = pages[0]; page?.body.nextCursor !== null && pages.length < 4; pages.push(page))
@@ -188,13 +188,13 @@ describe('entries', () => {
     ['from', 'yesterday'],
     ['to', '1990-01-01'],
     ['colour', 'red'],
-  ])('are not looked for by %s %j', async (name, value) => {
+  ])('reject the filter %s %j', async (name, value) => {
     const query = new URLSearchParams({ ...(name === 'to' ? { from: '2020-01-01' } : {}), [name]: value });
     const answer = await service.call('GET', `/api/v1/audit/entries?${query.toString()}`, { key: apiKey });
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: `/${name}` }] } });
   });
 
-  it('of a refused call are found by the requestId of its problem', async () => {
+  it('of a refused call are found by the requestId of the problem', async () => {
     const refused = await service.call('POST', '/api/v1/sign/digest', { key: apiKey, body: { digest: 'x' } });
     const path = `/api/v1/audit/entries?correlation=${refused.body.requestId}`;
     const { body } = await service.call('GET', path, { key: apiKey });
@@ -217,7 +217,7 @@ describe('entries', () => {
   });
 });
 
-it('secrets are in no log: API key, password, PIN, access token', async () => {
+it('no log contains secrets: API key, password, PIN, access token', async () => {
   const { apiKey: key, adminEmail, adminPassword } = seeded;
   const token = await accessToken(service, adminEmail, adminPassword);
   await service.call('GET', '/api/auth/me', { key: token });

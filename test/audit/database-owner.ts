@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { type ApprovalFixture } from '../approvals/approvers.js';
 import { runToEnd } from '../support/service.js';
 
-/** An attacker who has the database, as its owner, and no setting of the service. */
+/** An attacker who owns the database but has no settings of the service. */
 export class DatabaseOwner {
   constructor(private readonly stage: ApprovalFixture['stage']) {}
 
-  /** Keeps rows of a table, and returns a function that puts them back as they were. */
+  /** Saves rows of a table and returns a function that restores them unchanged. */
   async keep(table: string, where: string): Promise<() => Promise<void>> {
     const kept = `kept_${randomUUID().replaceAll('-', '')}`;
     await this.stage.sql(`CREATE TABLE ${kept} AS SELECT * FROM ${table} WHERE ${where}`);
@@ -15,14 +15,14 @@ export class DatabaseOwner {
     };
   }
 
-  /** Runs a statement on the audit log, whose triggers refuse it otherwise. */
+  /** Runs a statement on the audit log with its triggers disabled; they would reject it otherwise. */
   async unlocked(text: string): Promise<void> {
     await this.stage.sql(
       `ALTER TABLE audit_entry DISABLE TRIGGER USER; ${text}; ALTER TABLE audit_entry ENABLE TRIGGER USER`,
     );
   }
 
-  /** What the doctor prints about the deployment, as JSON. */
+  /** Output of `sealwright-admin doctor --json`. */
   doctor(): Promise<string> {
     return runToEnd(['doctor', '--json'], this.stage.settings).catch(
       (error: unknown) => (error as { stdout: string }).stdout,

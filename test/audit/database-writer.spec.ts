@@ -6,7 +6,7 @@ import { createKey, digestOf, type PublishedKey, read } from '../support/signing
 import { entryIn, openWriter, type Writer } from './writer.js';
 
 /**
- * An attacker has the database: as its owner, with every trigger off. Each test is one way to forge something that did not happen;
+ * The attacker owns the database and can disable every trigger. Each test forges something that did not happen in one way;
  * it must be refused, or the auditor who kept the log's key and a checkpoint must detect it.
  */
 let writer: Writer;
@@ -42,15 +42,15 @@ beforeAll(async () => {
 });
 afterAll(() => writer.close());
 
-describe('keys of other purposes', () => {
-  it('the key of the log signs no forged checkpoint', async () => {
+describe('separation of key purposes', () => {
+  it('prevents the log key from signing a forged checkpoint', async () => {
     const note = noteText({ origin: 'localhost/log', size: 7, root: randomBytes(32) });
     const digest = createHash('sha256').update(note).digest();
     const body = await pointedAt('as-log', `SELECT cka_id, public_key FROM log_key`, digest);
     expect(body.code).toBe('hsm.other-key');
   });
 
-  it('the key of the timestamp authority signs no digest of a caller', async () => {
+  it('prevents the timestamping key from signing a digest of a caller', async () => {
     const tsa = await service.call('POST', '/api/v1/signing-keys', {
       key: apiKey,
       body: { name: 'stamps', type: 'ec-p256', purpose: 'timestamping' },
@@ -64,7 +64,7 @@ describe('keys of other purposes', () => {
     await place.stage.change(`UPDATE signing_key SET purpose = 'timestamping' WHERE id = $1`, [tsa.body.id]);
   });
 
-  it('the key of an SSH authority signs no digest of a caller', async () => {
+  it('prevents an SSH CA key from signing a digest of a caller', async () => {
     const made = await service.call('POST', '/v1/ssh-ca', { key: apiKey, body: { name: 'users', kind: 'user' } });
     expect([200, 201]).toContain(made.status);
     expect((await pointedAt('as-ca', `SELECT cka_id, public_key FROM ssh_authority LIMIT 1`)).code).toBe(
@@ -72,7 +72,7 @@ describe('keys of other purposes', () => {
     );
   });
 
-  it('a guarded key does not sign under the name of one that is not', async () => {
+  it('prevents a guarded key from signing under the name of an unguarded one', async () => {
     const members = await newApprovers(place, 1);
     const { key } = await newGuardedKey(place, [{ members, threshold: 1 }]);
     const pair = `SELECT cka_id, public_key FROM signing_key_version WHERE key_id = '${key.id}'`;
@@ -80,7 +80,7 @@ describe('keys of other purposes', () => {
   });
 });
 
-describe('requests and approvals', () => {
+describe('forged requests and approvals', () => {
   let members: Approver[];
   let guarded: PublishedKey;
 
@@ -89,7 +89,7 @@ describe('requests and approvals', () => {
     ({ key: guarded } = await newGuardedKey(place, [{ members, threshold: 2 }]));
   });
 
-  it('a row that is put into the queue is not signed: the log does not know it', async () => {
+  it('a row inserted into the queue is not signed, because it is not in the log', async () => {
     const free = await createKey(service, apiKey, { name: 'free', type: 'ec-p256' });
     for (const key of [guarded, free])
       expect(await ended(await insertQueued(key))).toMatchObject({ code: 'signing.not-logged', signature: null });
@@ -97,7 +97,7 @@ describe('requests and approvals', () => {
     expect(await ended(composed)).toMatchObject({ code: 'signing.not-logged', signature: null });
   });
 
-  it('nor is one with an entry that says it was accepted', async () => {
+  it('a row inserted with an entry stating its acceptance is not signed either', async () => {
     const requestedBy = randomUUID();
     const digest = randomBytes(32);
     const id = randomUUID();
@@ -117,7 +117,7 @@ describe('requests and approvals', () => {
     expect(await found()).toContain(`its entry ${entry} was not written by the service`);
   });
 
-  it('a request that waits is not released by a changed state of its approval', async () => {
+  it('a pending request is not released by changing the state of its approval', async () => {
     const { requestId, approvalId } = await held(place, { digest: digestOf('flipped'), key: guarded.name });
     await sql(`UPDATE approval SET status = 'APPROVED', decided_at = now(), group_id = NULL WHERE id = $1`, [
       approvalId,
@@ -126,7 +126,7 @@ describe('requests and approvals', () => {
     expect(await ended(requestId)).toMatchObject({ code: 'approval.mismatch', signature: null });
   });
 
-  it('nor by votes that nobody gave, with entries of them or without', async () => {
+  it('a pending request is not released by forged votes, with or without entries', async () => {
     for (const withEntries of [false, true]) {
       const { requestId, approvalId } = await held(place, {
         digest: digestOf(`voted ${withEntries}`),
@@ -159,14 +159,14 @@ describe('requests and approvals', () => {
     expect(await found()).toContain('was not written by the service');
   });
 
-  it('a request that people approved is signed, and its evidence is whole', async () => {
+  it('a request that people approved is signed, and its evidence is complete', async () => {
     const { requestId, approvalId } = await held(place, { digest: digestOf('approved'), key: guarded.name });
     for (const member of members) await vote(service, approvalId, member);
     expect((await read(service, apiKey, requestId)).body.status).toBe('SIGNED');
     expect(await evidenceFaults(requestId)).toEqual([]);
   });
 
-  it('what is changed in the rows of a signed request shows in its evidence', async () => {
+  it('changes to the rows of a signed request show in its evidence', async () => {
     const { id } = await signedBy('default', 'to be changed');
     expect(await evidenceFaults(id)).toEqual([]);
     const [key] = await sql<{ evidence: object; publicKey: Buffer }>(
@@ -188,7 +188,7 @@ describe('requests and approvals', () => {
     expect(await evidenceFaults(id)).toEqual([expect.stringMatching(/^the log has another digest/)]);
   });
 
-  it('an approval that is cut out of the rows, or out of the file, is missed', async () => {
+  it('an approval removed from the rows or from the file is detected', async () => {
     const { requestId, approvalId } = await held(place, { digest: digestOf('cut out'), key: guarded.name });
     for (const member of members) await vote(service, approvalId, member);
     await read(service, apiKey, requestId);
@@ -202,7 +202,7 @@ describe('requests and approvals', () => {
     expect(await evidenceFaults(requestId)).toContain('its approval is left out');
   });
 
-  it('each step that is cut out of the file is missed', async () => {
+  it('each step removed from the file is detected', async () => {
     const { requestId, approvalId } = await held(place, { digest: digestOf('steps'), key: guarded.name });
     for (const member of members) await vote(service, approvalId, member);
     await read(service, apiKey, requestId);

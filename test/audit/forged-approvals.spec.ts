@@ -4,7 +4,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { createKey, digestOf, read } from '../support/signing.js';
 
-/** An attacker who has the database, as its owner, and no setting of the service, changes columns of an approval or of what waits for it. */
+/** The attacker owns the database but has no settings of the service, and changes columns of an approval or of the request that waits for it. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;
@@ -30,7 +30,7 @@ describe('an approval', () => {
     ({ name: key } = (await newGuardedKey(place, [{ members: [ben, eve], threshold: 1 }])).key);
   });
 
-  it('is rejected by as many people as the log asks for, whatever its row asks for', async () => {
+  it('requires the number of rejections in the log, whatever its row states', async () => {
     const { approvalId, requestId } = await held(place, { digest: digestOf(unique('rules')), key });
     await sql('UPDATE approval SET reject_threshold = 99 WHERE id = $1', [approvalId]);
     const rejected = await vote(service, approvalId, ben, { decision: 'reject', body: { comment: 'malware' } });
@@ -38,7 +38,7 @@ describe('an approval', () => {
     expect(await statusOf(requestId)).toBe('FAILED');
   });
 
-  it('is withdrawn when the requester of the log was disabled, whoever its row names', async () => {
+  it('is withdrawn when the requester in the log was disabled, whatever its row states', async () => {
     const asker = await newApprover(place);
     await change(asker.id, { roles: ['operator'] });
     const order = { key: asker.accessToken, body: { digest: digestOf(unique('lost')), key } };
@@ -48,7 +48,7 @@ describe('an approval', () => {
     expect((await vote(service, body.approvalId, ben)).body.status).toBe('WITHDRAWN');
   });
 
-  it('is shown with title and document of the log, or not at all, and nobody votes for another document', async () => {
+  it('is shown with title and document as logged or not at all, and accepts no votes for another document', async () => {
     const { approvalId } = await held(place, { digest: digestOf(unique('evil')), key });
     const other = { digest: digestOf('good'), action: 'sign' };
     await sql(`UPDATE approval SET title = 'Sign good.bin', shown = $2 WHERE id = $1`, [
@@ -63,7 +63,7 @@ describe('an approval', () => {
     expect(JSON.stringify(list)).not.toContain('good.bin');
   });
 
-  it('asks an earlier stage again when its voter has left the group or lost the role', async () => {
+  it('repeats an earlier stage when its voter has left the group or lost the role', async () => {
     const [ann, bob] = (await newApprovers(place, 2)) as [Approver, Approver];
     const stages = [
       { members: [ann, eve], threshold: 1 },
@@ -80,7 +80,7 @@ describe('an approval', () => {
     await expect.poll(() => statusOf(requestId), { timeout: 10_000 }).toBe('SIGNED');
   });
 
-  it('is not renewed over other content: what was replaced while it waited is not signed', async () => {
+  it('is not renewed over different content: a pending request that was replaced is not signed', async () => {
     const release = await createKey(service, apiKey, { name: unique('release'), type: 'ec-p256' });
     const { body: group } = await newGroup(place, [ben]);
     const policy = { name: unique('policy'), keys: [release.name], stages: [{ group: group.id, threshold: 1 }] };
@@ -94,7 +94,7 @@ describe('an approval', () => {
     await sql('UPDATE signing_request SET digest = $2 WHERE id = $1', [requestId, evil]);
     const rotated = await service.call('POST', `/api/v1/signing-keys/${release.id}/rotate`, { key: apiKey });
     expect(rotated.status).toBeLessThan(300);
-    // One sweep renews all requests of the key.
+    // A single sweep renews all requests of the key.
     for (const one of [before, after])
       await expect.poll(() => approvalOf(one.requestId), { timeout: 10_000 }).not.toBe(one.approvalId);
     expect(await approvalOf(requestId)).toBe(approvalId);

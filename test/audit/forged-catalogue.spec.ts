@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CatalogueReader, openCatalogue } from '../support/catalogue-sql.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** What the owner of a database can do to mislead the statements of the service, and how it is named. */
+/** Ways in which the owner of a database can mislead the service's statements, with the finding that reports each. */
 const CHANGES: Readonly<Record<string, readonly [ddl: string, found: string]>> = {
   'a view in place of a table': [
     'ALTER TABLE audit_entry RENAME TO real; CREATE VIEW audit_entry AS SELECT * FROM real',
@@ -85,8 +85,8 @@ afterAll(async () => {
   await stage.close();
 });
 
-describe('the check of the catalogue', () => {
-  it('finds nothing in what the migrations made, with and without the extension for searches', async () => {
+describe('the catalog check', () => {
+  it('finds nothing in a migrated schema, with and without the search extension', async () => {
     expect(await catalogue.findings()).toEqual([]);
     const searches = `CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE INDEX asset_name_text ON asset USING gin (name gin_trgm_ops);
       CREATE INDEX asset_occurrence_place ON asset_occurrence ("left"(location, 32) text_pattern_ops) WHERE location <> ''`;
@@ -100,11 +100,11 @@ describe('the check of the catalogue', () => {
   it.each(Object.entries(CHANGES))('finds %s', async (_name, [ddl, found]) => {
     expect(await catalogue.findingsAfter(ddl)).toContain(found);
     expect(await catalogue.findings()).toEqual([]);
-    // Also after the fingerprint of the unchanged catalogue is known.
+    // The change is also refused when the fingerprint of the unchanged catalogue is already cached.
     expect(await catalogue.isRefusedAfter(ddl)).toBe(!found.startsWith('disabled-trigger'));
   });
 
-  it('finds a function that was added to an extension', async () => {
+  it('finds a function added to an extension', async () => {
     const ddl = `CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE FUNCTION sneaky() RETURNS int LANGUAGE sql AS 'SELECT 1';
       ALTER EXTENSION pg_trgm ADD FUNCTION sneaky()`;
     expect(await catalogue.findingsAfter(ddl)).toContain('function public.sneaky()');

@@ -8,8 +8,8 @@ import { DatabaseOwner } from './database-owner.js';
 import { openWriter, type Writer } from './writer.js';
 
 /**
- * An attacker who has the database, as its owner, and no setting of the service. Each test changes what is signed, by whom or under which name: with
- * plain rows, or with triggers that change them for a moment. The service signs nothing else than what was asked for and approved.
+ * The attacker owns the database but has no settings of the service. Each test changes what is signed, by whom or under which name: with
+ * plain row updates, or with triggers that change rows for a moment. The service must sign only what was requested and approved.
  */
 let writer: Writer;
 const sql = <Row extends object>(text: string, values?: unknown[]) => writer.sql<Row>(text, values);
@@ -25,7 +25,12 @@ beforeAll(async () => {
 });
 afterAll(() => writer.close());
 
-/** Runs `work` while a trigger of the attacker changes the rows that the service writes into a table. */
+async function entriesOf(action: string, id: string): Promise<number> {
+  const rows = await sql(`SELECT 1 FROM audit_entry WHERE action = $1 AND target_id = $2`, [action, id]);
+  return rows.length;
+}
+
+/** Runs `work` while a trigger of the attacker modifies the rows that the service writes to a table. */
 async function withTrigger<T>(table: string, body: string, work: () => Promise<T>, when = 'BEFORE INSERT'): Promise<T> {
   await sql(
     `CREATE OR REPLACE FUNCTION attack() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NEW; END $$`,
@@ -39,20 +44,20 @@ async function withTrigger<T>(table: string, body: string, work: () => Promise<T
 }
 
 describe('a signing key', () => {
-  it('is not used while its row has another name than the one that policies guard', async () => {
+  it('is not used while its row has a different name than the one that policies cover', async () => {
     const members = await newApprovers(writer.place, 1);
     const { key } = await newGuardedKey(writer.place, [{ members, threshold: 1 }]);
     expect((await signWith(key.name, 'guarded')).status).toBe(202);
     await sql(`UPDATE signing_key SET name = 'unguarded' WHERE id = $1`, [key.id]);
     const back = `UPDATE signing_key SET name = '${key.name}' WHERE id = '${key.id}';`;
-    // By its id, under which no process remembers the key yet.
+    // By ID, because no process has cached the key under its ID yet.
     const answer = await withTrigger('signing_request', back, () => signWith(key.id, 'guarded'), 'AFTER INSERT');
     assertProblem(answer, changed);
     await sql(`UPDATE signing_key SET name = $2 WHERE id = $1`, [key.id, key.name]);
     expect((await signWith(key.id, 'guarded')).status).toBe(202);
   });
 
-  it('keeps its limits, and stays disabled, when SQL lifts them', async () => {
+  it('keeps its limits and stays disabled when SQL removes them', async () => {
     for (const lift of [`constraints = '{}'`, `constraints = '{}', revision = revision + 1`, `owner_id = 'mallory'`]) {
       const key = await createKey(writer.service, writer.apiKey, {
         name: unique('limited'),
@@ -69,7 +74,30 @@ describe('a signing key', () => {
     assertProblem(await ask('POST', `/api/v1/signing-keys/${key.id}/rotate`, {}), changed);
   });
 
-  it('is not destroyed because rows say that it is due', async () => {
+  it('is disabled in the log even if an earlier, disabled row was put back before', async () => {
+    const key = await createKey(writer.service, writer.apiKey, { name: unique('withdrawn'), type: 'ec-p256' });
+    const move = async (to: 'disable' | 'enable') =>
+      expect((await ask('POST', `/api/v1/signing-keys/${key.id}/${to}`)).status).toBe(200);
+    await move('disable');
+    const [earlier] = await sql<{ state: string; revision: number; seal: Buffer }>(
+      `SELECT state, revision, seal FROM signing_key WHERE id = $1`,
+      [key.id],
+    );
+    await move('enable');
+    await sql(`UPDATE signing_key SET state = $2, revision = $3, seal = $4 WHERE id = $1`, [
+      key.id,
+      earlier?.state,
+      earlier?.revision,
+      earlier?.seal,
+    ]);
+    await move('disable');
+    expect(await entriesOf('signing-key.disabled', key.id)).toBe(2);
+    // A repeated call is not recorded again.
+    await move('disable');
+    expect(await entriesOf('signing-key.disabled', key.id)).toBe(2);
+  });
+
+  it('is not destroyed because rows state that it is due', async () => {
     const key = await createKey(writer.service, writer.apiKey, { name: unique('kept'), type: 'ec-p256' });
     await sql(`UPDATE signing_key SET state = 'PENDING_DESTRUCTION' WHERE id = $1`, [key.id]);
     await sql(`INSERT INTO signing_key_destruction (key_id, destroy_at) VALUES ($1, now() - interval '1 day')`, [
@@ -89,7 +117,17 @@ describe('a signing key', () => {
 });
 
 describe('a certificate of a signing key', () => {
-  it('is not signed for the public key that SQL gave to the key while it was composed', async () => {
+  it('is not put into signatures if SQL inserted it', async () => {
+    const key = await createKey(writer.service, writer.apiKey, { name: unique('certified'), type: 'ec-p256' });
+    await sql(
+      `INSERT INTO certificate (id, key_id, key_version, subject, issuer, serial_number, fingerprint, not_before, not_after, purposes, chain, owner_id)
+       VALUES (gen_random_uuid(), $1, 1, 'CN=Forged', 'CN=Forged', '1', $2, now(), now() + interval '1 day', '{}', ARRAY[$2]::bytea[], 'nobody')`,
+      [key.id, Buffer.from(key.id)],
+    );
+    assertProblem(await signWith(key.name, 'certified', { format: 'cms' }), changed);
+  });
+
+  it('is not signed for a public key that SQL assigned to the key during composition', async () => {
     const [key, other] = await Promise.all(
       ['named', 'other'].map((name) =>
         createKey(writer.service, writer.apiKey, { name: unique(name), type: 'ec-p256' }),
@@ -118,7 +156,7 @@ describe('a certificate of a signing key', () => {
   });
 });
 
-describe('an SSH authority', () => {
+describe('an SSH CA', () => {
   const order = (more: object = {}) => ({
     publicKey: PUBLIC_KEY,
     keyId: unique('bob'),
@@ -132,7 +170,15 @@ describe('an SSH authority', () => {
   const issue = ({ id }: { id: string }, more: object = {}) =>
     ask('POST', `/v1/ssh-ca/${id}/certificates`, order(more));
 
-  it('certifies nothing under another name than the one that policies guard', async () => {
+  it('is retired in the log even if SQL changed its state before', async () => {
+    const { id } = await authority();
+    await sql(`UPDATE ssh_authority SET state = 'RETIRING' WHERE id = $1`, [id]);
+    await ask('POST', `/v1/ssh-ca/${id}/retire`, { state: 'RETIRING' });
+    expect(await entriesOf('ssh-ca.retiring', id)).toBe(1);
+    await sql(`UPDATE ssh_authority SET state = 'ACTIVE' WHERE id = $1`, [id]);
+  });
+
+  it('certifies nothing under a different name than the one that policies cover', async () => {
     const { body: group } = await newGroup(writer.place, await newApprovers(writer.place, 1));
     const guarded = await authority();
     const stages = [{ group: group.id, threshold: 1 }];
@@ -149,7 +195,7 @@ describe('an SSH authority', () => {
     expect((await issue(guarded)).body.status).toBe('PENDING_APPROVAL');
   });
 
-  it('that was inserted into the database is not one that hosts are to trust', async () => {
+  it('is not listed as trusted for hosts if it was inserted into the database', async () => {
     const { id } = await authority();
     await sql(
       `INSERT INTO ssh_authority (id, name, kind, cka_id, public_key, seal)
@@ -162,7 +208,7 @@ describe('an SSH authority', () => {
     await sql(`DELETE FROM ssh_authority WHERE name = 'inserted'`);
   });
 
-  it('certifies what was asked for, whatever a trigger makes of the row, and never logs anything else', async () => {
+  it('certifies what was requested even if a trigger changes the row, and never logs anything else', async () => {
     const open = await authority();
     for (const change of [
       `NEW.principals = '{root}';`,
@@ -181,7 +227,7 @@ describe('an SSH authority', () => {
     expect((await issue(open)).body).toMatchObject({ status: 'ISSUED', principals: ['bob'] });
   });
 
-  it('keeps on its list what was revoked, when its row is deleted or never written', async () => {
+  it('keeps revocations on its list if their row is deleted or never written', async () => {
     const { id } = await authority();
     const list = async (kind = id) =>
       Buffer.from(await (await fetch(`${writer.service.url}/v1/ssh-ca/${kind}/krl`)).arrayBuffer());
@@ -194,7 +240,7 @@ describe('an SSH authority', () => {
     expect((await list()).includes('stolen-two')).toBe(true);
   });
 
-  it('keeps on its list what was revoked while both the row and its entry are away', async () => {
+  it('keeps revocations on its list while both row and entry are missing', async () => {
     const { id } = await authority();
     const list = async () =>
       Buffer.from(await (await fetch(`${writer.service.url}/v1/ssh-ca/${id}/krl`)).arrayBuffer());
@@ -210,8 +256,8 @@ describe('an SSH authority', () => {
   });
 });
 
-describe('a request', () => {
-  /** Accepts a request in the background and keeps it from the workers. */
+describe('a forged request', () => {
+  /** Creates an asynchronous request and keeps it from the workers. */
   const heldBack = async (key: string, text: string): Promise<string> => {
     const answer = await withTrigger('signing_request', `NEW.status = 'PENDING_APPROVAL';`, () =>
       signWith(key, text, { async: true }),
@@ -226,7 +272,7 @@ describe('a request', () => {
     return writer.ended(id);
   };
 
-  it('is not signed after the seal of its entry was removed, neither as it was nor by another key', async () => {
+  it('is not signed after the seal of its entry was removed, neither unchanged nor by another key', async () => {
     const members = await newApprovers(writer.place, 1);
     const { key: guarded } = await newGuardedKey(writer.place, [{ members, threshold: 1 }]);
     const [same, moved] = [await heldBack('default', 'same'), await heldBack('default', 'moved')];
@@ -237,7 +283,7 @@ describe('a request', () => {
     expect(await released(moved, `, key_id = '${guarded.id}'`)).toMatchObject(refused);
   });
 
-  it('has no other bytes signed than those whose digest the log has, by ML-DSA or any other scheme', async () => {
+  it('gets only bytes signed whose digest is in the log, with ML-DSA or any other scheme', async () => {
     const key = await createKey(writer.service, writer.apiKey, { name: unique('pq'), type: 'ml-dsa-44' });
     const inserted = await heldBack(key.name, 'raw');
     await sql(
@@ -257,7 +303,7 @@ describe('a request', () => {
     expect(verify(null, digest, createPublicKey(key.publicKey), signature)).toBe(true);
   });
 
-  it('is neither accepted nor signed without its entry in the audit log', async () => {
+  it('is neither accepted nor signed without its audit log entry', async () => {
     const dropped = `IF NEW.action = 'signing.accepted' THEN RETURN NULL; END IF;`;
     const answer = await withTrigger('audit_entry', dropped, () => signWith('default', 'unlogged'));
     assertProblem(answer, { status: 503, code: 'row.not-written' });
@@ -273,7 +319,7 @@ describe('a request', () => {
     assertProblem(disabled, { status: 503, code: 'row.not-written' });
   });
 
-  it('is not answered as done when the database leaves the change out', async () => {
+  it('is not reported as done if the database drops the change', async () => {
     const key = await createKey(writer.service, writer.apiKey, { name: unique('enabled'), type: 'ec-p256' });
     const answer = await withTrigger(
       'signing_key',

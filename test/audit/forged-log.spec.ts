@@ -5,7 +5,7 @@ import type { Service } from '../support/service.js';
 import { digestOf } from '../support/signing.js';
 import { DatabaseOwner } from './database-owner.js';
 
-/** An attacker who has the database, as its owner, and no setting of the service, uses what is genuine once more: old entries of the audit log, old policies. */
+/** The attacker owns the database but has no settings of the service, and replays genuine data: old entries of the audit log, old policies. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;
@@ -22,8 +22,8 @@ afterAll(() => place.stage.close());
 const keep: DatabaseOwner['keep'] = (table, where) => attacker.keep(table, where);
 const doctor = () => attacker.doctor();
 
-describe('approval policies that were put back together', () => {
-  it('are refused by the first signature of a new process, until the newest are back or an operator accepts them', async () => {
+describe('approval policies that were rolled back in the database', () => {
+  it('stop the first signature of a new process until the latest are restored or an operator accepts them', async () => {
     const [ben] = await newApprovers(place, 1);
     const { body: group } = await newGroup(place, [ben as Approver]);
     const key = { name: unique('key') };
@@ -51,8 +51,8 @@ describe('approval policies that were put back together', () => {
   });
 });
 
-describe('an entry of the audit log', () => {
-  it('counts once: logged again, it does not take back what was logged after it', async () => {
+describe('a replayed audit log entry', () => {
+  it('counts once and does not revert what was logged after it', async () => {
     const [ben, eve] = await newApprovers(place, 2);
     const { approvalId, group } = await heldFor(place, [ben as Approver, eve as Approver]);
     const membership = await keep('approver_group_member', `group_id = '${group.id}' AND user_id = '${eve?.id}'`);
@@ -85,7 +85,7 @@ describe('an entry of the audit log', () => {
       .toHaveLength(1);
   });
 
-  it('counts once although its first number was removed', async () => {
+  it('counts once even if its first number was removed', async () => {
     const [ben, eve] = await newApprovers(place, 2);
     const { approvalId, group } = await heldFor(place, [ben as Approver, eve as Approver]);
     const membership = await keep('approver_group_member', `group_id = '${group.id}' AND user_id = '${eve?.id}'`);

@@ -17,8 +17,8 @@ import { type Answer, runToEnd, type Service } from '../support/service.js';
 import { digestOf, type PublishedKey, read, sign } from '../support/signing.js';
 
 /**
- * An attacker who has the database, as its owner, and no setting of the service. Each test inserts, changes, copies, revives or deletes a row that is
- * a credential or a right. The service must not believe it.
+ * The attacker owns the database but has no settings of the service. Each test inserts, changes, copies, restores or deletes a row that is
+ * a credential or a right. The service must reject it.
  */
 let place: ApprovalFixture;
 let service: Service;
@@ -49,7 +49,7 @@ const insertedSession = async (person: string) => {
   );
   return id;
 };
-/** A person's session is read again by every process within five seconds; another row is read at once. */
+/** ID of the session of an access token. Every process re-reads a session within five seconds; other rows are read immediately. */
 const sessionOf = ({ accessToken }: { readonly accessToken: string }): string =>
   (JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid;
 const refused = async (token: string): Promise<void> => {
@@ -65,7 +65,7 @@ describe('an approval under N of M', () => {
     ({ key: guarded } = await newGuardedKey(place, [{ members, threshold: 2 }]));
   });
 
-  it('is not given by sessions that were inserted', async () => {
+  it('is not given by inserted sessions', async () => {
     const { requestId, approvalId } = await held(place, { digest: digestOf('inserted'), key: guarded.name });
     for (const { id } of members) {
       const session = await insertedSession(id);
@@ -75,7 +75,7 @@ describe('an approval under N of M', () => {
     expect((await read(service, apiKey, requestId)).body.status).toBe('PENDING_APPROVAL');
   });
 
-  it('is not given in a session whose sign-in the log does not have, however its row is sealed', async () => {
+  it('is not given in a session whose sign-in is not in the log, however its row is sealed', async () => {
     const { approvalId } = await held(place, { digest: digestOf('unlogged'), key: guarded.name });
     const id = await insertedSession(members[0]?.id ?? '');
     await place.stage.change('SELECT 1');
@@ -84,7 +84,7 @@ describe('an approval under N of M', () => {
     assertProblem(answer, { status: 403, code: 'approval.session-unknown' });
   });
 
-  it('is not given by somebody whom SQL made a member, nor after the group of the approval was changed', async () => {
+  it('is not given by a member added in SQL, nor after the group of the approval was changed', async () => {
     const { approvalId } = await held(place, { digest: digestOf('member'), key: guarded.name });
     const [stranger] = await newApprovers(place, 1);
     const [row] = await sql<{ group: string }>(`SELECT group_id AS group FROM approval WHERE id = $1`, [approvalId]);
@@ -106,7 +106,7 @@ describe('an approval under N of M', () => {
     ]);
   });
 
-  it('is not avoided by deleting, changing or restoring the policy: nothing is signed until it is back', async () => {
+  it('is not avoided by deleting, changing or restoring the policy: nothing is signed until the policy is back', async () => {
     const attempt = () => sign(service, { key: apiKey, body: { digest: digestOf('no policy'), key: guarded.name } });
     const unavailable = { status: 503, code: 'approval-policy.changed' };
     await sql(`CREATE TABLE kept_policy AS SELECT * FROM approval_policy`);
@@ -137,7 +137,7 @@ describe('an approval under N of M', () => {
     await expect.poll(async () => (await attempt()).status, { timeout: 10_000 }).toBe(202);
   });
 
-  it('is given by people who signed in, and the evidence has their sign-ins', async () => {
+  it('is given by people who signed in, and the evidence contains their sign-ins', async () => {
     const { requestId, approvalId } = await held(place, { digest: digestOf('given'), key: guarded.name });
     for (const member of members) expect((await vote(service, approvalId, member)).status).toBe(200);
     expect((await read(service, apiKey, requestId)).body.status).toBe('SIGNED');
@@ -151,7 +151,7 @@ describe('an approval under N of M', () => {
 });
 
 describe('sessions and tokens', () => {
-  it('are refused when copied to another person, revived, prolonged or stepped up', async () => {
+  it('are rejected when copied to another person, revived, extended or stepped up', async () => {
     const [mallory, ann] = [await register(service, 'mallory'), await register(service, 'ann')];
     const id = sessionOf(mallory);
     const [victim] = await sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [ann.email]);
@@ -174,7 +174,7 @@ describe('sessions and tokens', () => {
     }
   });
 
-  it('are not made from a refresh token that was inserted, or used before', async () => {
+  it('are not issued for a refresh token that was inserted or already used', async () => {
     const person = await register(service, 'refresh');
     const text = `refresh_${randomBytes(24).toString('base64url')}`;
     await sql(
@@ -190,8 +190,8 @@ describe('sessions and tokens', () => {
   });
 });
 
-describe('people', () => {
-  it('have neither roles nor a password that SQL gave them', async () => {
+describe('user accounts', () => {
+  it('have neither roles nor a password set in SQL', async () => {
     const person = await register(service, 'roles');
     await sql(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
     await refused(person.accessToken);
@@ -205,7 +205,7 @@ describe('people', () => {
     expect((await login(service, victim.email, mallory.password)).status).toBe(401);
   });
 
-  it('are asked for a second factor that SQL deleted or switched off: they cannot sign in without it', async () => {
+  it('require a second factor that SQL deleted or disabled: they cannot sign in without it', async () => {
     for (const change of ['DELETE FROM second_factor', 'UPDATE second_factor SET confirmed_at = NULL']) {
       const person = await register(service, 'factor');
       const [row] = await sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [person.email]);
@@ -213,7 +213,7 @@ describe('people', () => {
         randomUUID(),
         row?.id,
       ]);
-      // As if the service had added the factor.
+      // Seals the row, as if the service had added the factor.
       await place.stage.change('SELECT 1');
       assertProblem(await login(service, person.email, person.password), {
         status: 401,
@@ -227,7 +227,7 @@ describe('people', () => {
     }
   });
 
-  it('are not made or taken over by an invitation or a reset that was inserted', async () => {
+  it('are not created or taken over by an inserted invitation or reset', async () => {
     const [invitation, reset] = [`mail_${randomUUID()}`, `mail_${randomUUID()}`];
     await sql(
       `INSERT INTO invitation (id, email, roles, token_hash, invited_by, inviter_id, inviter_person, expires_at)
@@ -262,7 +262,7 @@ describe('programs', () => {
       .toBe(code);
   };
 
-  it('get no API key that was inserted, widened, given to somebody else, or revived', async () => {
+  it('cannot use an API key that was inserted, widened, reassigned or revived', async () => {
     const { id, key } = await newKey();
     expect((await me(service, key)).status).toBe(200);
     const [row] = await sql<{ lookup: string }>(`SELECT lookup FROM api_key WHERE id = $1`, [id]);
@@ -289,7 +289,7 @@ describe('programs', () => {
     await keyIs(revoked.key, 'auth.unknown-key');
   });
 
-  it('get no token by the secret or the permissions that SQL gave an OAuth client', async () => {
+  it('receive no token with a secret or permissions that SQL gave an OAuth client', async () => {
     const ask = (client: { client_id: string; client_secret: string }) =>
       postForm(service, '/oauth/token', { grant_type: 'client_credentials', ...client });
     for (const change of [
@@ -305,7 +305,7 @@ describe('programs', () => {
     }
   });
 
-  it('get no token by keys that SQL gave their issuer, nor by a trust that it widened', async () => {
+  it('receive no token with keys that SQL gave their issuer, or through a trust that it widened', async () => {
     const issuer = 'https://ci.example.org';
     const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const jwkOf = async ({ publicKey }: ReturnType<typeof pair>) => ({
@@ -348,8 +348,8 @@ describe('programs', () => {
   });
 });
 
-describe('what was changed in the database', () => {
-  it('is named by health, by the audit log and by the doctor, and stays as it is until an operator accepts it', async () => {
+describe('a change made in the database', () => {
+  it('is reported by health, audit log and doctor until an operator accepts it', async () => {
     const tables = ['auth_session', 'user_account', 'api_key', 'oauth_client', 'workload_issuer', 'workload_trust'];
     await expect
       .poll(async () => {
@@ -361,7 +361,7 @@ describe('what was changed in the database', () => {
       .toEqual(expect.arrayContaining(tables));
     const health = await service.call('GET', '/actuator/health', { key: apiKey });
     expect(health.body.components.rows).toMatchObject({ status: 'DOWN' });
-    // Both end with 1, and say why.
+    // Both commands exit with 1 and print the reason.
     const said = (command: string[]) =>
       runToEnd(command, place.stage.settings).catch((error: unknown) => (error as { stdout: string }).stdout);
     expect(await said(['doctor', '--json'])).toContain('not written by the service: api_key');
@@ -371,9 +371,20 @@ describe('what was changed in the database', () => {
     const change = () =>
       service.call('PATCH', `/api/settings/users/${row?.id}`, { key: apiKey, body: { roles: ['viewer'] } });
     assertProblem(await change(), { status: 409, code: 'row.not-sealed' });
-    const count = /--accept (\d+)/.exec(await said(['seal-rows']))?.[1] ?? '';
-    expect(await said(['seal-rows', '--accept', `${Number(count) + 1}`])).toContain(`${count} rows were not written`);
-    expect(await said(['seal-rows', '--accept', count])).toContain(`${count} rows were sealed as they are`);
+    const listed = async () => {
+      const [, count = '', digest = ''] =
+        /(\d+) rows were not written by .* --accept ([0-9a-f]{64})/.exec(await said(['seal-rows'])) ?? [];
+      return { count, digest };
+    };
+    const before = await listed();
+    expect(before.count).not.toBe('');
+    // As many rows as were listed, but one of them has another content by now.
+    await sql(`UPDATE user_account SET roles = '{admin,approver}' WHERE email = $1`, [person.email]);
+    expect(await said(['seal-rows', '--accept', before.digest])).toContain(`${before.count} rows were not written`);
+    assertProblem(await change(), { status: 409, code: 'row.not-sealed' });
+    const { count, digest } = await listed();
+    expect(await said(['seal-rows', '--accept', digest])).toContain(`${count} rows were sealed as they are`);
+    expect(await said(['seal-rows'])).toContain('Every credential and right was written by the service');
     expect((await change()).status).toBe(200);
   });
 });

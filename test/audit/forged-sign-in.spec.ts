@@ -12,7 +12,7 @@ import { QuirkyProvider } from '../fakes/quirky-openid-provider.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Somebody owns the database and no setting of the service, and wants to sign in as somebody else. */
+/** The attacker owns the database but has no settings of the service, and tries to sign in as another person. */
 let stage: Stage;
 let service: Service;
 let apiKey: string;
@@ -31,8 +31,8 @@ afterAll(async () => {
   await provider.stop();
 });
 
-describe('a sign-in at an identity provider', () => {
-  it('does not lead into the account that SQL gave to the identity', async () => {
+describe('a sign-in through an identity provider', () => {
+  it('does not open the account that SQL linked to the identity', async () => {
     await stage.sql(
       `INSERT INTO external_identity (provider_id, subject, user_id, groups)
        SELECT p.id, 'mallory', u.id, '{release}' FROM identity_provider p, user_account u WHERE 'admin' = ANY(u.roles) LIMIT 1`,
@@ -46,7 +46,7 @@ describe('a sign-in at an identity provider', () => {
     expect((await arrive(service, 'corp')).code).toBe('row.not-sealed');
   });
 
-  it('does not end in the ticket that SQL moved to another person', async () => {
+  it('does not accept a ticket that SQL moved to another person', async () => {
     provider.is({ claims: { sub: 'trudy', email: 'trudy@example.com', groups: ['release'] } });
     const browser = new Browser();
     const arrived = await arrive(service, 'corp', { browser });
@@ -63,7 +63,7 @@ describe('a sign-in at an identity provider', () => {
     expect(response.status).toBe(401);
   });
 
-  it('does not begin at a provider whose rules or address SQL changed', async () => {
+  it('does not start at a provider whose rules or URL SQL changed', async () => {
     for (const change of [
       `rules = '[{"claim": "groups", "op": "equals", "value": "release", "roles": ["admin"]}]'`,
       `settings = jsonb_set(settings, '{issuer}', '"https://evil.example"')`,
@@ -80,7 +80,7 @@ describe('a sign-in at an identity provider', () => {
   });
 });
 
-/** A person with a factor, as if the service had added it, and their account row of before. */
+/** Creates a person with a factor, as if the service had added it, and returns the account row from before. */
 async function enrolled(): Promise<{ person: Person; id: string; earlier: object }> {
   const person = await register(service, 'factor');
   const [row] = await stage.sql<{ id: string; earlier: object }>(
@@ -100,7 +100,7 @@ describe('a sign-in with a password', () => {
   const insert = (row: object) =>
     `INSERT INTO user_account SELECT * FROM jsonb_populate_record(NULL::user_account, '${JSON.stringify(row)}')`;
 
-  /** Signs in while SQL does this to the rows, at the moment at which the service asks for the factors. */
+  /** Signs in while `change` modifies the rows at the moment the service reads the factors. */
   async function signInDuring({ email, password }: Person, change: string): Promise<Answer> {
     const attacker = new Client({ connectionString: stage.databaseUrl });
     await attacker.connect();
@@ -116,13 +116,13 @@ describe('a sign-in with a password', () => {
     }
   }
 
-  it('asks for the second factor while the row of the account is away', async () => {
+  it('requires the second factor while the account row is missing', async () => {
     const { person, id } = await enrolled();
     const answer = await signInDuring(person, `DELETE FROM user_account WHERE id = '${id}'`);
     expect([answer.status, answer.body.code]).toEqual([401, 'auth.second-factor-needed']);
   });
 
-  it('asks for it while the earlier row of the account is there, and the factor is away', async () => {
+  it('requires the second factor while an earlier account row is present and the factor is missing', async () => {
     const { person, id, earlier } = await enrolled();
     const away = `DELETE FROM user_account WHERE id = '${id}'; ${insert(earlier)}; DELETE FROM second_factor WHERE user_id = '${id}'`;
     const answer = await signInDuring(person, away);
@@ -130,8 +130,8 @@ describe('a sign-in with a password', () => {
   });
 });
 
-describe('guesses of a second factor', () => {
-  it('are slowed down although SQL deletes the counts', async () => {
+describe('second factor guesses', () => {
+  it('are slowed down even if SQL deletes the counters', async () => {
     const { person } = await enrolled();
     const statuses: number[] = [];
     for (let guess = 0; guess < 25 && !statuses.includes(429); guess += 1) {
@@ -143,8 +143,8 @@ describe('guesses of a second factor', () => {
   });
 });
 
-describe('the link to set a new password', () => {
-  it('is not sent to the address that SQL gave to an account, nor for roles that SQL took away from it', async () => {
+describe('the password reset link', () => {
+  it('is not sent to an address that SQL set, nor with roles that SQL removed', async () => {
     const person = await register(service, 'reset');
     const [row] = await stage.sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [person.email]);
     const path = `/api/settings/users/${row?.id}`;
@@ -162,8 +162,8 @@ describe('the link to set a new password', () => {
   });
 });
 
-describe('a login to hosts', () => {
-  it('has none of the accounts that SQL added to a login rule', async () => {
+describe('an SSH login', () => {
+  it('does not include accounts that SQL added to a login rule', async () => {
     const person = await register(service, 'host');
     const [row] = await stage.sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [person.email]);
     const body = { roles: ['operator'] };
@@ -191,7 +191,7 @@ describe('a login to hosts', () => {
 });
 
 describe('the first administrator', () => {
-  it('is not created again because the accounts are away while a process starts', async () => {
+  it('is not created again if accounts are missing while a process starts', async () => {
     await stage.sql(`CREATE TABLE kept_account AS SELECT * FROM user_account; DELETE FROM user_account`);
     try {
       const settings = { SVC_ADMIN_EMAIL: 'first@example.org', SVC_ADMIN_PASSWORD: newPassword() };

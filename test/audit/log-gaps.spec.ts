@@ -8,7 +8,7 @@ const ENTRIES = 1000;
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
-  // PostgreSQL knows the tables as they are in a new database: empty.
+  // Keeps the planner statistics of a new database, in which the tables are empty.
   for (const table of ['log_leaf', 'log_waiting', 'log_head', 'audit_entry'])
     await stage.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   await stage.sql(
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-it('an entry that is searched in the log is found by its index, however little PostgreSQL knows about the log', async () => {
+it('a log entry is found through its index, even without PostgreSQL statistics for the log', async () => {
   const [row] = await stage.sql<{ 'QUERY PLAN': [{ Plan: object }] }>(
     `EXPLAIN (ANALYZE, FORMAT JSON) WITH part AS MATERIALIZED (
        SELECT entry_id AS id FROM log_leaf WHERE index >= ${LEAVES - ENTRIES} ORDER BY index LIMIT ${ENTRIES})

@@ -25,7 +25,7 @@ const bytes = (text: string) => Buffer.from(text, 'base64');
 const countOf = async (table: string) =>
   Number((await stage.sql<{ n: string }>(`SELECT count(*) AS n FROM ${table}`))[0]?.n);
 
-/** Waits until every entry is under a signed checkpoint. */
+/** Waits until a signed checkpoint covers every entry. */
 async function settled(): Promise<void> {
   await until('a checkpoint over all', 45, async () => {
     const [row] = await stage.sql<{ open: boolean }>(
@@ -42,7 +42,7 @@ interface Verdict {
   readonly findings: readonly { readonly index?: number; readonly detail: string }[];
 }
 
-/** What the command line says of the log, as an auditor asks it who has kept the key. */
+/** Runs `sealwright log verify` as an auditor who has kept the log's key. */
 async function verified(...args: string[]): Promise<Verdict & { code: number }> {
   const env = { SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: apiKey };
   const { code, out, err } = await sealwright(['log', 'verify', '--key', at('log.pem'), '-o', 'json', ...args], {
@@ -52,7 +52,7 @@ async function verified(...args: string[]): Promise<Verdict & { code: number }> 
   return { code, ...(JSON.parse(out) as Verdict) };
 }
 
-/** Many entries in one call. */
+/** Creates many entries with a single call. */
 async function signed(count: number): Promise<void> {
   const items = Array.from({ length: count }, (_, i) => ({ digest: digestOf(`file ${i} of ${count}`) }));
   const { status } = await service.call('POST', '/api/v1/sign/batch', { key: apiKey, body: { items } });
@@ -64,7 +64,7 @@ beforeAll(async () => {
   ({ apiKey } = await stage.seed());
   service = await stage.start();
   await stage.start({ role: 'worker' });
-  // A first checkpoint that is far from the others, to roll back to.
+  // An early checkpoint, far from the later ones, as a target for rollbacks.
   await settled();
   await signed(400);
   await settled();
@@ -77,8 +77,8 @@ afterAll(async () => {
   await stage.close();
 });
 
-describe('what the log proves', () => {
-  it('every entry is numbered once, by whichever process', async () => {
+describe('the audit log', () => {
+  it('numbers every entry once, by whichever process', async () => {
     expect(await countOf('log_leaf')).toBe(await countOf('audit_entry'));
     const [gaps] = await stage.sql(
       `SELECT count(*) - 1 - max(index) AS missing, count(DISTINCT entry_id) = count(*) AS once FROM log_leaf`,
@@ -86,7 +86,7 @@ describe('what the log proves', () => {
     expect(gaps).toEqual({ missing: '0', once: true });
   });
 
-  it('an entry is under the signed root, and an entry that says something else is not', async () => {
+  it('includes an entry under the signed root, but not a modified entry', async () => {
     const { body: list } = await service.call('GET', '/api/v1/audit/entries?limit=200', { key: apiKey });
     for (const { id } of list.items.slice(0, 20)) {
       const { status, body } = await get(`inclusion?entry=${id}`);
@@ -100,7 +100,7 @@ describe('what the log proves', () => {
     }
   });
 
-  it('a later log is the continuation of an earlier one', async () => {
+  it('shows that a later log continues an earlier one', async () => {
     const { body: before } = await get('checkpoint');
     await sign(service, { key: apiKey, body: { digest: digestOf('one more') } });
     await settled();
@@ -117,7 +117,7 @@ describe('what the log proves', () => {
     expect(isConsistent({ ...claim, firstRoot: bytes(after.root), path: proof.path.map(bytes) })).toBe(false);
   });
 
-  it('a checkpoint opens with the key of the log alone', async () => {
+  it('accepts a checkpoint with the log key only', async () => {
     const { body } = await get('checkpoint');
     const other = await createKey(service, apiKey, { name: 'other', type: 'ec-p256' });
     expect(openNote(body.note, publicKey)).toBeDefined();
@@ -127,34 +127,34 @@ describe('what the log proves', () => {
     expect(openNote(body.note.replace(/\d+/, '1'), publicKey)).toBeUndefined();
   });
 
-  it('who may not read the log gets nothing', async () => {
+  it('is not readable without the scope', async () => {
     const { key } = await newApiKey(service, apiKey, ['sign:digest']);
     for (const path of ['key', 'checkpoint', 'export']) expect((await get(path, key)).status).toBe(403);
   });
 
-  it('missing entries and sizes are reported', async () => {
+  it('reports missing entries and invalid sizes', async () => {
     expect((await get('inclusion?entry=01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11')).body.code).toBe('audit-entry.unknown');
     expect((await get('consistency?first=999999')).body.code).toBe('log.size');
     expect((await get('checkpoint?size=999999')).body.code).toBe('log.no-checkpoint');
   });
 });
 
-describe('what is changed behind its back in SQL is named by its index', () => {
+describe('the verifier names the index of SQL changes', () => {
   const placed = (index: number) =>
     stage
       .sql<{ id: string }>(`SELECT entry_id AS id FROM log_leaf WHERE index = $1`, [index])
       .then(([row]) => row?.id ?? '');
 
-  it('nothing, while nothing is changed', async () => {
+  it('and nothing while nothing is changed', async () => {
     await settled();
-    // The owner of the tables is whom the log is there for.
+    // The log protects against the owner of the tables, who can disable triggers.
     await stage.sql(`ALTER TABLE audit_entry DISABLE TRIGGER ALL`);
     expect(await verified('--state', at('state'))).toMatchObject({ code: 0, valid: true, findings: [] });
     expect(JSON.parse(readFileSync(at('state'), 'utf8')).checkpoint).toBe((await get('checkpoint')).body.note);
     expect(await verified('--state', at('state'), '--quick')).toMatchObject({ code: 0, valid: true });
   });
 
-  it('lines of an export that were changed, removed or put elsewhere', async () => {
+  it('for export lines that were changed, removed or moved', async () => {
     const response = await fetch(`${service.url}/api/v1/audit/log/export`, {
       headers: { authorization: `Bearer ${apiKey}` },
     });
@@ -177,7 +177,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     expect(unsigned).toMatchObject({ code: 1, out: expect.stringContaining('not signed by the key of the log') });
   });
 
-  it('an entry that was edited', async () => {
+  it('for an edited entry', async () => {
     const id = await placed(300);
     const [{ name } = { name: '' }] = await stage.sql<{ name: string }>(
       `SELECT actor_name AS name FROM audit_entry WHERE id = $1`,
@@ -193,7 +193,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     await stage.sql(`UPDATE audit_entry SET actor_name = $2 WHERE id = $1`, [id, name]);
   });
 
-  it('entries whose order was changed', async () => {
+  it('for reordered entries', async () => {
     const [first, second] = [await placed(10), await placed(600)];
     const swap = (a: string, b: string) =>
       stage.sql(
@@ -205,7 +205,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     await swap(first, second);
   });
 
-  it('an edited entry whose hash was put right too: the root is another', async () => {
+  it('for an edited entry with a corrected hash, because the root differs', async () => {
     await stage.sql(
       `UPDATE log_tile SET hashes = set_byte(hashes, 99, 255 - get_byte(hashes, 99)) WHERE level = 0 AND index = 1`,
     );
@@ -215,13 +215,13 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     expect(await verified('--state', at('state'))).toMatchObject({ code: 1 });
   });
 
-  it('an entry that was deleted', async () => {
+  it('for a deleted entry', async () => {
     const id = await placed(150);
     await stage.sql(`DELETE FROM audit_entry WHERE id = $1`, [id]);
     expect((await verified()).findings).toContainEqual({ index: 150, detail: `its entry ${id} is gone` });
   });
 
-  it('a log that was rolled back, signed checkpoint and all, is not the one that somebody kept a checkpoint of', async () => {
+  it('for a rollback including the signed checkpoint, given a checkpoint kept outside', async () => {
     const kept = JSON.parse(readFileSync(at('state'), 'utf8')).checkpoint.split('\n')[1];
     const [early] = await stage.sql<{ size: string }>(`SELECT size FROM log_checkpoint ORDER BY size LIMIT 1`);
     await rollBackTo(Number(early?.size));
@@ -232,7 +232,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     expect(quick).toMatchObject({ code: 1, findings: [{ detail: expect.stringContaining('rolled back') }] });
   });
 
-  it('nor is one that went on elsewhere since, as an operator accepted it', async () => {
+  it('for a log that diverged since, even if an operator accepted it', async () => {
     await until('the service to hold the log', 30, async () => service.log().includes('log.rolled-back'));
     await accepted(stage.settings);
     await signed(500);
@@ -244,13 +244,13 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     expect(quick).toMatchObject({ code: 1, findings: [{ detail: expect.stringContaining('it was forked') }] });
   });
 
-  it('for a log that is shorter than its last checkpoint none is signed any more', async () => {
+  it('and no checkpoint is signed for a log shorter than its last checkpoint', async () => {
     await sign(service, { key: apiKey, body: { digest: digestOf('after the rollback') } });
     await settled();
     const { body: last } = await get('checkpoint');
     const refusals = () => service.log().split(/log\.(?:rolled-back|forked)/).length;
     const before = refusals();
-    // An entry that comes meanwhile takes the place of the one that is gone: then it is a fork.
+    // If a new entry takes the index of the removed one in the meantime, the log is forked instead of rolled back.
     await stage.sql(
       `SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
        UPDATE log_head SET size = size - 1;
@@ -260,7 +260,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     expect((await get('checkpoint')).body.size).toBe(last.size);
   });
 
-  /** Between two steps the service would sign what it finds. */
+  /** Rolls back in a single statement under the sequencer lock; otherwise the service could sign an intermediate state. */
   async function rollBackTo(size: number): Promise<void> {
     const tile = Math.floor(size / 256);
     await stage.sql(

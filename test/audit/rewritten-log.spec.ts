@@ -1,13 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ENTRY_COLUMNS, type EntryRow } from '../../src/audit/entries/entry-row.js';
+import { logLeafOf } from '../../src/audit/log/log-leaf.js';
 import { SEQUENCER_LOCK } from '../../src/audit/log/log-tiles.js';
+import { leafHash } from '../../src/verifier/merkle-tree.js';
 import { accepted } from '../support/accepted-log.js';
 import { runToEnd } from '../support/service.js';
 import { createKey, until } from '../support/signing.js';
 import { openWriter, type Writer } from './writer.js';
 
 /**
- * An attacker has the database: as its owner, with every trigger off. Each test is one way to forge the log;
+ * The attacker owns the database and can disable every trigger. Each test forges the log in one way;
  * it must be refused, or the auditor who kept the log's key and a checkpoint must detect it.
  */
 let writer: Writer;
@@ -31,13 +34,13 @@ beforeAll(async () => {
 });
 afterAll(() => writer.close());
 
-it('nothing is found while nothing was done', async () => {
+it('the verifier finds nothing while nothing was changed', async () => {
   expect(await verified()).toMatchObject({ code: 0, valid: true, findings: [] });
   expect(await health()).not.toMatch(/log\.[a-z-]+:/);
 });
 
 describe('the log', () => {
-  it('an inserted entry is shown as one without a leaf, found by every check, and no checkpoint is over it', async () => {
+  it('reports an inserted entry as one without a leaf in every check, and covers it by no checkpoint', async () => {
     await settled();
     const id = await insertEntry('approval.approved', { kind: 'approval', id: randomUUID() });
     const { items } = await get('/api/v1/audit/entries?action=approval.*&limit=200');
@@ -56,13 +59,13 @@ describe('the log', () => {
     await until('health is well again', 60, async () => !(await health()).includes('log.unlogged'));
   });
 
-  it('an inserted entry with a row that it waits becomes a leaf that says who did not write it', async () => {
+  it('turns an inserted entry with a waiting row into a leaf that states it was not written by the service', async () => {
     const id = await insertWaiting('user.role-changed', { kind: 'user', id: randomUUID() });
     await settled();
     expect(await found()).toContain(`its entry ${id} was not written by the service`);
   });
 
-  it('an inserted entry with a leaf of its own making is no leaf of the tree', async () => {
+  it('does not include an inserted entry with a forged leaf in the tree', async () => {
     const id = await insertEntry('user.role-changed', { kind: 'user', id: randomUUID() });
     await sql(`INSERT INTO log_leaf (index, entry_id, kind) VALUES (-1, $1, 'entry')`, [id]);
     expect(await found()).toContain(`an entry is not in the log: {"id":"${id}"`);
@@ -70,8 +73,44 @@ describe('the log', () => {
     await sql(`DELETE FROM audit_entry WHERE id = $1`, [id]);
   });
 
-  it('an entry that is changed while it waits is not the one that the service wrote', async () => {
-    // The sequencer is kept away, as anybody can who may connect.
+  it('a leaf that was appended by SQL is not signed', async () => {
+    await settled();
+    const tileHasRoom = async () =>
+      Number((await sql<{ size: string }>(`SELECT size FROM log_head`))[0]?.size) % 256 < 250;
+    while (!(await tileHasRoom())) {
+      await signedBy('default', randomUUID());
+      await settled();
+    }
+    const id = await insertEntry('user.changed', { kind: 'user', id: randomUUID() });
+    const [entry] = await sql<EntryRow>(`SELECT ${ENTRY_COLUMNS} FROM audit_entry e WHERE e.id = $1`, [id]);
+    const hash = leafHash(logLeafOf(entry as EntryRow)).toString('hex');
+    const [before] = await sql<{ size: string }>(`SELECT size FROM log_head`);
+    const size = Number(before?.size);
+    const tile = `level = 0 AND index = ${Math.floor(size / 256)}`;
+    await sql(
+      `BEGIN; SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
+       INSERT INTO log_leaf (index, entry_id, kind) VALUES (${size}, '${id}', 'entry');
+       INSERT INTO log_tile (level, index, hashes) VALUES (0, ${Math.floor(size / 256)}, '\\x${hash}')
+         ON CONFLICT (level, index) DO UPDATE SET hashes = log_tile.hashes || excluded.hashes;
+       UPDATE log_head SET size = ${size + 1}; COMMIT`,
+    );
+    await until('health says so', 60, async () => (await health()).includes('log.foreign-leaf'));
+    const [signed] = await sql<{ size: string }>(`SELECT max(size) AS size FROM log_checkpoint`);
+    expect(Number(signed?.size)).toBeLessThanOrEqual(size);
+    // Without the leaf the log goes on.
+    await sql(
+      `BEGIN; SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
+       DELETE FROM log_leaf WHERE index >= ${size}; DELETE FROM log_tile WHERE ${tile} AND ${size} % 256 = 0;
+       UPDATE log_tile SET hashes = substring(hashes FROM 1 FOR ${(size % 256) * 32}) WHERE ${tile};
+       UPDATE log_head SET size = ${size}; COMMIT`,
+    );
+    await sql(`DELETE FROM audit_entry WHERE id = $1`, [id]);
+    await settled();
+    await until('health is well again', 60, async () => !(await health()).includes('log.foreign-leaf'));
+  });
+
+  it('does not accept an entry changed while it waits as written by the service', async () => {
+    // Blocks the sequencer by taking its lock, which anyone who can connect to the database can do.
     const name = 'Somebody Else';
     const client = sql(`SELECT pg_advisory_lock(${SEQUENCER_LOCK}), pg_sleep(4)`);
     await until('the lock', 10, async () => {
@@ -91,7 +130,7 @@ describe('the log', () => {
     expect(await found()).toContain(`its entry ${entry?.id} was not written by the service`);
   });
 
-  it('an inserted checkpoint is not one of the log', async () => {
+  it('rejects an inserted checkpoint', async () => {
     await settled();
     const before = await found();
     const [newest] = await sql<{ note: string }>(`SELECT note FROM log_checkpoint ORDER BY size DESC LIMIT 1`);
@@ -104,7 +143,7 @@ describe('the log', () => {
     expect(await found()).toBe(before);
   });
 
-  it('another row of the key is no key of this log', async () => {
+  it('does not use a replaced key row as its key', async () => {
     await settled();
     const [row] = await sql<{ id: string; cka_id: Buffer; public_key: Buffer }>(
       `SELECT id, cka_id, public_key FROM log_key`,
@@ -119,8 +158,8 @@ describe('the log', () => {
     await until('health is well again', 30, async () => !(await health()).includes('log.other-key'));
   });
 
-  describe('of which an older copy, or another one, is put into the database', () => {
-    it('is not signed when it is rewritten and begins anew', async () => {
+  describe('restored from an older copy, or replaced by another', () => {
+    it('is not signed if it is rewritten from the start', async () => {
       await sql(
         `SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
          UPDATE audit_entry SET actor_name = 'Somebody Else' WHERE id = (SELECT id FROM audit_entry ORDER BY id LIMIT 1);
@@ -135,12 +174,12 @@ describe('the log', () => {
       expect([status, body.code]).toEqual([404, 'log.empty']);
     });
 
-    it('is signed again when an operator accepts it, and the log has an entry about that', async () => {
+    it('is signed again once an operator accepts it, with an entry about the acceptance', async () => {
       const said = await runToEnd(['accept-log'], stage.settings);
       expect(said).toMatch(/log\.(forked|rolled-back): /);
       expect(said).toContain('If a backup was restored, by whatever means, use: sealwright-admin restore status');
       const [leaves = ''] = /(?<=--leaves )\d+/.exec(said) ?? [];
-      // A copy looks the same, and accepted here it would be served with everything that was revoked since.
+      // A restored copy looks the same. Accepting it here would bring everything revoked since back into effect.
       await expect(runToEnd(['accept-log', '--leaves', leaves], stage.settings)).rejects.toMatchObject({ code: 1 });
       expect(
         await runToEnd(['accept-log', '--leaves', '1', '--damaged-in-place'], stage.settings).catch(String),
@@ -150,11 +189,11 @@ describe('the log', () => {
       await until('health is well', 30, async () => !/log\.(forked|rolled-back)/.test(await health()));
       const { items } = await get('/api/v1/audit/entries?action=audit-log.accepted');
       expect(items[0]).toMatchObject({ actor: { id: 'operator' }, detail: { signed: { size: expect.any(Number) } } });
-      // Whoever kept a checkpoint detects it nevertheless.
+      // An auditor who kept a checkpoint still detects it.
       expect(await found()).toMatch(/older checkpoint/);
     });
 
-    it('is not signed when checkpoints and leaves are rolled back', async () => {
+    it('is not signed if checkpoints and leaves are rolled back', async () => {
       await settled();
       await signedBy('default', 'before the rollback');
       await settled();

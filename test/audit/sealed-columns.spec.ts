@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openRowSealer, type RowSealer, type SealedTableColumn } from '../support/sealed-sql.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Columns whose name says that they grant or restrict something, or that they are a credential. */
+/** Columns whose names suggest that they grant or restrict something or hold a credential. */
 const LOOKS_LIKE_A_RIGHT =
   /(?:^|_)(?:hash|secret|password|token|lookup|keys|api_key_id|roles?|owner_id|issued_to|permissions|scopes|settings|rules|conditions|unless|stages|principals|methods|expir(?:y|es_at)|constraints|disabled|enabled|user_id|person_id|groups|credential_id|allowed|granted)(?:_|$)/;
 
-/** Tables outside the seals with columns that look like a right, and why they need none. */
+/** Unsealed tables with columns that look like rights, with the reason why they need no seal. */
 const DECIDED: Readonly<Record<string, string>> = {
   alert: 'who takes care of an alert: no right follows from it',
   alert_rule: 'which alerts are raised',
@@ -14,7 +14,7 @@ const DECIDED: Readonly<Record<string, string>> = {
     'judged at each vote and at the claim by the entries of the audit log (approvals/decisions/logged-approvals.ts)',
   approval_vote: 'counted at the claim by the sealed entries of the audit log',
   attestation: 'a statement about a build, verified by its signature',
-  certificate: 'certificates are verified by their signatures; the owner only finds them in lists',
+  certificate: 'the certificate of a signing key is compared with the entry of its import',
   inventory_import: 'a report under way; the owner only finds it in lists',
   mail_message: 'mails under way',
   openpgp_statement: 'a user id of OpenPGP in a published statement, verified by its signature',
@@ -36,7 +36,7 @@ const DECIDED: Readonly<Record<string, string>> = {
   ssh_certificate: 'judged before it is signed and before it is renewed by the entries of the audit log',
   ssh_rotation:
     'judged before each change by the entries of the audit log; the rights are those of the person behind it, whose account is sealed',
-  ssh_rotation_policy: 'the rights are those of the person behind it, whose account is sealed',
+  ssh_rotation_policy: 'compared with its newest entry in the audit log before it orders rotations',
   timestamp: 'a record of what was issued',
   used_proof: 'marks of proofs that were used; a deleted mark allows a replay within a minute by who has the proof',
   webhook_endpoint: 'receivers of messages; the secret is encrypted by the HSM for its row',
@@ -57,7 +57,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-it('every column that looks like a credential or a right is sealed, or its table is listed with a reason', async () => {
+it('every column that resembles a credential or a right is sealed, or its table is listed with a reason', async () => {
   const rows = await stage.sql<{ table: string; column: string }>(
     `SELECT table_name AS table, column_name AS column FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE 'before_%' ORDER BY 1, 2`,
   );
@@ -68,7 +68,7 @@ it('every column that looks like a credential or a right is sealed, or its table
   expect(Object.keys(DECIDED).filter((table) => !tables.has(table) || sealer.tables.has(table))).toEqual([]);
 });
 
-/** Columns of sealed tables that are outside the seal. Whoever writes to the database may change them, so they grant nothing. */
+/** Columns of sealed tables that the seal does not cover. Anyone with write access to the database can change them, so they must not grant anything. */
 const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   api_key: ['created_at', 'last_used_at', 'last_used_from', 'warned_days'],
   approval_policy: ['created_at', 'updated_at'],
@@ -96,7 +96,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   workload_trust: ['created_at', 'updated_at'],
 };
 
-it('the columns outside the seals are these', () => {
+it('the unsealed columns match the list', () => {
   const outside = [...sealer.tables].map(([table, columns]) => [
     table,
     columns.flatMap(({ name, isSealed }) => (isSealed || name === 'seal' ? [] : [name])).toSorted(),
@@ -104,7 +104,7 @@ it('the columns outside the seals are these', () => {
   expect(Object.fromEntries(outside)).toEqual(OUTSIDE);
 });
 
-/** What the constraints of a table demand of a row that grants something. */
+/** Values required by constraints for a row that grants something. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   approval_policy_revision: { only: 'true' },
   approver_group_member: { provider_id: 'NULL', sso_group: 'NULL' },
@@ -115,7 +115,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ssh_login_rule: { life_seconds: '60' },
   workload_trust: { life_seconds: '60' },
 };
-/** Times that end what a row grants: null in a row that grants something. */
+/** Columns that end what a row grants; null in an active row. */
 const ENDS = new Set(['ended_at', 'ended_because', 'revoked_at', 'used_at', 'accepted_at', 'replaced_by', 'seal']);
 
 function valueOf(table: string, { name, type, isList }: SealedTableColumn): string {
@@ -154,7 +154,7 @@ function changeOf({ name, type, isList }: SealedTableColumn): string {
 describe('in every sealed table', () => {
   const found = async (table: string) => (await sealer.forged()).some((forged) => forged.table === table);
   const insert = async (table: string) => {
-    // The migrations insert its one row, without a seal.
+    // The only row is inserted by the migrations, without a seal.
     if (table === 'approval_policy_revision')
       return void (await stage.sql('UPDATE approval_policy_revision SET seal = NULL'));
     const columns = sealer.tables.get(table) ?? [];
@@ -165,7 +165,7 @@ describe('in every sealed table', () => {
   };
 
   it.each(Object.keys(OUTSIDE))(
-    'a row of %s that was inserted, or changed in any sealed column, is found',
+    'a row of %s that was inserted or changed in any sealed column is detected',
     async (table) => {
       await insert(table);
       if (table === 'workload_identity')

@@ -8,7 +8,7 @@ import { type Service, runToEnd } from '../support/service.js';
 import { digestOf, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** The audit log reaches rsyslog and a receiver over HTTP; `npm run proof -- streams` kills all of them meanwhile. */
+/** The audit log is streamed to rsyslog and to an HTTP receiver. `npm run proof -- streams` also kills each component during delivery. */
 const DRIVERS = ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/rsyslog/lmnsd_ossl.so`);
 const CREDENTIAL = 'Splunk 11111111-2222-3333-4444-555555555555';
 
@@ -29,7 +29,7 @@ async function signed(count: number): Promise<void> {
   expect(status).toBe(200);
 }
 
-/** `doctor` exits with 1 when anything is bad. */
+/** Output of `doctor`, which exits with 1 if any finding is bad. */
 async function doctor(): Promise<string> {
   try {
     return await runToEnd(['doctor', '--all', '--json'], { ...stage.settings, ...settings });
@@ -38,7 +38,7 @@ async function doctor(): Promise<string> {
   }
 }
 
-describe.runIf(DRIVERS.some((file) => existsSync(file)))('the audit log as a stream', () => {
+describe.runIf(DRIVERS.some((file) => existsSync(file)))('the audit log stream', () => {
   beforeAll(async () => {
     stage = await openStage();
     ({ apiKey } = await stage.seed());
@@ -61,7 +61,7 @@ describe.runIf(DRIVERS.some((file) => existsSync(file)))('the audit log as a str
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('reaches rsyslog whole and in its words, although rsyslog is killed', async () => {
+  it('reaches rsyslog completely and unchanged, even if rsyslog is killed', async () => {
     await signed(100);
     await until('something is received', 60, async () => rsyslog.lines().length > 0);
     await rsyslog.kill('SIGKILL');
@@ -70,7 +70,7 @@ describe.runIf(DRIVERS.some((file) => existsSync(file)))('the audit log as a str
       const findings = JSON.parse(await doctor()) as { what: string; detail: string }[];
       return findings.find(({ what, detail }) => what === 'stream siem' && detail.includes('ECONNREFUSED'));
     });
-    // The entries of the stage may be older than what is late.
+    // Entries may already be old enough to count as late.
     expect(said).toMatchObject({ state: expect.stringMatching(/^(?:warn|bad)$/) });
     await rsyslog.start();
     const count = await size();
@@ -81,7 +81,7 @@ describe.runIf(DRIVERS.some((file) => existsSync(file)))('the audit log as a str
       expect(lines.get(Number(index))).toContain(entry_id);
   });
 
-  it('reaches a receiver over HTTP in order, with its credential in a header', async () => {
+  it('reaches an HTTP receiver in order, with the credential in a header', async () => {
     const count = await size();
     const sent = () =>
       lake.received
@@ -92,14 +92,14 @@ describe.runIf(DRIVERS.some((file) => existsSync(file)))('the audit log as a str
     expect(lake.received.every(({ headers }) => headers.authorization === CREDENTIAL)).toBe(true);
   });
 
-  it('has no control character and no secret in it', () => {
+  it('contains no control characters and no secrets', () => {
     const text = [...rsyslog.lines(), ...lake.received.map(({ body }) => body.replaceAll('\n', ''))].join('');
     expect(text).toMatch(/^[ -~]*$/);
     expect(text).not.toContain(apiKey);
     expect(text).not.toContain(CREDENTIAL);
   });
 
-  it('is measured', async () => {
+  it('has metrics', async () => {
     const { body } = await service.call('GET', '/actuator/prometheus', { key: apiKey });
     expect(body).toMatch(/^sealwright_stream_waiting\{stream="siem"\} \d+$/m);
     expect(body).toMatch(/^sealwright_stream_last_success_seconds\{stream="lake"\} /m);

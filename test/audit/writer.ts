@@ -13,7 +13,7 @@ interface Verdict {
   readonly findings: readonly { readonly detail: string }[];
 }
 
-/** What a test changes of an evidence file. */
+/** Parts of an evidence file that tests modify. */
 export interface Evidence {
   approval?: object;
   readonly request: { approvalId?: string };
@@ -21,7 +21,7 @@ export interface Evidence {
   readonly log: { leaves: { readonly data: string }[] };
 }
 
-/** An entry in a leaf of an evidence file. */
+/** Decodes the entry in a leaf of an evidence file. */
 export function entryIn({ data }: { readonly data: string }): {
   readonly action: string;
   readonly target: { id: string };
@@ -29,7 +29,7 @@ export function entryIn({ data }: { readonly data: string }): {
   return JSON.parse(Buffer.from(data, 'base64').toString()) as ReturnType<typeof entryIn>;
 }
 
-/** Where a request that SQL put into the queue has ended. */
+/** Final state of a request that was queued with SQL. */
 export interface EndedRequest {
   readonly status: string;
   readonly code: string | null;
@@ -37,8 +37,8 @@ export interface EndedRequest {
 }
 
 /**
- * An attacker who has the database, as its owner and with the triggers off, and an auditor who kept the log's key and a checkpoint: `log
- * verify --key --state` and `evidence verify --key` are what the auditor runs.
+ * Simulates an attacker who owns the database and has disabled the triggers, and an auditor who kept the log's key and a checkpoint and runs `log
+ * verify --key --state` and `evidence verify --key`.
  */
 export async function openWriter() {
   const stage = await openStage();
@@ -50,7 +50,7 @@ export async function openWriter() {
   const sql = <Row extends object>(text: string, values?: unknown[]) => stage.sql<Row>(text, values);
   const get = async (path: string) => (await service.call('GET', path, { key: apiKey })).body;
 
-  /** Waits until every entry is under a signed checkpoint. */
+  /** Waits until a signed checkpoint covers every entry. */
   async function settled(): Promise<void> {
     await until('a checkpoint over all', 45, async () => {
       const [row] = await sql<{ open: boolean }>(
@@ -110,14 +110,14 @@ export async function openWriter() {
     return id;
   }
 
-  /** The same, with a row that says that it waits for its number. */
+  /** Like `insertEntry`, with a row in `log_waiting`, so that the entry is sequenced. */
   async function insertWaiting(...entry: Parameters<typeof insertEntry>): Promise<string> {
     const id = await insertEntry(...entry);
     await sql(`INSERT INTO log_waiting (entry_id) VALUES ($1)`, [id]);
     return id;
   }
 
-  /** A row of the queue for this key, as the service would write one. */
+  /** Inserts a queued request for this key, as the service would write it. */
   async function insertQueued(key: PublishedKey, change: Record<string, unknown> = {}): Promise<string> {
     const id = randomUUID();
     const row = {
@@ -143,7 +143,7 @@ export async function openWriter() {
     return row.id;
   }
 
-  /** Points the pair of a new key at another object of the token, public key and all, and asks for a signature over this digest. */
+  /** Points a new key at another object of the token, including the public key, and requests a signature of this digest. */
   async function pointedAt(name: string, other: string, digest = randomBytes(32)) {
     const key = await createKey(service, apiKey, { name, type: 'ec-p256' });
     await sql(`ALTER TABLE signing_key_version DROP CONSTRAINT IF EXISTS signing_key_version_cka_id`);
@@ -167,7 +167,7 @@ export async function openWriter() {
     get,
     settled,
     verified,
-    /** The findings of the auditor, in one line. */
+    /** The auditor's findings, as one line. */
     found: async () => (await verified()).findings.map(({ detail }) => detail).join('; '),
     health: async () => JSON.stringify(await get('/actuator/health')),
     close: async () => {

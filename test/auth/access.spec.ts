@@ -13,7 +13,7 @@ import { newPassword } from './people.js';
 import { EVERYDAY_SCOPES, WITHOUT_STEP_UP } from './step-up-exceptions.js';
 
 const OPERATIONS = operationsOf(shippedDocument());
-/** What everyone may call. A new one is put here on purpose or not at all. */
+/** Operations that require no authentication. Extend this list only deliberately. */
 const PUBLIC = [
   'register',
   'refresh',
@@ -56,7 +56,7 @@ const PUBLIC = [
   'vaultInit',
   'vaultLeader',
 ];
-/** Of these, the ones that need something else than a credential of ours: a client's secret, or a provider or authority that is set up. */
+/** Public operations that require something other than our credentials: a client's secret, or a configured provider or authority. */
 const ELSEWHERE = [
   'introspectToken',
   'authorizeDevice',
@@ -70,7 +70,7 @@ const ELSEWHERE = [
   'completeSignIn',
   'getSshRevocationList',
 ];
-/** Pages of the console, the explorer, of sign-in and of development, which are not part of the API: each decides by itself whom it answers. */
+/** Pages for the console, the API explorer, sign-in and development, which are not part of the API. Each decides by itself whom to serve. */
 const PAGES = [
   ...CONSOLE_PAGES.map((path) => `GET /${path}`),
   'GET /static/*',
@@ -95,10 +95,13 @@ let apiKey: string;
 /** Access token of an administrator. */
 let person: string;
 let newPerson: () => Promise<string>;
-/** A credential for each scope, and an API key for each that holds all scopes but that, what includes it, `admin:*` and the scope of votes. */
+/**
+ * A credential with each single scope.
+ * `allBut` holds, for each scope, an API key with all scopes except that one, the scopes that include it, `admin:*` and the voting scope.
+ */
 const keys = new Map<string, string>();
 const allBut = new Map<string, string>();
-/** Access tokens of people with one role each. */
+/** Access tokens of people with exactly one role. */
 const tokens = new Map<RoleName, string>();
 
 beforeAll(async () => {
@@ -119,7 +122,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Invites and registers a person with only this role. @returns their access token */
+/** Invites and registers a person with only this role. @returns the access token */
 async function personWith(role: RoleName): Promise<string> {
   const [email, password] = [`${role}@example.org`, newPassword()];
   const order = { key: apiKey, body: { email, roles: [role] } };
@@ -130,11 +133,11 @@ async function personWith(role: RoleName): Promise<string> {
   return body.access_token;
 }
 
-describe('every route of the application', () => {
+describe('every application route', () => {
   const routes = routesOfBuild();
   const described = OPERATIONS.map(({ method, path }) => `${method} ${path}`);
 
-  it('is in the description of the API or in the short list of pages', () => {
+  it('is in the API description or in the short list of pages', () => {
     const found = routes.map(({ method, path }) => `${method} ${path}`);
     expect(found.sort()).toEqual([...described, ...PAGES].sort());
   });
@@ -143,7 +146,7 @@ describe('every route of the application', () => {
     expect(routes.filter(({ access }) => access === undefined)).toEqual([]);
   });
 
-  it('is described with the scopes that its handler declares', () => {
+  it('is documented with the scopes that its handler declares', () => {
     const declared = routes
       .filter(({ method, path }) => !PAGES.includes(`${method} ${path}`))
       .map(({ method, path, access }) => [`${method} ${path}`, access?.scopes ?? []]);
@@ -151,7 +154,7 @@ describe('every route of the application', () => {
     expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(published));
   });
 
-  it('requires a recent sign-in if it changes something under an administrative scope, unless it is listed with a reason', () => {
+  it('requires a recent sign-in for changes under an administrative scope, unless listed with a reason', () => {
     const isEveryday = (scope: string) => scope in EVERYDAY_SCOPES;
     const sensitive = routes.filter(
       ({ method, access }) =>
@@ -162,7 +165,7 @@ describe('every route of the application', () => {
     expect(without.toSorted()).toEqual(Object.keys(WITHOUT_STEP_UP).toSorted());
   });
 
-  it('requires a recent sign-in where the description of the API says so', () => {
+  it('requires a recent sign-in where the API description says so', () => {
     const fresh = routes.filter(({ isFresh }) => isFresh).map(({ method, path }) => `${method} ${path}`);
     const published = OPERATIONS.filter(({ raw }) => raw['x-step-up'] === true);
     expect(fresh.toSorted()).toEqual(published.map(({ method, path }) => `${method} ${path}`).toSorted());
@@ -178,7 +181,7 @@ const call = (operation: Operation, key: string | undefined) => callEmpty(servic
 
 const open = OPERATIONS.filter(({ isPublic }) => isPublic);
 it.each(open.filter(({ operationId }) => !ELSEWHERE.includes(operationId)))(
-  '$method $path answers everyone',
+  '$method $path responds to everyone',
   async (operation) => {
     const answer = await call(operation, undefined);
     expect(answer.headers.get('www-authenticate')).toBeNull();
@@ -189,11 +192,11 @@ it.each(open.filter(({ operationId }) => !ELSEWHERE.includes(operationId)))(
 describe.each(OPERATIONS.filter(({ isPublic, raw }) => !isPublic && raw['x-person'] !== true))(
   '$method $path',
   (operation) => {
-    it('refuses who shows no credential', async () => {
+    it('rejects callers without a credential', async () => {
       assertRefused(operation.path, await call(operation, undefined), { status: 401, code: 'auth.missing' });
     });
 
-    it('lets the right scopes in', async () => {
+    it('accepts the required scopes', async () => {
       for (const key of [await keyWith(operation.scopes ?? []), keys.get('admin:*')]) {
         const answer = await call(operation, key);
         expect([401, 403]).not.toContain(answer.status);
@@ -208,12 +211,12 @@ async function keyWith([scope = 'hosts:read', ...more]: readonly string[]): Prom
 }
 
 describe.each(OPERATIONS.filter(({ raw }) => raw['x-person'] === true))('$method $path', (operation) => {
-  it('refuses who shows no credential, and every API key', async () => {
+  it('rejects API keys and callers without a credential', async () => {
     assertProblem(await call(operation, undefined), { status: 401, code: 'auth.missing' });
     assertProblem(await call(operation, apiKey), { status: 403, code: 'auth.person-needed' });
   });
 
-  it('lets people in who signed in themselves', async () => {
+  it('accepts people who signed in themselves', async () => {
     const answer = await call(operation, operation.operationId === 'signOut' ? await newPerson() : person);
     expect([401, 403]).not.toContain(answer.status);
     expect(answer.status).toBeLessThan(500);
@@ -225,13 +228,13 @@ const scoped = OPERATIONS.filter(({ scopes = [] }) => scopes.length > 0);
 describe.each(scoped)('$method $path', (operation) => {
   const scopes = operation.scopes as Scope[];
 
-  it.each(scopes)('refuses all other scopes than %s together, and names it', async (scope) => {
+  it.each(scopes)('rejects all scopes other than %s together, and names it', async (scope) => {
     const answer = await call(operation, allBut.get(scope));
     assertRefused(operation.path, answer, { status: 403, code: 'insufficient_scope' });
     expect(answer.headers.get('www-authenticate')).toContain(`scope="${scope}"`);
   });
 
-  it('lets in the roles that hold its scopes, and no other', async () => {
+  it('accepts exactly the roles that hold its scopes', async () => {
     for (const [role, key] of tokens) {
       const { status, body } = await call(operation, key);
       const isRefused = status === 403 && (body.code === 'insufficient_scope' || isForeign(operation.path));
@@ -242,7 +245,7 @@ describe.each(scoped)('$method $path', (operation) => {
   });
 });
 
-it('a person of each role whose sign-in is too old is asked for step-up where the matrix says so, and nowhere else', async () => {
+it('a person of each role with an old sign-in is asked for step-up exactly where the matrix says so', async () => {
   const later = await startLater(stage);
   const people = principalsOf(await openPrincipals(service, later, apiKey), ['stale']);
   const cells = await accessTable(shippedDocument(), people);

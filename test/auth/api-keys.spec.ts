@@ -23,7 +23,7 @@ const create = (body: object, key = apiKey): Promise<Answer> => service.call('PO
 const me = (at: Service, key: string): Promise<Answer> => at.call('GET', '/api/auth/me', { key });
 
 describe('an API key', () => {
-  it('is shown once, and no list shows it again', async () => {
+  it('is returned once, and no list contains it', async () => {
     const { status, headers, body } = await create({
       name: 'pipeline',
       permissions: ['sign:read'],
@@ -38,7 +38,7 @@ describe('an API key', () => {
     expect(JSON.stringify(list.body)).not.toContain(key.slice(-20));
   });
 
-  it('is in the database as a hash only', async () => {
+  it('is stored in the database as a hash only', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:read']);
     const [, lookup = '', rest = ''] = key.split('_');
     const secret = rest.slice(0, 32);
@@ -53,7 +53,7 @@ describe('an API key', () => {
     expect(dump?.found).toBe(false);
   });
 
-  it('shows its identity and scopes at /me', async () => {
+  it('returns its identity and scopes at /me', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
     expect((await me(service, key)).body).toMatchObject({ kind: 'api-key', id, scopes: ['sign:digest', 'sign:read'] });
   });
@@ -67,13 +67,13 @@ describe('an API key', () => {
     expect((await create({ ...order, permissions: ['sign:read'] }, key)).status).toBe(201);
   });
 
-  it('cannot have the scope of votes, which only people have', async () => {
+  it('cannot have the voting scope, which only people have', async () => {
     const answer = await create({ name: 'voter', expiry: inDays(1), permissions: ['sign:read', 'approvals:approve'] });
     expect(answer.body).toMatchObject({ status: 422, code: 'api-key.person-needed' });
     expect(answer.body.errors[0].pointer).toBe('/permissions');
   });
 
-  it('is known to have been used, and from where', async () => {
+  it('records its last use and source address', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:read']);
     const before = new Date().toISOString();
     await me(service, key);
@@ -86,7 +86,7 @@ describe('an API key', () => {
     expect(used.lastUsedAt >= before).toBe(true);
   });
 
-  it('that is revoked is refused at once here, and within five seconds by another process', async () => {
+  it('that is revoked is rejected immediately, and within five seconds by other processes', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:read']);
     expect((await me(service, key)).status).toBe(200);
     expect((await me(other, key)).status).toBe(200);
@@ -108,7 +108,7 @@ describe('an API key', () => {
   });
 });
 
-describe('an order for an API key is refused', () => {
+describe('creating an API key is rejected', () => {
   const GOOD = { name: 'pipeline', permissions: ['sign:read'], expiry: inDays(1) };
 
   it.each<[string, object, number, string]>([
@@ -130,7 +130,7 @@ describe('an order for an API key is refused', () => {
     expect(await count()).toEqual(before);
   });
 
-  it('but an expiry at the edge is taken', async () => {
+  it('but not with an expiry just within the limit', async () => {
     expect((await create({ ...GOOD, expiry: inDays(365.9) })).status).toBe(201);
   });
 });

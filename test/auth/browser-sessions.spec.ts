@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** What a page of ours sends. */
+/** Headers sent by our own pages. */
 const OWN = { 'x-csrf-protection': '1', 'sec-fetch-site': 'same-origin' };
 
 const open = ({ email, password }: Person, headers: Record<string, string> = OWN): Promise<Answer> =>
@@ -39,8 +39,8 @@ const withCookie = (
 const meWith = (cookie: string, where = service): Promise<Answer> =>
   where.call('GET', '/api/auth/me', { headers: { cookie } });
 
-describe('a session in a cookie', () => {
-  it('is out of the reach of scripts and of other sites, and no token comes with it', async () => {
+describe('a session cookie', () => {
+  it('is inaccessible to scripts and other sites, and comes without a token', async () => {
     const person = await register(service);
     const answer = await open(person);
     expect(answer.status).toBe(201);
@@ -54,7 +54,7 @@ describe('a session in a cookie', () => {
     expect((await meWith(cookieIn(answer))).body.name).toBe(person.email);
   });
 
-  it('insists on https and on this host where the service is reached so', async () => {
+  it('requires https and this host if the service is reached that way', async () => {
     const secure = await stage.start({ role: 'api', settings: { SVC_PUBLIC_URL: 'https://sign.example.org' } });
     const { email, password } = await register(service);
     const answer = await secure.call('POST', '/api/auth/session', { body: { email, password }, headers: OWN });
@@ -70,7 +70,7 @@ describe('a session in a cookie', () => {
     expect(service.log()).not.toContain(secret);
   });
 
-  it('is another one at every sign-in, and the old ones of the same browser stay what they were', async () => {
+  it('changes at every sign-in, and earlier sessions of the same browser remain', async () => {
     const person = await register(service);
     const [first, second] = [cookieIn(await open(person)), cookieIn(await open(person))];
     expect(first).not.toBe(second);
@@ -81,7 +81,7 @@ describe('a session in a cookie', () => {
     expect(cookieIn(answer)).not.toBe(first);
   });
 
-  it('gets another secret at step-up, and the old one is refused', async () => {
+  it('gets a new secret at step-up, and the old one is rejected', async () => {
     const person = await register(service);
     const before = cookieIn(await open(person));
     const body = { password: person.password };
@@ -91,7 +91,7 @@ describe('a session in a cookie', () => {
     expect((await meWith(cookieIn(answer))).status).toBe(200);
   });
 
-  it('is gone everywhere within five seconds after sign-out, and when it is killed', async () => {
+  it('is invalid everywhere within five seconds after sign-out or termination', async () => {
     const person = await register(service);
     const [one, two] = [cookieIn(await open(person)), cookieIn(await open(person))];
     expect((await meWith(one, other)).status).toBe(200);
@@ -104,7 +104,7 @@ describe('a session in a cookie', () => {
     });
   });
 
-  it('ends when it is not used, and after its whole life', async () => {
+  it('expires when idle, and after its maximum lifetime', async () => {
     const person = await register(service);
     const [idle, old] = [cookieIn(await open(person)), cookieIn(await open(person))];
     const idOf = (cookie: string) => /=([^.]+)/.exec(cookie)?.[1];
@@ -115,7 +115,7 @@ describe('a session in a cookie', () => {
       ]);
     await usedBefore(29);
     expect((await meWith(idle, other)).status).toBe(200);
-    // Both processes still have to store that they saw it.
+    // Either process may still record a recent use, which overwrites the simulated one.
     await until('it is over', 30, async () => {
       await usedBefore(31);
       return (await meWith(idle, other)).status === 401;
@@ -124,7 +124,7 @@ describe('a session in a cookie', () => {
     expect((await meWith(old, other)).status).toBe(401);
   });
 
-  it('is no token, and a token is no cookie', async () => {
+  it('is not accepted as a token, nor a token as a cookie', async () => {
     const person = await register(service);
     const value = cookieIn(await open(person)).split('=')[1] ?? '';
     expect((await service.call('GET', '/api/auth/me', { key: value })).status).toBe(401);
@@ -135,7 +135,7 @@ describe('a session in a cookie', () => {
     expect((await meWith(`sealwright-session=${id}.sw_browser_${'0'.repeat(64)}`)).status).toBe(401);
   });
 
-  it('does not count where a header brings a credential', async () => {
+  it('is ignored if a header carries a credential', async () => {
     const cookie = cookieIn(await open(await register(service)));
     assertProblem(await withCookie(cookie, 'GET', '/api/auth/me', { authorization: 'Bearer nonsense' }), {
       status: 401,
@@ -144,7 +144,7 @@ describe('a session in a cookie', () => {
   });
 });
 
-describe('what another site makes the browser do (CSRF)', () => {
+describe('a cross-site request (CSRF)', () => {
   it.each<[string, Record<string, string>]>([
     ['without the header', { 'sec-fetch-site': 'same-origin' }],
     ['from another site', { ...OWN, 'sec-fetch-site': 'cross-site' }],
@@ -156,7 +156,7 @@ describe('what another site makes the browser do (CSRF)', () => {
       { 'x-csrf-protection': '1', origin: 'https://evil.example' },
     ],
     ['with the Origin null', { 'x-csrf-protection': '1', origin: 'null' }],
-  ])('is refused %s', async (_, headers) => {
+  ])('is rejected %s', async (_, headers) => {
     const person = await register(service);
     const cookie = cookieIn(await open(person));
     for (const [method, path] of [
@@ -204,7 +204,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
       { email, password },
     );
 
-  /** Sends what a page of another site can send without our consent. @returns the answer, which the page cannot read */
+  /** Sends a request that another site can send without our consent. @returns the status that the service logged, since the page cannot read the response */
   async function attack(page: Page, host: string): Promise<string> {
     await page.goto(`http://${host}:${(elsewhere.address() as AddressInfo).port}/`);
     const before = service.log().length;
@@ -213,7 +213,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
       `fetch('${service.url}/api/auth/logout', ${init}).then(() => 'read', () => 'kept')`,
     );
     expect(seen).toBe('kept');
-    // What the service prints comes through a pipe, a moment after the answer.
+    // Output of the service arrives through a pipe, shortly after the response.
     return until(
       'the line of the call',
       30,
@@ -224,7 +224,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
   const stillIn = (page: Page) =>
     page.goto(`${service.url}/device`).then(() => page.evaluate(async () => (await fetch('/api/auth/me')).status));
 
-  it('a page signs in, goes on without ever seeing the secret, and signs out', async () => {
+  it('a page signs in, continues without seeing the secret, and signs out', async () => {
     const opened = await openPage(browser, `${service.url}/device`);
     const person = await register(service);
     expect(await signIn(opened, person)).toBe(201);
@@ -239,7 +239,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
     await opened.context.close();
   });
 
-  it('another site gets no cookie along', async () => {
+  it('another site does not send the cookie', async () => {
     const opened = await openPage(browser, `${service.url}/device`);
     await signIn(opened, await register(service));
     expect(await attack(opened.page, 'localhost')).toBe('401');
@@ -247,7 +247,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
     await opened.context.close();
   });
 
-  it('another port of the same host gets the cookie along, and is refused all the same', async () => {
+  it('another port of the same host sends the cookie, but is rejected', async () => {
     const opened = await openPage(browser, `${service.url}/device`);
     await signIn(opened, await register(service));
     expect(await attack(opened.page, '127.0.0.1')).toBe('403');

@@ -1,4 +1,4 @@
-/** As much of a browser as a sign-in needs: cookies per host, redirects by hand, forms. */
+/** Minimal browser for sign-ins: cookies per host, manual redirects, forms. */
 export class Browser {
   private readonly jars = new Map<string, Map<string, string>>();
 
@@ -15,7 +15,7 @@ export class Browser {
     return this.jarOf(url).get(name);
   }
 
-  /** Keeps a cookie that another client of the same person received. */
+  /** Stores a cookie that another client of the same person received. */
   keepCookie(url: string, line: string): void {
     this.keep(this.jarOf(url), line);
   }
@@ -25,7 +25,7 @@ export class Browser {
     return this.request(url, { method: 'POST', headers, body: new URLSearchParams(values).toString() });
   }
 
-  /** Follows redirects until a page comes, or one that `stop` wants to see for itself. */
+  /** Follows redirects until a response is not a redirect or `stop` returns true for its URL. */
   async follow(
     url: string,
     stop: (url: string) => boolean = () => false,

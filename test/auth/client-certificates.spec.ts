@@ -17,7 +17,7 @@ import { atKnownAddress } from './people.js';
 
 const EXAMPLES = join(import.meta.dirname, '../../deploy/proxy');
 const PROXY = '127.0.0.1';
-/** An address of this machine that is not that of the proxy. */
+/** A local address other than the proxy's. */
 const ELSEWHERE = '127.0.0.2';
 
 interface Certified {
@@ -25,7 +25,7 @@ interface Certified {
   readonly cert: Buffer;
   /** `x5t#S256` */
   readonly thumbprint: string;
-  /** The header of RFC 9440. */
+  /** Value of the Client-Cert header (RFC 9440). */
   readonly header: string;
 }
 
@@ -39,9 +39,9 @@ const proxies: ChildProcess[] = [];
 let apiKey: string;
 
 const JOB = 'spiffe://example.com/ci/job';
-/** Certificates of an authority with another one below it, and what they issued. */
+/** A root, an intermediate authority and the certificates that the latter issued. */
 let issued: Record<'root' | 'between' | 'job' | 'other' | 'expired', ClientCertificate>;
-/** Names of clients that authenticate by certificate, by their `client_id`. */
+/** `client_id` of each client that authenticates with a certificate. */
 let ids: Record<'uploaded' | 'chained' | 'pinned', string>;
 
 async function issueAll(): Promise<typeof issued> {
@@ -77,7 +77,7 @@ async function registerAll(): Promise<typeof ids> {
   return { uploaded, chained, pinned };
 }
 
-/** A self-signed certificate that OpenSSL made. */
+/** Creates a self-signed certificate with OpenSSL. */
 function certified(name: string): Certified {
   const [key, cert] = [join(directory, `${name}.key`), join(directory, `${name}.pem`)];
   const order = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
@@ -144,7 +144,7 @@ const grant = () => ({
   client_secret: client.client_secret,
 });
 
-/** A call without a proxy, from an address of this machine. */
+/** Sends a request without a proxy, from a local address. */
 function from(address: string, path: string, headers: Record<string, string | string[]>, form?: object): Promise<Told> {
   const { hostname, port } = new URL(service.url);
   const method = form === undefined ? 'GET' : 'POST';
@@ -156,8 +156,8 @@ const REFUSED = { status: 401, body: { error: 'invalid_client' } };
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const shown = ({ header }: { readonly header: string }) => ({ 'client-cert': header });
 
-describe('a token that is bound to a client certificate (RFC 8705)', () => {
-  it('is given to who shows one, and works with that one alone', async () => {
+describe('a certificate-bound token (RFC 8705)', () => {
+  it('is issued to a client with a certificate, and works only with that certificate', async () => {
     const { status, body } = await from(PROXY, '/oauth/token', shown(first), grant());
     expect({ status, type: body.token_type }).toEqual({ status: 200, type: 'Bearer' });
     const claims = JSON.parse(Buffer.from(String(body.access_token).split('.')[1] ?? '', 'base64url').toString());
@@ -167,12 +167,12 @@ describe('a token that is bound to a client certificate (RFC 8705)', () => {
     expect((await me(shown(first))).status).toBe(200);
     for (const headers of [{}, shown(second), { 'client-cert': '::' }, { 'client-cert': [first.header, first.header] }])
       expect(await me(headers)).toMatchObject({ status: 401, body: { code: 'auth.token-binding' } });
-    // Written by somebody who is no proxy of ours, whatever they say about how they came.
+    // The sender is not a trusted proxy, whatever its forwarding headers claim.
     expect((await me(shown(first), ELSEWHERE)).status).toBe(401);
     expect((await me({ ...shown(first), 'x-forwarded-for': PROXY }, ELSEWHERE)).status).toBe(401);
   });
 
-  it('is not given without a certificate, nor for one that somebody else wrote into the header', async () => {
+  it('is not issued without a certificate, nor for a certificate header set by somebody else', async () => {
     for (const [address, headers] of [
       [PROXY, {}],
       [ELSEWHERE, shown(first)],
@@ -194,10 +194,10 @@ describe('a token that is bound to a client certificate (RFC 8705)', () => {
   });
 });
 
-describe('a client that is registered with its certificate (RFC 8705 section 2.2)', () => {
+describe('a client with a registered certificate (RFC 8705 section 2.2)', () => {
   const token = (headers: object, form: object, address = PROXY) => from(address, '/oauth/token', { ...headers }, form);
 
-  it('authenticates by that one alone, and never another way', async () => {
+  it('authenticates with that certificate only, and with no other method', async () => {
     const { pinned } = ids;
     expect((await token(shown(first), byCertificate(pinned))).status).toBe(200);
     const form = byCertificate(pinned);
@@ -211,11 +211,11 @@ describe('a client that is registered with its certificate (RFC 8705 section 2.2
       [{ ...shown(first), authorization: `Basic ${Buffer.from(`${pinned}:`).toString('base64')}` }, {}, PROXY],
     ] as const)
       expect(await token(headers, { ...form, ...more }, address)).toMatchObject(REFUSED);
-    // A client with a secret does not get through with a certificate, even one that others are registered with.
+    // A client with a secret cannot authenticate with a certificate, even one that is registered for other clients.
     expect(await token(shown(first), byCertificate(client.client_id))).toMatchObject(REFUSED);
   });
 
-  it('is not somebody whose certificate copies its names and serial number, or was made with the key of another client', async () => {
+  it('is not matched by a copy of its names and serial number, or by a certificate with the key of another client', async () => {
     const copy = (key: string | undefined, name: string, subject: string): Certified => {
       const serial = new X509Certificate(first.cert).serialNumber;
       const by = key === undefined ? [] : ['-key', join(directory, key)];
@@ -226,15 +226,15 @@ describe('a client that is registered with its certificate (RFC 8705 section 2.2
       return { key: Buffer.alloc(0), cert: readFileSync(out), thumbprint: '', header: `:${raw.toString('base64')}:` };
     };
     const other = await register({ certificates: [second.cert.toString()] });
-    // The same names and number with another key: the forgery of CVE-2025-6037.
+    // The same name and serial number with another key, as in CVE-2025-6037.
     expect(await token(shown(copy(undefined, 'copied', '/CN=first')), byCertificate(ids.pinned))).toMatchObject(
       REFUSED,
     );
-    // The names of the first client, made with the key that the second one has.
+    // The name of the first client with the key of the second.
     const impostor = copy('second.key', 'impostor', '/CN=first');
     expect(await token(shown(impostor), byCertificate(ids.pinned))).toMatchObject(REFUSED);
     expect((await token(shown(second), byCertificate(other))).status).toBe(200);
-    // A certificate that is no authority is no anchor for others.
+    // A certificate that is not a CA cannot be a trust anchor.
 
     const leaf = {
       name: 'anchored',
@@ -246,7 +246,7 @@ describe('a client that is registered with its certificate (RFC 8705 section 2.2
     expect(answer).toMatchObject({ status: 422, body: { code: 'oauth-client.certificates' } });
   });
 
-  it('may ask about tokens and end them', async () => {
+  it('may introspect and revoke tokens', async () => {
     const { body } = await token(shown(first), byCertificate(ids.pinned));
     const form = { client_id: ids.pinned, token: body.access_token };
     const about = (headers: object) => from(PROXY, '/oauth/introspect', { ...headers }, form);
@@ -257,7 +257,7 @@ describe('a client that is registered with its certificate (RFC 8705 section 2.2
     await until('the token has ended', 10, async () => (await about(shown(first))).body.active === false);
   });
 
-  it('is refused at once when another certificate is registered, and so are its tokens; the audit log names both', async () => {
+  it('is rejected with its tokens once another certificate is registered, and the audit log names both', async () => {
     const id = await register({ certificates: [first.cert.toString()] });
     const { body: got } = await token(shown(first), byCertificate(id));
     const me = () => from(PROXY, '/api/auth/me', { ...bearer(got.access_token), ...shown(first) });
@@ -292,7 +292,10 @@ interface ProxyExample {
   readonly file: string;
   readonly asks: (text: string) => string;
   readonly run: (file: string) => string[];
-  /** Clients that authenticate through it by a certificate with an intermediate one beside it, and those that do not. */
+  /**
+   * Clients that can authenticate through the proxy with a certificate issued by an intermediate authority.
+   * `refused` lists those that cannot.
+   */
   readonly accepted: readonly (keyof typeof ids)[];
   readonly refused: readonly (keyof typeof ids)[];
 }
@@ -317,62 +320,65 @@ const PROXIES: ProxyExample[] = [
   },
 ];
 
-describe.each(PROXIES)('behind $program, as the example has it', ({ program, file, asks, run, accepted, refused }) => {
-  it.runIf(has(program))('the certificate of the connection counts, and no header of the client', async () => {
-    const port = await freePort();
-    const text = asks(readFileSync(join(EXAMPLES, file), 'utf8'))
-      .replaceAll(/api\d\.example\.com:9090/g, new URL(service.url).host)
-      .replaceAll(/\/etc\/(?:haproxy|nginx)\//g, `${directory}/`)
-      .replace(/(bind |listen ):?443/, `$1127.0.0.1:${port}`);
-    writeFileSync(join(directory, file), text);
-    proxies.push(spawn(program, run(join(directory, file)), { stdio: 'ignore' }));
-    const through = (
-      path: string,
-      by: { readonly key: string | Buffer; readonly cert: string | Buffer } | undefined,
-      headers: object,
-      form?: object,
-    ) => {
-      const inTls = by === undefined ? {} : { key: by.key, cert: by.cert };
-      const peer = { host: '127.0.0.1', port, servername: 'sealwright.example.com', rejectUnauthorized: false };
-      const host = { host: 'sealwright.example.com', ...headers };
-      return answerOf({ ...peer, ...inTls, isTls: true, path, method: form === undefined ? 'GET' : 'POST', headers: host }, form); // prettier-ignore
-    };
-    await until('the proxy answers', 30, () =>
-      through('/actuator/health/readiness', undefined, {}).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    );
-    const { status, body } = await through('/oauth/token', first, shown(second), grant());
-    expect(status).toBe(200);
-    const me = (by: Certified | undefined, headers: object = {}) =>
-      through('/api/auth/me', by, { ...bearer(body.access_token), ...headers });
-    expect((await me(first)).status).toBe(200);
-    expect((await me(first, shown(second))).status).toBe(200);
-    expect((await me(second, shown(first))).status).toBe(401);
-    expect((await me(undefined, shown(first))).status).toBe(401);
-    expect((await through('/oauth/token', undefined, shown(first), grant())).status).toBe(400);
-
-    const { job, other, expired, between } = issued;
-    const withChain = ({ key, cert }: ClientCertificate) => ({ key, cert: cert + between.cert });
-    const beside = { 'client-cert-chain': between.header };
-    for (const name of accepted) {
-      const got = await through('/oauth/token', withChain(job), shown(other), byCertificate(ids[name]));
-      expect({ name, status: got.status }).toEqual({ name, status: 200 });
-      const own = (by: typeof job) => through('/api/auth/me', withChain(by), bearer(got.body.access_token));
-      expect((await own(job)).status).toBe(200);
-      expect((await own(other)).status).toBe(401);
-      expect(await through('/oauth/token', withChain(other), shown(job), byCertificate(ids[name]))).toMatchObject(
-        REFUSED,
+describe.each(PROXIES)(
+  'behind $program with the example configuration',
+  ({ program, file, asks, run, accepted, refused }) => {
+    it.runIf(has(program))('uses the certificate of the connection and ignores client headers', async () => {
+      const port = await freePort();
+      const text = asks(readFileSync(join(EXAMPLES, file), 'utf8'))
+        .replaceAll(/api\d\.example\.com:9090/g, new URL(service.url).host)
+        .replaceAll(/\/etc\/(?:haproxy|nginx)\//g, `${directory}/`)
+        .replace(/(bind |listen ):?443/, `$1127.0.0.1:${port}`);
+      writeFileSync(join(directory, file), text);
+      proxies.push(spawn(program, run(join(directory, file)), { stdio: 'ignore' }));
+      const through = (
+        path: string,
+        by: { readonly key: string | Buffer; readonly cert: string | Buffer } | undefined,
+        headers: object,
+        form?: object,
+      ) => {
+        const inTls = by === undefined ? {} : { key: by.key, cert: by.cert };
+        const peer = { host: '127.0.0.1', port, servername: 'sealwright.example.com', rejectUnauthorized: false };
+        const host = { host: 'sealwright.example.com', ...headers };
+        return answerOf({ ...peer, ...inTls, isTls: true, path, method: form === undefined ? 'GET' : 'POST', headers: host }, form); // prettier-ignore
+      };
+      await until('the proxy answers', 30, () =>
+        through('/actuator/health/readiness', undefined, {}).then(
+          ({ status }) => status === 200,
+          () => false,
+        ),
       );
-      // nginx refuses one that has expired itself.
-      const late = await through('/oauth/token', withChain(expired), shown(job), byCertificate(ids[name]));
-      expect([400, 401]).toContain(late.status);
-      expect(await through('/oauth/token', undefined, shown(job), byCertificate(ids[name]))).toMatchObject(REFUSED);
-    }
-    for (const name of refused)
-      expect(await through('/oauth/token', withChain(job), beside, byCertificate(ids[name]))).toMatchObject(REFUSED);
-    // What a client writes into the header of the chain does not arrive.
-    expect(await through('/oauth/token', job, beside, byCertificate(ids.chained))).toMatchObject(REFUSED);
-  });
-});
+      const { status, body } = await through('/oauth/token', first, shown(second), grant());
+      expect(status).toBe(200);
+      const me = (by: Certified | undefined, headers: object = {}) =>
+        through('/api/auth/me', by, { ...bearer(body.access_token), ...headers });
+      expect((await me(first)).status).toBe(200);
+      expect((await me(first, shown(second))).status).toBe(200);
+      expect((await me(second, shown(first))).status).toBe(401);
+      expect((await me(undefined, shown(first))).status).toBe(401);
+      expect((await through('/oauth/token', undefined, shown(first), grant())).status).toBe(400);
+
+      const { job, other, expired, between } = issued;
+      const withChain = ({ key, cert }: ClientCertificate) => ({ key, cert: cert + between.cert });
+      const beside = { 'client-cert-chain': between.header };
+      for (const name of accepted) {
+        const got = await through('/oauth/token', withChain(job), shown(other), byCertificate(ids[name]));
+        expect({ name, status: got.status }).toEqual({ name, status: 200 });
+        const own = (by: typeof job) => through('/api/auth/me', withChain(by), bearer(got.body.access_token));
+        expect((await own(job)).status).toBe(200);
+        expect((await own(other)).status).toBe(401);
+        expect(await through('/oauth/token', withChain(other), shown(job), byCertificate(ids[name]))).toMatchObject(
+          REFUSED,
+        );
+        // nginx itself rejects an expired certificate.
+        const late = await through('/oauth/token', withChain(expired), shown(job), byCertificate(ids[name]));
+        expect([400, 401]).toContain(late.status);
+        expect(await through('/oauth/token', undefined, shown(job), byCertificate(ids[name]))).toMatchObject(REFUSED);
+      }
+      for (const name of refused)
+        expect(await through('/oauth/token', withChain(job), beside, byCertificate(ids[name]))).toMatchObject(REFUSED);
+      // The proxy removes the chain header if a client sends it.
+      expect(await through('/oauth/token', job, beside, byCertificate(ids.chained))).toMatchObject(REFUSED);
+    });
+  },
+);

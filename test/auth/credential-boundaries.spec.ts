@@ -34,7 +34,7 @@ async function device(person: Person, permissions: string[], approve: string = p
   return { client, approved, tokens };
 }
 
-/** As if the person had shown who they are so many minutes ago. */
+/** Simulates that the person last authenticated this many minutes ago. */
 const age = (session: string, minutes: number) =>
   place.stage.change(`UPDATE auth_session SET authenticated_at = now() - make_interval(mins => $2) WHERE id = $1`, [
     session,
@@ -47,8 +47,8 @@ const newKey = (key: string) =>
     body: { name: 'fresh', permissions: ['sign:read'], expiry: inDays(1) },
   });
 
-describe('a session that a device gets', () => {
-  it('is as old as the sign-in of whoever allowed it', async () => {
+describe('a device session', () => {
+  it('is as old as the sign-in of the person who approved it', async () => {
     const boss = await newApprover(place, ['admin']);
     const session = await sessionOf(boss.accessToken);
     await age(session, 3);
@@ -61,7 +61,7 @@ describe('a session that a device gets', () => {
     expect(row?.same).toBe(true);
   });
 
-  it('cannot be approved in a browser whose person authenticated long ago', async () => {
+  it('cannot be approved in a browser with an old authentication', async () => {
     const boss = await newApprover(place, ['admin']);
     const other = await place.stage.start({ role: 'api' });
     await age(await sessionOf(boss.accessToken), 6);
@@ -77,7 +77,7 @@ describe('a session that a device gets', () => {
     await other.kill();
   });
 
-  it('is never fresh by itself: it votes and makes secrets only after a step-up in it', async () => {
+  it('is never fresh by itself: voting and creating secrets require a step-up', async () => {
     const boss = await newApprover(place, ['admin', 'approver']);
     const { key } = await newGuardedKey(place, [{ members: [boss], threshold: 1 }]);
     const { approvalId } = await held(place, { key: key.name, digest: digestOf(randomUUID()) });
@@ -94,7 +94,7 @@ describe('a session that a device gets', () => {
     expect((await vote(service, approvalId, { accessToken: tokens.access_token })).body.status).toBe('APPROVED');
   });
 
-  it('still cannot take the account over, and keys and clients answer no step-up', async () => {
+  it('cannot take over the account, and API keys and clients cannot step up', async () => {
     const person = await register(service);
     const { tokens } = await device(person, ['sign:read']);
     const body = { currentPassword: person.password, password: 'another good password 9' };
@@ -104,7 +104,7 @@ describe('a session that a device gets', () => {
     assertProblem(byKey, { status: 403, code: 'auth.person-needed' });
   });
 
-  it('is not to be had any more once the person changed the password', async () => {
+  it('cannot be obtained after the person changed the password', async () => {
     const person = await register(service);
     const client = await makeClient(service, place.apiKey, ['sign:read'], 'public');
     const { body } = await postForm(service, '/oauth/device_authorization', { client_id: client.client_id });
@@ -118,7 +118,7 @@ describe('a session that a device gets', () => {
     assertOAuthError(late, 400, 'access_denied');
   });
 
-  it('ends with the password that allowed it, its refresh token included', async () => {
+  it('ends with the password that approved it, including its refresh token', async () => {
     const person = await register(service);
     const { client, tokens } = await device(person, ['sign:read']);
     const change = { currentPassword: person.password, password: 'another good password 9' };
@@ -131,13 +131,13 @@ describe('a session that a device gets', () => {
   });
 });
 
-describe('a refresh token is valid only at its own endpoint, for the client that it was issued to', () => {
+describe('a misused refresh token ends its session', () => {
   const refresh = (token: string) => service.call('POST', '/api/auth/refresh', { body: { refresh_token: token } });
   const redeem = (token: string, extra: Record<string, string> = {}) =>
     postForm(service, '/oauth/token', { grant_type: 'refresh_token', refresh_token: token, ...extra });
   const isOver = async (token: string) => expect((await me(service, token)).status).toBe(401);
 
-  it('that of a client ends with its session where people refresh theirs', async () => {
+  it('if it belongs to a client and is used at the endpoint for people', async () => {
     const { client, tokens } = await device(await register(service), ['sign:read']);
     assertProblem(await refresh(tokens.refresh_token), { status: 401, code: 'auth.bad-refresh-token' });
     await isOver(tokens.access_token);
@@ -149,7 +149,7 @@ describe('a refresh token is valid only at its own endpoint, for the client that
     expect(entry?.because).toBe('refresh-token-misused');
   });
 
-  it("that of a client ends in another client's hands, and in nobody's", async () => {
+  it('if it belongs to a client and is used by another client or none', async () => {
     const thief = await makeClient(service, place.apiKey, ['sign:read']);
     const named = { client_id: thief.client_id, client_secret: thief.client_secret };
     for (const extra of [named, {}] as Record<string, string>[]) {
@@ -160,7 +160,7 @@ describe('a refresh token is valid only at its own endpoint, for the client that
     }
   });
 
-  it('that of a sign-in ends in the hands of a client', async () => {
+  it('if it is from a sign-in and is used by a client', async () => {
     const person = await register(service);
     const client = await makeClient(service, place.apiKey, ['sign:read'], 'public');
     assertOAuthError(await redeem(person.refreshToken, { client_id: client.client_id }), 400, 'invalid_grant');
@@ -168,7 +168,7 @@ describe('a refresh token is valid only at its own endpoint, for the client that
   });
 });
 
-it("the explorer's cookie holds no credential, whatever opened it, and ends with what did", async () => {
+it('the API explorer cookie contains no credential, and ends with the credential that opened it', async () => {
   const other = await place.stage.start({ role: 'api' });
   const { id, key } = await newApiKey(service, place.apiKey, ['sign:read']);
   const person = await register(service);
@@ -192,8 +192,8 @@ it("the explorer's cookie holds no credential, whatever opened it, and ends with
   await other.kill();
 });
 
-describe('what anybody can begin without a credential', () => {
-  /** The first 64 bits of addresses that nobody else has. */
+describe('unauthenticated operations', () => {
+  /** First 64 bits of an IPv6 address that no other test uses. */
   const newNetwork = () =>
     `2001:db8:${randomBytes(2).readUInt16BE().toString(16)}:${randomBytes(2).readUInt16BE().toString(16)}`;
   const from = (address: string) => ({ 'x-forwarded-for': address });
@@ -207,20 +207,20 @@ describe('what anybody can begin without a credential', () => {
     return seen;
   };
 
-  it('is slow at last for a network, whichever of its addresses it comes from, and for no other', async () => {
+  it('are throttled per network, across its addresses, without affecting other networks', async () => {
     const client = await makeClient(service, place.apiKey, ['sign:read'], 'public');
     const begin = (address: string) =>
       postForm(behindProxy, '/oauth/device_authorization', { client_id: client.client_id }, from(address));
     const network = newNetwork();
     const seen = await statuses(130, (i) => begin(`${network}::${(i + 1).toString(16)}`));
     expect(seen.slice(0, 100)).toEqual(seen.slice(0, 100).map(() => 200));
-    // One goes through whenever its wait is over, and each wait is twice as long as the one before.
+    // One more call is allowed after each delay, and each delay is twice as long as the previous one.
     expect(seen.filter((status) => status === 429).length).toBeGreaterThan(15);
     expect((await begin(`${newNetwork()}::1`)).status).toBe(200);
     expect((await begin('192.0.2.44')).status).toBe(200);
   });
 
-  it.each(['oidc', 'saml'])('so is a sign-in by %s', async (kind) => {
+  it.each(['oidc', 'saml'])('are throttled for a sign-in with %s', async (kind) => {
     const network = newNetwork();
     const begin = (address: string) =>
       behindProxy.call('GET', `/api/auth/${kind}/login?provider=none`, { headers: from(address) });
@@ -230,7 +230,7 @@ describe('what anybody can begin without a credential', () => {
     expect((await begin(`${newNetwork()}::1`)).status).toBe(404);
   });
 
-  it('guessing a password counts against the network as well', async () => {
+  it('count password guesses against the network too', async () => {
     const person = await register(service);
     const guess = (address: string, i: number) =>
       behindProxy.call('POST', '/api/auth/login', {

@@ -19,8 +19,8 @@ const newClient = (permissions: string[], type?: string): Promise<Client> =>
   makeClient(service, apiKey, permissions, type);
 const form = (path: string, parameters: Parameters) => postForm(service, path, parameters);
 
-describe('the device flow refuses', () => {
-  it('a token for what the person denied', async () => {
+describe('the device flow rejects', () => {
+  it('a token request that the person denied', async () => {
     const client = await newClient(['sign:read'], 'public');
     const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
     const person = await register(service);
@@ -29,7 +29,7 @@ describe('the device flow refuses', () => {
     assertOAuthError(await form('/oauth/token', deviceGrant(client, body.device_code)), 400, 'access_denied');
   });
 
-  it('an approved code a second time, ten at once', async () => {
+  it('a second use of an approved code, ten concurrently', async () => {
     const client = await newClient(['sign:read'], 'public');
     const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
     const person = await register(service);
@@ -40,7 +40,7 @@ describe('the device flow refuses', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it("another client's code, and an expired one", async () => {
+  it('a code of another client, and an expired code', async () => {
     const client = await newClient(['sign:read'], 'public');
     const thief = await newClient(['sign:read'], 'public');
     const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
@@ -51,7 +51,7 @@ describe('the device flow refuses', () => {
     assertOAuthError(await form('/oauth/token', deviceGrant(client, body.device_code)), 400, 'expired_token');
   });
 
-  it('consent by an API key or by a token that a client holds', async () => {
+  it('consent by an API key or a client token', async () => {
     const client = await newClient(['sign:read'], 'public');
     const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
     const place = `/api/auth/device/${body.user_code}/approve`;
@@ -64,7 +64,7 @@ describe('the device flow refuses', () => {
     expect((await service.call('POST', byDevice, { key: tokens.access_token })).body.code).toBe('auth.person-needed');
   });
 
-  it('guesses of codes, by slowing down, whoever has a code of their own to look at in between', async () => {
+  it('code guesses by throttling, even between lookups of an own valid code', async () => {
     const client = await newClient(['sign:read'], 'public');
     const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
     const person = await register(service);
@@ -78,7 +78,7 @@ describe('the device flow refuses', () => {
     expect(answers).toContain(429);
   });
 
-  it('guesses of codes, by slowing down', async () => {
+  it('code guesses by throttling', async () => {
     const person = await register(service);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>

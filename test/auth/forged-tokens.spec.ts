@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-describe('a forged token is refused', () => {
+describe('a forged token is rejected', () => {
   const key = new Uint8Array(hkdfSync('sha256', DEVELOPMENT_JWT_SECRET, '', 'sealwright access token', 32));
   const foreign = new Uint8Array(32).fill(7);
   let sub: string;
@@ -49,7 +49,7 @@ describe('a forged token is refused', () => {
       .setExpirationTime(how.exp ?? '5m')
       .sign(how.signer ?? key);
 
-  it('but one made with all that is right is taken, so the following fail for their own reason', async () => {
+  it('while a correctly signed one is accepted, which validates the following cases', async () => {
     expect((await me(service, await forged({}))).status).toBe(200);
   });
 
@@ -68,7 +68,7 @@ describe('a forged token is refused', () => {
     assertProblem(await me(service, await forged(how)), { status: 401, code: 'auth.bad-token' });
   });
 
-  it.each([['none'], ['HS256']])('without a signature, as %s', async (alg) => {
+  it.each([['none'], ['HS256']])('without a signature, with %s', async (alg) => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const now = Math.floor(Date.now() / 1000);
     const head = part({ alg, typ: 'at+jwt' });
@@ -80,7 +80,7 @@ describe('a forged token is refused', () => {
     expect((await me(service, `${headed}.${signature}`)).status).toBe(401);
   });
 
-  it('with HS512, by the right key', async () => {
+  it('with HS512 and the right key', async () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const now = Math.floor(Date.now() / 1000);
     const claims = part({ sid, sub, iss: 'sealwright', aud: 'sealwright-api', iat: now, exp: now + 300 });

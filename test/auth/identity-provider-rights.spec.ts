@@ -43,7 +43,7 @@ const entries = (action: string) =>
   ]);
 
 describe('a sign-in that yields no role', () => {
-  it('ends everything of the person at once: roles, groups, sessions, refresh tokens, device codes and API keys', async () => {
+  it('ends roles, groups, sessions, refresh tokens, device codes and API keys of the person immediately', async () => {
     person('leaver', ['chiefs']);
     const [browser, tokens] = [new Browser(), await signInAt(service, 'main')];
     const token = tokens['access_token'] ?? '';
@@ -81,7 +81,7 @@ describe('a sign-in that yields no role', () => {
     expect((await entries('api-key.revoked'))[0]?.detail).toMatchObject({ because: 'no-role-at-provider' });
   });
 
-  it('leaves other people alone, and makes no account of a stranger', async () => {
+  it('does not affect other people, and creates no account for a stranger', async () => {
     const token = await signedIn('stayer', ['release']);
     person('stranger', []);
     expect((await arrive(service, 'main')).code).toBe('sso.no-role');
@@ -89,14 +89,14 @@ describe('a sign-in that yields no role', () => {
     await expect(idOf(stage, 'stranger@rights.example')).rejects.toThrow('there is no');
   });
 
-  it('takes fewer rights from running sessions at once if it yields fewer roles', async () => {
+  it('reduces the rights of running sessions immediately if it yields fewer roles', async () => {
     const token = await signedIn('lowered', ['chiefs']);
     expect((await me(service, token)).body.scopes).toContain('admin:*');
     await signedIn('lowered', ['release']);
     expect((await me(service, token)).body.scopes).not.toContain('admin:*');
   });
 
-  it('gives back no session that was to be opened with an earlier sign-in', async () => {
+  it('does not reactivate a session started with an earlier sign-in', async () => {
     person('late', ['release']);
     const browser = new Browser();
     const earlier = await arrive(service, 'main', { browser, answer: 'cookie' });
@@ -108,7 +108,7 @@ describe('a sign-in that yields no role', () => {
 });
 
 describe('administrators who can sign in', () => {
-  /** Makes `sub` the only other administrator, who comes by the provider alone. */
+  /** Makes `sub` the only other administrator, who can sign in only through the provider. */
   async function onlyBySso(sub: string): Promise<{ token: string; id: string }> {
     await stage.change(`UPDATE user_account SET roles = '{}' WHERE id <> $1`, [localAdmin]);
     const token = await signedIn(sub, ['chiefs']);
@@ -116,11 +116,11 @@ describe('administrators who can sign in', () => {
   }
   const disable = (id: string, disabled = true) =>
     service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body: { disabled } });
-  /** Changes which accounts exist behind the key of the seed, which belongs to the local administrator. */
+  /** Changes accounts directly in the database, bypassing the seed's API key, which belongs to the local administrator. */
   const setDisabled = (id: string, disabled: boolean) =>
     stage.change(`UPDATE user_account SET disabled = $2 WHERE id = $1`, [id, disabled]);
 
-  it('must remain when a user is disabled: a provider that gives no administrator does not count', async () => {
+  it('must remain when a user is disabled; a provider that yields no administrator does not count', async () => {
     await onlyBySso('chief');
     await put('main', { rules: [RELEASE_RULE] });
     assertProblem(await disable(localAdmin), { status: 409, code: 'user.last-administrator' });
@@ -148,7 +148,7 @@ describe('administrators who can sign in', () => {
     return service.call('PATCH', `/api/settings/identity-providers/oidc/main${query}`, { key, body, headers: ifMatch });
   }
 
-  it('are asked to confirm before they end the provider of their own session', async () => {
+  it('must confirm before disabling the provider of their own session', async () => {
     const { token: key } = await onlyBySso('chief');
     const own = { status: 409, code: 'identity-provider.own' };
     assertProblem(await service.call('DELETE', '/api/settings/identity-providers/main', { key }), own);
@@ -157,7 +157,7 @@ describe('administrators who can sign in', () => {
     expect((await change(key, { enabled: false })).status).toBe(200);
   });
 
-  it('keep their role if a password is their last way in, and lose it with the provider otherwise', async () => {
+  it('keep their role if a password is their only remaining sign-in method, and otherwise lose it with the provider', async () => {
     const { id } = await onlyBySso('last');
     await setDisabled(localAdmin, true);
     person('last', []);
@@ -175,8 +175,8 @@ describe('administrators who can sign in', () => {
   });
 });
 
-describe('the audit log', () => {
-  it('has each failed sign-in of a browser, with provider, subject and reason', async () => {
+describe('the audit log of sign-ins', () => {
+  it('contains each failed browser sign-in, with provider, subject and reason', async () => {
     const browser = new Browser();
     person('refused', []);
     expect((await arrive(service, 'main', { browser, answer: 'cookie' })).location).toBe('/console#error=sso.no-role');
@@ -198,7 +198,7 @@ describe('the audit log', () => {
     expect(refused?.detail).not.toHaveProperty('subject');
   });
 
-  it('has each failed password with the account that was tried, and no text that may be the password', async () => {
+  it('contains each failed password with the account, and no text that may be the password', async () => {
     const { email } = await register(service);
     await login(service, email, 'not-the-password-1');
     expect((await entries('auth.sign-in-failed'))[0]).toMatchObject({
@@ -210,7 +210,7 @@ describe('the audit log', () => {
     expect(JSON.stringify(await entries('auth.sign-in-failed'))).not.toMatch(/secret-passphrase/i);
   });
 
-  it('says of a sign-in by which provider, as whom, and how the person authenticated', async () => {
+  it('contains the provider, subject and authentication methods of a sign-in', async () => {
     await put('main', { acrValues: ['phr'] });
     person('audited', ['release'], { acr: 'phr', amr: ['hwk', 'user'] });
     await signInAt(service, 'main');
@@ -223,7 +223,7 @@ describe('the audit log', () => {
     });
   });
 
-  it('has every difference that a change of a provider made, without secrets', async () => {
+  it('contains all differences made by a provider change, without secrets', async () => {
     await put('main', {
       clientSecret: 'another-secret-of-the-client',
       acrValues: ['phr'],
@@ -241,8 +241,8 @@ describe('the audit log', () => {
   });
 });
 
-describe('settings of a provider', () => {
-  it('are changed member by member, only as they were read', async () => {
+describe('provider settings', () => {
+  it('are patched by member, and only from the version that was read', async () => {
     await put('main', {
       acrValues: ['phr'],
       defaultRoles: ['viewer'],
@@ -268,7 +268,7 @@ describe('settings of a provider', () => {
     assertProblem(await putAs(tag), { status: 412, code: 'request.stale' });
   });
 
-  it('refuse null for a member that has no default, and what the other kind has', async () => {
+  it('reject null for a member without a default, and members of the other kind', async () => {
     const version = async () =>
       (await service.call('GET', '/api/settings/identity-providers/main', { key: apiKey })).headers.get('etag');
     const patch = async (kind: string, body: object) =>
@@ -322,7 +322,7 @@ describe('a test sign-in', () => {
     return { ticket, result: (await answer.json()) as Record<string, never> };
   }
 
-  it('of a disabled draft shows claims, matched rules, roles and groups, and changes nothing', async () => {
+  it('of a disabled draft returns claims, matched rules, roles and groups, and changes nothing', async () => {
     await put('draft', { enabled: false });
     const browser = await administrator();
     const before = await whoIs(browser);
@@ -350,7 +350,7 @@ describe('a test sign-in', () => {
     expect(again.status).toBe(401);
   });
 
-  it('says why a sign-in would be refused, and takes nothing from the person', async () => {
+  it('states why a sign-in would be refused, and removes nothing from the person', async () => {
     const token = await signedIn('kept', ['release']);
     const browser = await administrator();
     person('kept', ['nobody']);
@@ -364,7 +364,7 @@ describe('a test sign-in', () => {
     });
   });
 
-  it('gives its result to the person who began it alone, and its ticket opens no session', async () => {
+  it('returns its result only to the person who started it, and its ticket opens no session', async () => {
     person('seen', ['release']);
     const browser = await administrator();
     const started = await post(browser, '/api/settings/identity-providers/test/main/sign-in', {});
@@ -378,7 +378,7 @@ describe('a test sign-in', () => {
     expect((await post(other, '/api/settings/identity-providers/test-results', { ticket })).status).toBe(401);
   });
 
-  it('needs the right to change settings', async () => {
+  it('requires the permission to change settings', async () => {
     const key = await signedIn('operator', ['release']);
     const answer = await service.call('POST', '/api/settings/identity-providers/test/main/sign-in', { key, body: {} });
     expect(answer.status).toBe(403);

@@ -14,7 +14,7 @@ const ES256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 24 * 3600 * 1000;
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 
-/** A certificate with its key, as TLS and as the header of a proxy have it. */
+/** A client certificate and its key, in the formats for TLS and for the header of a proxy. */
 export interface ClientCertificate {
   readonly name: string;
   readonly keys: webcrypto.CryptoKeyPair;
@@ -22,15 +22,15 @@ export interface ClientCertificate {
   readonly cert: string;
   /** `x5t#S256` */
   readonly thumbprint: string;
-  /** The header of RFC 9440. */
+  /** Value of the Client-Cert header (RFC 9440). */
   readonly header: string;
 }
 
 interface Terms {
   readonly by?: ClientCertificate;
-  /** Absent: an authority. */
+  /** SAN URI of the certificate; if undefined, a CA is issued. */
   readonly uri?: string;
-  /** Days from now; yesterday for one that has expired. */
+  /** Days until the certificate expires; negative for an expired one. */
   readonly until?: number;
 }
 

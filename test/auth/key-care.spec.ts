@@ -19,7 +19,7 @@ beforeAll(async () => {
   await smtp.start();
   stage = await openStage();
   ({ apiKey, adminEmail } = await stage.seed());
-  // The test is the proxy, so that it can come from any address.
+  // The test acts as the proxy, so that it can use any client address.
   const settings = { ...smtp.settings, SVC_TRUST_PROXY: '127.0.0.1' };
   service = await stage.start({ settings });
   other = await stage.start({ role: 'api' });
@@ -37,8 +37,8 @@ const create = (body: object) =>
 const from = (address: string, key: string, where = service) =>
   where.call('GET', '/api/auth/me', { key, headers: { 'x-forwarded-for': address } });
 
-describe('an API key with an address list', () => {
-  it('is refused from elsewhere', async () => {
+describe('an API key with an allowed address list', () => {
+  it('is rejected from other addresses', async () => {
     const { body } = await create({ addresses: ['192.0.2.0/24', '2001:db8::/32', '198.51.100.7'] });
     for (const address of ['192.0.2.1', '192.0.2.255', '::ffff:192.0.2.9', '2001:db8::1', '198.51.100.7']) {
       expect((await from(address, body.key)).status).toBe(200);
@@ -48,13 +48,13 @@ describe('an API key with an address list', () => {
     }
   });
 
-  it('does not believe an address that a client writes itself', async () => {
+  it('ignores an address header set by the client', async () => {
     const { body } = await create({ addresses: ['192.0.2.0/24'] });
     assertProblem(await from('192.0.2.1', body.key, other), { status: 401, code: 'auth.key-address' });
   });
 
   it.each([['nonsense'], ['192.0.2.0/33'], ['192.0.2/24'], ['2001:db8::/129'], ['1.2.3.4/8/9'], ['']])(
-    'cannot hold %j',
+    'cannot contain %j',
     async (block) => {
       assertProblem(await create({ addresses: [block] }), {
         status: 400,
@@ -65,8 +65,8 @@ describe('an API key with an address list', () => {
   );
 });
 
-describe('rotation', () => {
-  it('gives a new key while the old one goes on, and then only the new one', async () => {
+describe('API key rotation', () => {
+  it('returns a new key while the old one remains valid, and later only the new one', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:read'], 30);
     const rotate = (overlapHours: number) =>
       service.call('POST', `${KEYS}/${id}/rotate`, { key: apiKey, body: { expiry: inDays(90), overlapHours } });
@@ -86,7 +86,7 @@ describe('rotation', () => {
     expect((await me(service, next.key)).status).toBe(200);
   });
 
-  it('does not bring a revoked key back, nor give more than the caller holds', async () => {
+  it('does not revive a revoked key, nor grant more than the caller holds', async () => {
     const { id } = await newApiKey(service, apiKey, ['admin:*']);
     const weak = await newApiKey(service, apiKey, ['settings:write']);
     const body = { expiry: inDays(1) };
@@ -98,8 +98,8 @@ describe('rotation', () => {
   });
 });
 
-describe('before a key ends', () => {
-  it('its owner gets one mail 14 days before and one 3 days before', async () => {
+describe('before an API key expires', () => {
+  it('its owner receives a mail 14 days and another 3 days before', async () => {
     const made = await create({ name: 'nearly over', expiry: inDays(60) });
     await stage.change(
       `UPDATE api_key SET expiry = now() + interval '13 days', created_at = now() - interval '1 year' WHERE id = $1`,
@@ -115,10 +115,10 @@ describe('before a key ends', () => {
 
 describe('the rate limit', () => {
   const settings = { SVC_RATE_LIMIT_PER_MINUTE: '20' };
-  /** The draft's structured fields: a string with parameters. */
+  /** Parses the structured field of the RateLimit draft: a string with parameters. */
   const field = (headers: Headers, name: string) => /^"default";(\w)=(\d+);(\w)=(\d+)$/.exec(headers.get(name) ?? '');
 
-  it('is in every answer, counts over all processes, and works without Redis', async () => {
+  it('is in every response, counts across all processes, and works without Redis', async () => {
     const [one, two] = [await stage.start({ role: 'api', settings }), await stage.start({ role: 'api', settings })];
     await until('the minute is young', 61, async () => new Date().getSeconds() < 30);
     const { key } = await newApiKey(service, apiKey, ['sign:read']);
@@ -126,7 +126,7 @@ describe('the rate limit', () => {
     expect(first.headers.get('ratelimit-policy')).toBe('"default";q=20;w=60');
     expect(field(first.headers, 'ratelimit')?.slice(1, 4)).toEqual(['r', '19', 't']);
     await Promise.all(Array.from({ length: 14 }, () => me(one, key)));
-    // A process asks for the counts of the others within a second of a call, so the third call here knows of all at the other one.
+    // A process fetches the counts of other processes within a second after a call, so the third call sees all calls made at the other process.
     const left: (string | undefined)[] = [];
     for (let i = 0; i < 3; i += 1) {
       left.push(field((await me(two, key)).headers, 'ratelimit')?.[2]);
@@ -145,7 +145,7 @@ describe('the rate limit', () => {
     await stage.restartRedis();
   });
 
-  it('is that of the caller, not of the address', async () => {
+  it('applies per caller, not per address', async () => {
     const service20 = await stage.start({ role: 'api', settings });
     const keys = await Promise.all([1, 2].map(() => newApiKey(service, apiKey, ['sign:read'])));
     for (const { key } of keys) {
@@ -155,7 +155,7 @@ describe('the rate limit', () => {
   });
 });
 
-it('an answer to one caller is kept by no cache, and a document for all may be', async () => {
+it('a response for one caller is never cached, while a public document may be', async () => {
   for (const path of ['/api/auth/me', '/api/v1/signing-keys', '/v1/hosts', '/api/audit/entries']) {
     const { status, headers } = await service.call('GET', path, { key: apiKey });
     expect([path, status, headers.get('cache-control')]).toEqual([path, status, 'no-store']);
@@ -164,14 +164,14 @@ it('an answer to one caller is kept by no cache, and a document for all may be',
   expect(headers.get('cache-control')).toBe('public, max-age=3600');
 });
 
-it('a credential may have several blanks in front of it, and nothing behind it', async () => {
+it('a credential may have several spaces before it, and nothing after it', async () => {
   const statusOf = async (authorization: string) =>
     (await service.call('GET', '/api/auth/me', { headers: { authorization } })).status;
   expect(await Promise.all([`Bearer   ${apiKey}`, `bearer ${apiKey}`].map(statusOf))).toEqual([200, 200]);
   expect(await Promise.all([`Bearer ${apiKey} x`, `Bearer`, `Bearer  `].map(statusOf))).toEqual([401, 401, 401]);
 });
 
-it('every answer keeps browsers from framing, sniffing and telling', async () => {
+it('every response prevents framing, sniffing and referrer leaks', async () => {
   for (const path of ['/api/auth/me', '/nowhere', '/actuator/health', '/device', '/account']) {
     const { headers } = await service.call('GET', path);
     expect(headers.get('x-content-type-options')).toBe('nosniff');

@@ -7,7 +7,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { makeClient, postForm } from './oauth-calls.js';
 import { login, me, register } from './people.js';
 
-/** Weaknesses that comparable products published in 2024 to 2026, tried here by their kind. */
+/** Classes of vulnerabilities published for comparable products from 2024 to 2026. */
 let stage: Stage;
 let service: Service;
 let apiKey: string;
@@ -21,7 +21,7 @@ afterAll(() => stage.close());
 
 const hasOathtool = spawnSync('oathtool', ['--version']).status === 0;
 
-it.skipIf(!hasOathtool)('a code of an authenticator app is not accepted again in another spelling', async () => {
+it.skipIf(!hasOathtool)('a TOTP code is not accepted again in another spelling', async () => {
   const person = await register(service);
   const key = person.accessToken;
   const begun = await service.call('POST', '/api/auth/second-factors/totp', { key, body: { name: 'phone' } });
@@ -47,7 +47,7 @@ it.skipIf(!hasOathtool)('a code of an authenticator app is not accepted again in
   }
 });
 
-it('guesses at one account count together, however its address is written', async () => {
+it('guesses against one account count together, however its address is written', async () => {
   const { email } = await register(service);
   const [name = '', host = ''] = email.split('@');
   const spellings = [
@@ -61,11 +61,11 @@ it('guesses at one account count together, however its address is written', asyn
   const answers = [];
   for (let i = 0; i < 18; i += 1)
     answers.push(await login(service, spellings[i % spellings.length] ?? email, 'a wrong password'));
-  // A spelling that is no address is refused before it is looked up.
+  // A spelling that is not a valid address is rejected before the lookup.
   expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
 });
 
-it('a refresh token that was used is not accepted after a restart', async () => {
+it('a used refresh token is not accepted after a restart', async () => {
   const first = await register(service);
   const refresh = (where: Service) =>
     where.call('POST', '/api/auth/refresh', { body: { refresh_token: first.refreshToken } });
@@ -76,7 +76,7 @@ it('a refresh token that was used is not accepted after a restart', async () => 
   await restarted.kill('SIGKILL');
 });
 
-it('lists filter by their own parameters, not by columns such as hashes of passwords', async () => {
+it('lists accept only their own filter parameters, not columns such as password hashes', async () => {
   for (const query of [
     'q=password_hash=~a',
     'sort=password_hash',
@@ -90,7 +90,7 @@ it('lists filter by their own parameters, not by columns such as hashes of passw
   }
 });
 
-it('a key that may only read cannot reach what is about its own owner, and none shows a secret in the audit log', async () => {
+it('a read-only key cannot read data of its owner, nor secrets in the audit log', async () => {
   const { key } = await newApiKey(service, apiKey, ['hosts:read']);
   for (const [method, path] of [
     ['GET', '/api/auth/sessions'],
@@ -109,7 +109,7 @@ it('a key that may only read cannot reach what is about its own owner, and none 
 });
 
 it.skipIf(!hasOathtool)(
-  'a second factor is asked for however the address is written, and no address that looks the same becomes another account',
+  'a second factor is required however the address is written, and a look-alike address does not become another account',
   async () => {
     const person = await register(service, 'factor');
     const body = { name: 'phone' };
@@ -148,7 +148,7 @@ it.skipIf(!hasOathtool)(
   },
 );
 
-it('introspection reports no token as active whose session ended, wherever it ended and however lately it was asked about', async () => {
+it('introspection never reports a token as active after its session ended, wherever and however recently', async () => {
   const client = await makeClient(service, apiKey, ['sign:read']);
   const credentials = { client_id: client.client_id, client_secret: client.client_secret };
   const isActive = async (token: string) =>
@@ -158,7 +158,7 @@ it('introspection reports no token as active whose session ended, wherever it en
     expect(await isActive(body.access_token)).toBe(true);
     return body.access_token as string;
   };
-  // Another process ends it, and no signal arrives.
+  // Another process ends the session, and no notification arrives.
   const elsewhere = await newToken();
   const { sid } = JSON.parse(Buffer.from(elsewhere.split('.')[1] ?? '', 'base64url').toString());
   await stage.sql('UPDATE auth_session SET ended_at = now(), seal = NULL WHERE id = $1', [sid]);

@@ -33,14 +33,14 @@ export function postForm(
   });
 }
 
-/** RFC 8628 section 3.4. */
+/** Builds a token request with a device code (RFC 8628 section 3.4). */
 export const deviceGrant = (client: Client, code: string) => ({
   grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
   client_id: client.client_id,
   device_code: code,
 });
 
-/** RFC 6749 section 5.2. */
+/** Checks an error response of RFC 6749 section 5.2. */
 export function assertOAuthError(answer: Answer, status: number, error: string): void {
   expect({ status: answer.status, error: answer.body.error }).toEqual({ status, error });
   expect(Object.keys(answer.body).toSorted()).toEqual(['error', 'error_description']);

@@ -26,7 +26,7 @@ afterAll(() => stage.close());
 const newClient = (permissions: string[], type?: string): Promise<Client> =>
   makeClient(service, apiKey, permissions, type);
 
-/** openid-client, configured with our address only: everything else it has to discover. */
+/** Configures openid-client with only our address; it must discover everything else. */
 function discovered(client: Client, authentication: oidc.ClientAuth): Promise<oidc.Configuration> {
   return oidc.discovery(new URL(service.url), client.client_id, undefined, authentication, {
     algorithm: 'oauth2',
@@ -37,11 +37,11 @@ function discovered(client: Client, authentication: oidc.ClientAuth): Promise<oi
 const form = (path: string, parameters: Parameters, headers?: Record<string, string>) =>
   postForm(service, path, parameters, headers);
 
-describe('openid-client as a client of ours', () => {
+describe('openid-client as an OAuth client', () => {
   it.each([
     ['in the body', (secret: string) => oidc.ClientSecretPost(secret)],
     ['by Basic', (secret: string) => oidc.ClientSecretBasic(secret)],
-  ])('gets a token for its credentials, %s', async (_, authentication) => {
+  ])('obtains a token for its credentials, %s', async (_, authentication) => {
     const client = await newClient(['sign:digest', 'sign:read']);
     const config = await discovered(client, authentication(client.client_secret));
     const tokens = await oidc.clientCredentialsGrant(config, { scope: 'sign:digest' });
@@ -53,7 +53,7 @@ describe('openid-client as a client of ours', () => {
     expect(signed.status).toBe(200);
   });
 
-  it('asks what a token is good for, ends it, and asks again', async () => {
+  it('introspects a token, revokes it, and introspects again', async () => {
     const client = await newClient(['sign:read']);
     const config = await discovered(client, oidc.ClientSecretBasic(client.client_secret));
     const { access_token: token } = await oidc.clientCredentialsGrant(config);
@@ -70,7 +70,7 @@ describe('openid-client as a client of ours', () => {
     await until('the other process refuses it', 5, async () => (await me(other, token)).status === 401);
   });
 
-  it('runs the device flow: slow down, yes, tokens, refresh, and an old refresh token ends it all', async () => {
+  it('runs the device flow: slow_down, approval, tokens, refresh, and revocation by an old refresh token', async () => {
     const client = await newClient(['sign:digest', 'sign:read', 'admin:*'], 'public');
     const config = await discovered(client, oidc.None());
     const device = await oidc.initiateDeviceAuthorization(config, { scope: 'sign:read sign:digest' });
@@ -81,7 +81,7 @@ describe('openid-client as a client of ours', () => {
     const person = await register(service);
     const place = `/api/auth/device/${device.user_code}`;
     const waiting = await service.call('GET', place, { key: person.accessToken });
-    // A viewer cannot sign, so what they let in cannot either.
+    // A viewer cannot sign, so a device that a viewer approves cannot sign either.
     expect(waiting.body).toMatchObject({ scopes: ['sign:read'] });
     expect((await service.call('POST', `${place}/approve`, { key: person.accessToken })).status).toBe(204);
     const tokens = await oidc.pollDeviceAuthorizationGrant(config, { ...device, interval: 0 });
@@ -101,7 +101,7 @@ describe('openid-client as a client of ours', () => {
 });
 
 describe('/oauth/token', () => {
-  it('takes the two requests of the specification as they are written there', async () => {
+  it('accepts the two example requests of the specification', async () => {
     const client = await newClient(['hosts:read']);
     const json = await service.call('POST', '/oauth/token', {
       body: { grant_type: 'client_credentials', client_id: client.client_id, client_secret: client.client_secret },
@@ -118,7 +118,7 @@ describe('/oauth/token', () => {
     expect(inJson.status).toBe(200);
   });
 
-  it('refuses what is not a request, in the form that clients know', async () => {
+  it('rejects malformed requests in the standard error format', async () => {
     const { client_id, client_secret } = await newClient(['hosts:read']);
     const good = { grant_type: 'client_credentials', client_id, client_secret };
     const json = (body: unknown) => service.call('POST', '/oauth/token', { body });
@@ -134,7 +134,7 @@ describe('/oauth/token', () => {
     assertOAuthError(await json({ grant_type: 'refresh_token', refresh_token: 'nonsense' }), 400, 'invalid_grant');
   });
 
-  it('refuses a parameter that is given twice, in both forms', async () => {
+  it('rejects a duplicate parameter, in both formats', async () => {
     const { client_id, client_secret } = await newClient(['hosts:read']);
     const twice = `grant_type=client_credentials&client_id=${client_id}&client_secret=${client_secret}&scope=hosts:read&scope=hosts:read`;
     assertOAuthError(await form('/oauth/token', twice), 400, 'invalid_request');
@@ -144,7 +144,7 @@ describe('/oauth/token', () => {
     expect((await service.call('POST', '/oauth/token', { body: quoted })).status).toBe(200);
   });
 
-  it('refuses a client that shows a wrong secret, none, two, or is not known', async () => {
+  it('rejects a client with a wrong, missing or duplicate secret, and an unknown client', async () => {
     const { client_id, client_secret } = await newClient(['hosts:read']);
     const grant = { grant_type: 'client_credentials' };
     const basic = (id: string, secret: string) => ({
@@ -161,12 +161,12 @@ describe('/oauth/token', () => {
     expect((await form('/oauth/token', grant, basic(client_id, client_secret))).status).toBe(200);
   });
 
-  it('takes forms here only: elsewhere a page of another site could send one', async () => {
+  it('accepts forms only at this endpoint, because a page of another site could send one elsewhere', async () => {
     const login = await form('/api/auth/login', { email: 'a@example.org', password: 'x' });
     expect(login.status).toBe(415);
   });
 
-  it('gives a public client nothing for itself', async () => {
+  it('does not issue a public client a token of its own', async () => {
     const { client_id } = await newClient(['hosts:read'], 'public');
     assertOAuthError(
       await form('/oauth/token', { grant_type: 'client_credentials', client_id }),
@@ -175,7 +175,7 @@ describe('/oauth/token', () => {
     );
   });
 
-  it('gives a client new tokens for what there was, and lets nobody else end its session', async () => {
+  it('refreshes tokens of a client, and lets nobody else end its session', async () => {
     const client = await newClient(['sign:read'], 'public');
     const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
     const person = await register(service);
@@ -194,7 +194,7 @@ describe('/oauth/token', () => {
 });
 
 describe('OAuth clients', () => {
-  it('cannot be given more than their maker holds', async () => {
+  it('cannot be granted more than their creator holds', async () => {
     const { key } = await newApiKey(service, apiKey, ['settings:write', 'sign:read']);
     const answer = await service.call('POST', '/api/settings/oauth-clients', {
       key,
@@ -203,7 +203,7 @@ describe('OAuth clients', () => {
     expect(answer).toMatchObject({ status: 403, body: { code: 'oauth-client.beyond-caller' } });
   });
 
-  it('are revoked together with their tokens, on every process within five seconds', async () => {
+  it('are revoked with their tokens, in every process within five seconds', async () => {
     const client = await newClient(['sign:read']);
     const grant = {
       grant_type: 'client_credentials',
@@ -220,7 +220,7 @@ describe('OAuth clients', () => {
     }
   });
 
-  it('get another secret, and the old one ends', async () => {
+  it('can rotate their secret, which ends the old one', async () => {
     const client = await newClient(['sign:read']);
     const path = `/api/settings/oauth-clients/${client.client_id}/secret`;
     const { body } = await service.call('POST', path, { key: apiKey });
@@ -230,7 +230,7 @@ describe('OAuth clients', () => {
     expect((await grant(body.client_secret)).status).toBe(200);
   });
 
-  it('never show a secret again, and none is stored', async () => {
+  it('never return a secret again, and store none', async () => {
     const client = await newClient(['sign:read']);
     const list = await service.call('GET', '/api/settings/oauth-clients', { key: apiKey });
     const random = client.client_secret.split('_')[2] ?? 'none';
@@ -241,7 +241,7 @@ describe('OAuth clients', () => {
   });
 });
 
-describe('a body that no OAuth client should send is answered in the form of RFC 6749', () => {
+describe('an invalid OAuth request body gets an RFC 6749 error', () => {
   const ENDPOINTS = ['token', 'revoke', 'introspect', 'device_authorization'];
   const FORM_BODY = 'grant_type=client_credentials&client_id=x&client_secret=y&token=z';
 
@@ -253,7 +253,7 @@ describe('a body that no OAuth client should send is answered in the form of RFC
     ';;;invalid;;;',
     'application/vnd.oauth+json',
     '',
-  ])('sent as %j', async (type) => {
+  ])('if sent as %j', async (type) => {
     for (const endpoint of ENDPOINTS) {
       const answer = await fetch(`${service.url}/oauth/${endpoint}`, {
         method: 'POST',
@@ -268,7 +268,7 @@ describe('a body that no OAuth client should send is answered in the form of RFC
   });
 
   it.each(['', '{', '[]', 'null', '"x"', '{"token":1}', '{"token":"a","token":"b"}', '\uFEFF{"token":'])(
-    'JSON that is %j',
+    'if it is the JSON %j',
     async (text) => {
       for (const endpoint of ENDPOINTS) {
         const headers = { 'content-type': 'application/json' };
@@ -278,20 +278,20 @@ describe('a body that no OAuth client should send is answered in the form of RFC
     },
   );
 
-  it('too large, or compressed', async () => {
+  it('if it is too large or compressed', async () => {
     const large = await form('/oauth/token', { grant_type: 'x'.repeat(20_000) });
     expect([large.status, large.body.error]).toEqual([413, 'invalid_request']);
     const packed = await form('/oauth/token', 'token=x', { 'content-encoding': 'gzip' });
     assertOAuthError(packed, 400, 'invalid_request');
   });
 
-  it('with a method that is none of them', async () => {
+  it('if the method is not supported', async () => {
     const { status, body, headers } = await service.call('GET', '/oauth/token');
     expect([status, body.error, headers.get('allow')]).toEqual([405, 'invalid_request', 'POST']);
   });
 });
 
-it('white space around a token or a secret, as files end in, does not count', async () => {
+it('trailing white space of a token or secret, as in files, is ignored', async () => {
   const { client_id, client_secret } = await newClient(['sign:read']);
   const answer = await form('/oauth/token', {
     grant_type: 'client_credentials',

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.close());
 beforeEach(() => {
-  // Each test has a provider of its own: what one is known for is believed for a while.
+  // Each test uses a new provider name, because what is known of a provider is cached for a while.
   serial += 1;
   name = `p${serial}`;
 });
@@ -42,7 +42,7 @@ function put(change: object = {}): Promise<Answer> {
 const begin = () => `${service.url}/api/auth/oidc/login?provider=${name}`;
 const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
 
-/** Signs in. @returns 303 with a ticket, or what was refused */
+/** Signs in. @returns 303 with a ticket, or the refusal */
 async function signIn(): Promise<{ status: number; code: string; detail: string }> {
   const browser = new Browser();
   const at = await browser.follow(begin(), isOurs);
@@ -52,7 +52,7 @@ async function signIn(): Promise<{ status: number; code: string; detail: string 
   return { status: response.status, code, detail };
 }
 
-/** The result of the provider's test, and whether a person can sign in. */
+/** Result of the connection test of the provider, and the status of an actual sign-in. */
 async function works(quirks: Partial<Quirks>, change: object = {}): Promise<{ test: boolean; signIn: number }> {
   provider.is({ ...quirks, claims: { sub: name, ...CLAIMS, email: `${name}@example.org`, ...quirks.claims } });
   expect(await put(change)).toMatchObject({ status: 200 });
@@ -63,54 +63,57 @@ async function works(quirks: Partial<Quirks>, change: object = {}): Promise<{ te
 const GOOD = { test: true, signIn: 303 };
 const BAD = { test: false, signIn: 503 };
 
-describe('client authentication', () => {
+describe('OIDC client authentication', () => {
   it.each(['client_secret_basic', 'client_secret_post', 'client_secret_jwt'])(
-    'is by %s where the provider takes nothing else, whatever the secret is made of',
+    'uses %s if the provider accepts nothing else, whatever the secret contains',
     async (method) => {
       expect(await works({ method })).toEqual(GOOD);
       expect(provider.seen).toEqual([method]);
     },
   );
 
-  it('is by Basic where the provider does not say', async () => {
+  it('uses Basic if the provider does not state a method', async () => {
     expect(await works({ document: { token_endpoint_auth_methods_supported: undefined } })).toEqual(GOOD);
     expect(provider.seen).toEqual(['client_secret_basic']);
   });
 
-  it('is by the body where the provider says both and knows the client by that one, from then on', async () => {
+  it('switches to the request body permanently if the provider lists both but accepts only that', async () => {
     const document = { token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'] };
     expect(await works({ method: 'client_secret_post', document })).toEqual(GOOD);
     expect((await signIn()).status).toBe(303);
     expect(provider.seen).toEqual(['client_secret_basic', 'client_secret_post', 'client_secret_post']);
   });
 
-  it('is by none for a client without secret', async () => {
+  it('uses none for a client without a secret', async () => {
     expect(await works({ method: 'none' }, { clientSecret: undefined })).toEqual(GOOD);
     expect(provider.seen).toEqual(['none']);
     expect(provider.asked[0]?.get('code_challenge_method')).toBe('S256');
   });
 
-  it.each([undefined, 'issuer'])('is by a key that the service makes and publishes (audience %s)', async (audience) => {
-    const clientKeys = `${service.url}/api/auth/oidc/jwks?provider=${name}`;
-    const change = { clientSecret: undefined, clientAuthentication: 'private_key_jwt', assertionAudience: audience };
-    expect(await works({ method: 'private_key_jwt', clientKeys }, change)).toEqual(GOOD);
-    const [first] = (await service.call('GET', `/api/auth/oidc/jwks?provider=${name}`)).body.keys;
-    expect(first).toMatchObject({ kty: 'RSA', use: 'sig', alg: 'RS256', kid: first['x5t#S256'] });
-    expect(first).not.toHaveProperty('d');
-    const certificate = new X509Certificate(Buffer.from(first.x5c[0] as string, 'base64'));
-    expect(certificate.verify(certificate.publicKey)).toBe(true);
-    const rows = await stage.sql<{ text: string }>(
-      `SELECT p::text || encode(secret, 'escape') AS text FROM identity_provider p WHERE name = $1`,
-      [name],
-    );
-    expect(rows[0]?.text).not.toContain('PRIVATE KEY');
-    expect((await put({ ...change, newKey: true })).status).toBe(200);
-    const [second] = (await service.call('GET', `/api/auth/oidc/jwks?provider=${name}`)).body.keys;
-    expect(second.kid).not.toBe(first.kid);
-    expect((await signIn()).status).toBe(303);
-  });
+  it.each([undefined, 'issuer'])(
+    'uses a key that the service generates and publishes (audience %s)',
+    async (audience) => {
+      const clientKeys = `${service.url}/api/auth/oidc/jwks?provider=${name}`;
+      const change = { clientSecret: undefined, clientAuthentication: 'private_key_jwt', assertionAudience: audience };
+      expect(await works({ method: 'private_key_jwt', clientKeys }, change)).toEqual(GOOD);
+      const [first] = (await service.call('GET', `/api/auth/oidc/jwks?provider=${name}`)).body.keys;
+      expect(first).toMatchObject({ kty: 'RSA', use: 'sig', alg: 'RS256', kid: first['x5t#S256'] });
+      expect(first).not.toHaveProperty('d');
+      const certificate = new X509Certificate(Buffer.from(first.x5c[0] as string, 'base64'));
+      expect(certificate.verify(certificate.publicKey)).toBe(true);
+      const rows = await stage.sql<{ text: string }>(
+        `SELECT p::text || encode(secret, 'escape') AS text FROM identity_provider p WHERE name = $1`,
+        [name],
+      );
+      expect(rows[0]?.text).not.toContain('PRIVATE KEY');
+      expect((await put({ ...change, newKey: true })).status).toBe(200);
+      const [second] = (await service.call('GET', `/api/auth/oidc/jwks?provider=${name}`)).body.keys;
+      expect(second.kid).not.toBe(first.kid);
+      expect((await signIn()).status).toBe(303);
+    },
+  );
 
-  it('never makes a client secret of the key, nor asks for one that is not there', async () => {
+  it('never derives a client secret from the key, nor requests a missing one', async () => {
     provider.is({});
     const byKey = { clientSecret: undefined, clientAuthentication: 'private_key_jwt' };
     expect((await put(byKey)).status).toBe(200);
@@ -126,21 +129,21 @@ describe('client authentication', () => {
     expect((await service.call('GET', `/api/auth/oidc/jwks?provider=${name}`)).body).toEqual({ keys: [] });
   });
 
-  it('that is impossible is named by the test', async () => {
+  it('reports an impossible method in the test', async () => {
     expect(await works({ method: 'private_key_jwt' })).toEqual(BAD);
     const { body } = await service.call('POST', `/api/settings/identity-providers/test/${name}`, { key: apiKey });
     expect(body.findings[0].detail).toContain('private_key_jwt');
   });
 });
 
-describe('a request that is pushed (RFC 9126)', () => {
-  it('is what a provider gets that takes no other, with nothing of it in the address', async () => {
+describe('a pushed authorization request (RFC 9126)', () => {
+  it('is used if the provider requires it, with no parameters in the URL', async () => {
     expect(await works({ isPushed: true })).toEqual(GOOD);
     expect(provider.seen).toEqual(['client_secret_basic', 'client_secret_basic']);
     expect(provider.asked.map((query) => [...query.keys()].sort())).toEqual([['client_id', 'request_uri']]);
   });
 
-  it('is authenticated as the provider knows the client', async () => {
+  it('is authenticated with the method of the client', async () => {
     const methods = ['client_secret_basic', 'client_secret_post'];
     const document = { token_endpoint_auth_methods_supported: methods };
     expect(await works({ isPushed: true, method: 'client_secret_post', document })).toEqual(GOOD);
@@ -149,7 +152,7 @@ describe('a request that is pushed (RFC 9126)', () => {
   });
 });
 
-describe('the issuer', () => {
+describe('the OIDC issuer', () => {
   const realm = '/realms/main';
   it.each<[string, Partial<Quirks>, (origin: string) => string]>([
     ['a slash too many', {}, (origin) => `${origin}/`],
@@ -175,7 +178,7 @@ describe('the issuer', () => {
       { path: realm, wellKnown: `/.well-known/openid-configuration${realm}` },
       (origin) => `${origin}${realm}`,
     ],
-  ])('is what the provider calls itself: %s', async (_, quirks, typed) => {
+  ])('is the one that the provider states: %s', async (_, quirks, typed) => {
     expect(await works(quirks, { issuer: typed(provider.origin) })).toEqual(GOOD);
     expect((await put({ issuer: provider.origin + (quirks.path ?? '') })).status).toBe(200);
   });
@@ -187,29 +190,29 @@ describe('the issuer', () => {
     ['no address of its token endpoint', { document: { token_endpoint: undefined } }],
     ['a script where people are sent', { document: { authorization_endpoint: 'javascript:alert(1)' } }],
     ['no document', { wellKnown: '/nowhere' }],
-  ])('that is a lie is refused by test and sign-in: %s', async (_, quirks) => {
+  ])('is rejected by test and sign-in when false: %s', async (_, quirks) => {
     expect(await works(quirks)).toEqual(BAD);
   });
 
-  it('with a name, a password or a fragment is refused', async () => {
+  it('is rejected with a user name, a password or a fragment', async () => {
     for (const issuer of ['https://ann:secret@idp.example', 'https://idp.example/#x'])
       assertProblem(await put({ issuer }), { status: 400, code: 'request.invalid', pointer: '/issuer' });
   });
 });
 
-describe('ID tokens', () => {
+describe('OIDC ID tokens', () => {
   it.each(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'])('may be signed with %s', async (alg) => {
     const key = await newProviderKey(alg);
     expect(await works({ key, published: [key.jwk] })).toEqual(GOOD);
   });
 
-  it('may be of a document that does not say with what', async () => {
+  it('may lack an algorithm in the discovery document', async () => {
     const key = await newProviderKey('ES256');
     const document = { id_token_signing_alg_values_supported: undefined };
     expect(await works({ key, published: [key.jwk], document })).toEqual(GOOD);
   });
 
-  it('may name no key, or one that goes without a name, among others', async () => {
+  it('may name no key, or a key without an ID, among several', async () => {
     const [key, other, sealing] = await Promise.all([
       newProviderKey('RS256'),
       newProviderKey('RS256'),
@@ -222,14 +225,14 @@ describe('ID tokens', () => {
     expect(await works({ key, published: [other.jwk, nameless] })).toEqual(GOOD);
   });
 
-  it('may be signed with a key that was not there a moment ago', async () => {
+  it('may be signed with a key published a moment ago', async () => {
     expect(await works({})).toEqual(GOOD);
     const key = await newProviderKey('RS256');
     provider.is({ key, published: [key.jwk], claims: { sub: name, ...CLAIMS } });
     expect((await signIn()).status).toBe(303);
   });
 
-  it('has its keys read again once in five seconds at most, whatever tokens strangers send', async () => {
+  it('trigger a key fetch at most once every five seconds, whatever tokens strangers send', async () => {
     expect(await works({})).toEqual(GOOD);
     provider.keysRead = 0;
     for (const kid of ['a', 'b', 'c', 'd']) {
@@ -243,7 +246,7 @@ describe('ID tokens', () => {
     expect(provider.keysRead).toBe(1);
   });
 
-  it('may be ahead of our clock by half a minute', async () => {
+  it('may be up to 30 seconds ahead of the local clock', async () => {
     const now = Math.floor(Date.now() / 1000);
     expect(await works({ claims: { iat: now + 20, nbf: now + 20, exp: now + 300 } })).toEqual(GOOD);
   });
@@ -256,7 +259,7 @@ describe('ID tokens', () => {
     ['an end in the past', () => ({ claims: { exp: Math.floor(Date.now() / 1000) - 60 } })],
     ['another issuer in the answer', () => ({ iss: 'https://elsewhere.example' })],
     ['userinfo of somebody else', () => ({ userinfo: { sub: 'somebody-else' } })],
-  ])('with %s are refused', async (_, quirks) => {
+  ])('are rejected with %s', async (_, quirks) => {
     provider.is({ claims: CLAIMS });
     await put();
     const change = quirks(await newProviderKey('RS256'));
@@ -265,14 +268,14 @@ describe('ID tokens', () => {
   });
 });
 
-describe('claims', () => {
-  it('may come from userinfo alone', async () => {
+describe('OIDC claims', () => {
+  it('may come from userinfo only', async () => {
     const claims = { email: undefined, groups: undefined };
     const userinfo = { sub: 'u-1', email: 'by-userinfo@example.org', groups: 'release', email_verified: 'true' };
     expect(await works({ claims: { ...claims, sub: 'u-1' }, userinfo })).toEqual(GOOD);
   });
 
-  it('may lie in others, and be truth values', async () => {
+  it('may be nested, and may be booleans', async () => {
     const rule = (claim: string, value: string) => ({ claim, op: 'equals', value, roles: ['operator'] });
     const nested = {
       groups: undefined,
@@ -286,7 +289,7 @@ describe('claims', () => {
     expect(await works({ claims: nested }, { rules: [rule('https://example.com/roles', 'a')] })).toEqual(GOOD);
   });
 
-  it('that the provider left out, since there are too many, are named', async () => {
+  it('that the provider omitted because there are too many are reported', async () => {
     const claims = { ...CLAIMS, groups: undefined, _claim_names: { groups: 'src1' }, _claim_sources: {} };
     provider.is({ claims });
     await put({ defaultRoles: ['viewer'] });
@@ -296,7 +299,7 @@ describe('claims', () => {
   });
 });
 
-describe('answers that are written otherwise', () => {
+describe('nonstandard provider responses', () => {
   it.each<[string, Partial<Quirks>]>([
     ['nulls in place of what is not there', { tokens: { refresh_token: null, scope: null, expires_in: null } }],
     ['an empty refresh token', { tokens: { refresh_token: '' } }],
@@ -304,11 +307,11 @@ describe('answers that are written otherwise', () => {
     ['no type of the token', { tokens: { token_type: undefined } }],
     ['a document with nulls', { document: { scopes_supported: null, token_endpoint_auth_methods_supported: null } }],
     ['JSON that is called text', { contentType: 'text/plain; charset=utf-8' }],
-  ])('are read: %s', async (_, quirks) => {
+  ])('are accepted in this form: %s', async (_, quirks) => {
     expect(await works(quirks)).toEqual(GOOD);
   });
 
-  it('of the token endpoint are read no further: without tokens there is nobody', async () => {
+  it('are rejected from the token endpoint without tokens', async () => {
     for (const tokens of [{ access_token: null }, { id_token: null }, { id_token: 'x' }]) {
       provider.is({ tokens, claims: CLAIMS });
       await put();
@@ -316,7 +319,7 @@ describe('answers that are written otherwise', () => {
     }
   });
 
-  it('of userinfo may be signed, by a key of the provider, about this person', async () => {
+  it('may be signed, for userinfo, by a provider key and about this person', async () => {
     const { key } = provider.quirks;
     const claims = { email: undefined, groups: undefined, sub: 'u-2' };
     const userinfo = { sub: 'u-2', email: 'signed@example.org', groups: ['release'] };
@@ -333,14 +336,14 @@ describe('answers that are written otherwise', () => {
       });
   });
 
-  it('of userinfo that is refused are in the log with their status', async () => {
+  it('are logged with their status if userinfo fails', async () => {
     expect(await works({ userinfo: { sub: name }, userinfoStatus: 403 })).toMatchObject({ signIn: 401 });
     expect(service.log()).toMatch(new RegExp(`the answer of ${name} was refused: .*its userinfo endpoint answers 403`));
   });
 });
 
-describe('a refusal of the provider is shown in its words', () => {
-  it('at the authorization endpoint, on one line', async () => {
+describe('an error from the provider is shown verbatim', () => {
+  it('from the authorization endpoint, on one line', async () => {
     provider.is({ refusal: { error: 'invalid_scope', error_description: 'unknown\r\nscope: groups\u001b[31m' } });
     await put();
     const { status, detail } = await signIn();
@@ -350,7 +353,7 @@ describe('a refusal of the provider is shown in its words', () => {
     });
   });
 
-  it('at the token endpoint', async () => {
+  it('from the token endpoint', async () => {
     provider.is({
       method: 'client_secret_jwt',
       document: { token_endpoint_auth_methods_supported: ['client_secret_post'] },

@@ -52,7 +52,7 @@ const begin = (name: string, returnTo = '/console') =>
   `${service.url}/api/auth/oidc/login?provider=${name}&returnTo=${encodeURIComponent(returnTo)}`;
 const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
 
-/** Goes through the provider's own pages up to our callback, which is not called yet. */
+/** Completes the provider's pages up to our callback URL, without calling it. */
 async function throughPages(browser: Browser, url: string, account: string): Promise<string> {
   let place = (await browser.follow(url)).url;
   for (let step = 0; step < 3 && !isOurs(place); step += 1) {
@@ -93,8 +93,8 @@ function newAccount(peer: OpenIdPeer, groups: string[], email?: string): { sub: 
   return { sub, email: address };
 }
 
-describe('signing in at oidc-provider', () => {
-  it('makes an account at the first time, with the roles that the groups give', async () => {
+describe('sign-in through oidc-provider', () => {
+  it('creates an account on first sign-in, with roles derived from groups', async () => {
     const { sub, email } = newAccount(one, ['staff', 'release']);
     const browser = new Browser();
     const arrived = await browser.request(await atCallback(browser, 'one', sub));
@@ -108,7 +108,7 @@ describe('signing in at oidc-provider', () => {
     expect(who.body.scopes).not.toContain('admin:*');
   });
 
-  it('takes roles away that the groups do not give any more', async () => {
+  it('removes roles that the groups no longer give', async () => {
     const { sub, email } = newAccount(one, ['release']);
     const first = (await signIn('one', sub)).body['access_token'] ?? '';
     one.accounts.set(sub, { email, groups: ['audit-eu'] });
@@ -121,7 +121,7 @@ describe('signing in at oidc-provider', () => {
     );
   });
 
-  it('lets nobody in whom no rule knows', async () => {
+  it('is refused if no rule matches', async () => {
     const { sub } = newAccount(one, ['strangers']);
     const browser = new Browser();
     const arrived = await browser.request(await atCallback(browser, 'one', sub));
@@ -141,7 +141,7 @@ describe('signing in at oidc-provider', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('never takes an account over by its e-mail address', async () => {
+  it('never takes over an account by email address', async () => {
     const person = await register(service);
     const { sub } = newAccount(one, ['release'], person.email);
     const browser = new Browser();
@@ -150,7 +150,7 @@ describe('signing in at oidc-provider', () => {
     expect((await login(service, person.email, person.password)).status).toBe(200);
   });
 
-  it('gives people no password that could be guessed', async () => {
+  it('does not create a guessable password', async () => {
     const { sub, email } = newAccount(one, ['release']);
     await signIn('one', sub);
     for (const password of ['', 'null', 'undefined']) {
@@ -158,7 +158,7 @@ describe('signing in at oidc-provider', () => {
     }
   });
 
-  it('is over everywhere within five seconds once the provider is switched off', async () => {
+  it('ends everywhere within five seconds once the provider is disabled', async () => {
     const { sub } = newAccount(two, ['release']);
     const token = (await signIn('two', sub)).body['access_token'] ?? '';
     expect((await me(service, token)).status).toBe(200);
@@ -172,13 +172,13 @@ describe('signing in at oidc-provider', () => {
   });
 });
 
-describe('an answer is refused', () => {
+describe('an OIDC response is rejected', () => {
   async function refused(browser: Browser, url: string, code: string): Promise<void> {
     const answer = await browser.request(url);
     expect({ status: answer.status, code: (await bodyOf(answer)).code }).toEqual({ status: 401, code });
   }
 
-  it('a second time, also ten at once', async () => {
+  it('a second time, even ten concurrently', async () => {
     const browser = new Browser();
     const url = await atCallback(browser, 'one', newAccount(one, ['release']).sub);
     const answers = await Promise.all(Array.from({ length: 10 }, () => browser.request(url)));
@@ -186,7 +186,7 @@ describe('an answer is refused', () => {
     await refused(browser, url, 'sso.unknown');
   });
 
-  it('in another browser than the one that began: nobody is made to sign in as somebody else', async () => {
+  it('in a different browser than the one that started, so that nobody can be signed in as somebody else', async () => {
     const url = await atCallback(new Browser(), 'one', newAccount(one, ['release']).sub);
     await refused(new Browser(), url, 'sso.unknown');
     const victim = new Browser();
@@ -194,7 +194,7 @@ describe('an answer is refused', () => {
     await refused(victim, url, 'sso.unknown');
   });
 
-  it('with another state, and with that of another attempt', async () => {
+  it('with an unknown state, and with the state of another attempt', async () => {
     const browser = new Browser();
     const url = new URL(await atCallback(browser, 'one', newAccount(one, ['release']).sub));
     const started = await browser.request(begin('one'));
@@ -204,7 +204,7 @@ describe('an answer is refused', () => {
     await refused(browser, url.href, 'sso.unknown');
   });
 
-  it("with another provider's iss (mix-up, RFC 9207)", async () => {
+  it('with the iss of another provider (mix-up, RFC 9207)', async () => {
     const browser = new Browser();
     const url = new URL(await atCallback(browser, 'one', newAccount(one, ['release']).sub));
     expect(url.searchParams.get('iss')).toBe(one.issuer);
@@ -225,14 +225,14 @@ describe('an answer is refused', () => {
   });
 });
 
-describe('a ticket', () => {
-  it('is good once, in the browser that began', async () => {
+describe('a sign-in ticket', () => {
+  it('is valid once, in the browser that started', async () => {
     const browser = new Browser();
     const arrived = await browser.request(await atCallback(browser, 'one', newAccount(one, ['release']).sub));
     const ticket = ticketIn(arrived);
     const cookie = new Browser();
     expect((await redeem(cookie, ticket)).body.code).toBe('sso.unknown');
-    // A ticket that was seen in another browser is gone.
+    // A ticket presented by another browser is invalidated.
     expect((await redeem(browser, ticket)).body.code).toBe('sso.unknown');
     const again = new Browser();
     const second = ticketIn(await again.request(await atCallback(again, 'one', newAccount(one, ['release']).sub)));
@@ -252,28 +252,28 @@ describe('settings of providers', () => {
     '/.//evil.example',
     '/x/..//evil.example',
     '/%2e//evil.example',
-    // These redirect to a provider, and a browser takes the fragment along.
+    // These paths redirect to a provider, and browsers preserve the fragment across redirects.
     '/api/auth/oidc/login?provider=two',
     '/api/%61uth/saml/login',
     '/oauth/authorize',
-  ])('the way back %j is refused', async (returnTo) => {
+  ])('reject the return path %j', async (returnTo) => {
     const answer = await fetch(begin('one', returnTo), { redirect: 'manual' });
     expect(answer.status).toBe(400);
     expect((await bodyOf(answer)).code).toBe('sso.return-to');
   });
 
-  it('give their address an empty fragment, so that browsers do not carry that of the page along', async () => {
+  it('redirect with an empty fragment, so that browsers do not forward the fragment of the page', async () => {
     const answer = await fetch(begin('one'), { redirect: 'manual' });
     expect(answer.headers.get('location')).toMatch(/^http.*#$/);
   });
 
-  it.each(['cross-site', 'same-site'])('start no sign-in for a page of another site (%s)', async (site) => {
+  it.each(['cross-site', 'same-site'])('start no sign-in from a page of another site (%s)', async (site) => {
     const answer = await fetch(begin('one'), { redirect: 'manual', headers: { 'sec-fetch-site': site } });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console']);
     expect(answer.headers.get('set-cookie')).toBeNull();
   });
 
-  it('never show the client secret, and do not store it in clear', async () => {
+  it('never return the client secret, and do not store it in clear text', async () => {
     const list = await service.call('GET', '/api/settings/identity-providers', { key: apiKey });
     expect(JSON.stringify(list.body)).not.toContain(CLIENT.secret);
     const rows = await stage.sql<{ text: string }>(
@@ -283,13 +283,13 @@ describe('settings of providers', () => {
     expect(service.log()).not.toContain(CLIENT.secret);
   });
 
-  it('keep the issuer that people are known by: neither they nor the secret go over to another one', async () => {
+  it('cannot change the issuer that identifies people, which would also send the secret elsewhere', async () => {
     assertProblem(await put('one', two), { status: 409, code: 'identity-provider.issuer' });
     const kept = await put('one', one, { clientSecret: undefined });
     expect(kept.body.settings.issuer).toBe(one.issuer);
   });
 
-  it('are changed and removed one after the other', async () => {
+  it('are updated and deleted one at a time', async () => {
     const name = 'busy';
     expect((await put(name, one)).status).toBe(200);
     const removed = service.call('DELETE', `/api/settings/identity-providers/${name}`, { key: apiKey });
@@ -301,13 +301,13 @@ describe('settings of providers', () => {
     await service.call('DELETE', `/api/settings/identity-providers/${name}`, { key: apiKey });
   });
 
-  it('refuse rules that are lists of lists, and stay readable', async () => {
+  it('reject nested lists as rules, and remain readable', async () => {
     const refused = { status: 400, code: 'request.invalid', pointer: '/rules/0' };
     assertProblem(await put('one', one, { rules: [[]] }), refused);
     expect((await service.call('GET', '/api/settings/identity-providers', { key: apiKey })).status).toBe(200);
   });
 
-  it('cannot give roles that who writes them does not hold', async () => {
+  it('cannot grant roles that the editor does not hold', async () => {
     const { key } = await newApiKey(service, apiKey, ['settings:write']);
     const answer = await service.call('PUT', '/api/settings/identity-providers/oidc/three', {
       key,

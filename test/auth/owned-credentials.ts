@@ -6,18 +6,18 @@ import type { Answer, Service } from '../support/service.js';
 import { deviceGrant, makeClient, postForm } from './oauth-calls.js';
 import { newPassword } from './people.js';
 
-/** What a credential of a person says when it is used: may it (200), may it not (403), or is it none (401, or OAuth's 400 and 401). */
+/** Uses a person's credential. Expected statuses: 200 allowed, 403 forbidden, 401 (or 400 at OAuth endpoints) for an invalid credential. */
 export type Use = (at: Service) => Promise<Answer>;
 
-/** A kind of credential and how it is obtained. */
+/** A kind of credential and how to obtain one. */
 export interface Kind {
-  /** Tables whose rows hold its secret, hashed. */
+  /** Tables that store the hashed secret. */
   readonly tables: readonly string[];
-  /** Makes one of `owner`, an administrator. Each answer of `use` needs `audit:read` or `sensors:report`, which viewers do not have. */
+  /** Creates a credential of `owner`, an administrator. Each call of `use` requires `audit:read` or `sensors:report`, which viewers do not have. */
   readonly make: (place: ApprovalFixture, owner: Approver) => Promise<Use>;
-  /** Good for one use: another one of the kind shows that it works, and this one is used after the right was lost alone. */
+  /** The credential can be used only once. A second credential of the kind shows that it works; this one is used only after the right was lost. */
   readonly once?: true;
-  /** Everybody who can sign in may do what it is for, so a lower role changes nothing. */
+  /** Anyone who can sign in may do what the credential is for, so a lower role changes nothing. */
   readonly forAll?: true;
 }
 
@@ -36,7 +36,7 @@ async function deviceTokens({ service }: ApprovalFixture, owner: Approver, maker
   return { client, code: body.device_code as string };
 }
 
-/** Every kind of credential that the service gives out. */
+/** All kinds of credentials that the service issues. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   'access token': {
     tables: ['auth_session'],
@@ -122,7 +122,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       const grant = { grant_type: 'client_credentials', client_id: client.client_id };
       const tokens = await postForm(service, '/oauth/token', { ...grant, client_secret: replaced.body.client_secret });
       const made = await newApiKey(service, tokens.body.access_token, ['settings:write', 'audit:read']);
-      // Two steps away, and the client belongs to its owner again.
+      // The key is two steps removed from the person, and replacing the secret below returns the client to its owner.
       const last = await newApiKey(service, made.key, ['audit:read']);
       await service.call('POST', `/api/settings/oauth-clients/${client.client_id}/secret`, { key: apiKey });
       return read(last.key);
@@ -238,7 +238,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** A key of somebody else whose successor was shown to the person. */
+/** Returns another owner's API key after the person rotated it and so saw its secret. */
 async function handedKey({ service, apiKey }: ApprovalFixture, owner: Approver): Promise<string> {
   const { id } = await newApiKey(service, apiKey, ['admin:*']);
   const body = { expiry: inDays(1), overlapHours: 1 };

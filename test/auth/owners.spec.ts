@@ -11,12 +11,12 @@ import { register } from './people.js';
 import { newTrust, openWorkloadStage, runOf } from './workload-calls.js';
 import { selfSigned } from '../support/openssl.js';
 
-/** Operations whose path has the id of a resource. */
+/** Operations whose path contains the ID of a resource. */
 const ADDRESSED = operationsOf(shippedDocument()).filter(({ path }) => path.includes('{'));
-/** The path before its first variable part. */
+/** Part of the path before the first variable segment. */
 const collectionOf = ({ path }: Operation): string => path.slice(0, path.indexOf('{'));
 
-/** A resource of one person, and another person with all scopes of the operation who is not its owner. */
+/** A resource of one person, and another person who has all scopes of the operation but does not own the resource. */
 interface Owned {
   readonly id: string;
   readonly owner: string;
@@ -25,11 +25,11 @@ interface Owned {
 
 interface Collection {
   readonly make: () => Promise<Owned>;
-  /** How the stranger is refused; 404 unless it says otherwise. */
+  /** How the stranger is refused; 404 by default. */
   readonly refused?: { readonly status: number; readonly code: string };
-  /** By operation, what makes the call a good one. */
+  /** Valid request bodies, by operation. */
   readonly bodies?: Readonly<Record<string, object>>;
-  /** Operations that are for whoever holds the scope: they look, or take away, and give nobody anything. */
+  /** Operations open to every holder of the scope, because they only read or remove and grant nothing. */
   readonly forAll?: readonly string[];
 }
 
@@ -38,14 +38,14 @@ let place: ApprovalFixture;
 let issuerId: string;
 const call = (method: string, path: string, options?: object) => place.service.call(method, path, options);
 
-/** Operators sign, and see their own requests alone. */
+/** Operators can sign but see only their own requests. */
 const operators = () => Promise.all([newApprover(place, ['operator']), newApprover(place, ['operator'])]);
 const adminsAndKeyWith = async (scopes: string[]): Promise<Owned> => {
   const { key } = await newApiKey(place.service, place.apiKey, scopes);
   return { id: '', owner: place.apiKey, stranger: key };
 };
 
-/** Things that belong to a person, or hold rights that not everybody has who may use the operation. */
+/** Resources that belong to a person, or that carry rights which not every user of the operation has. */
 const OWNED: Record<string, Collection> = {
   '/api/auth/sessions/': {
     make: async () => {
@@ -73,7 +73,7 @@ const OWNED: Record<string, Collection> = {
     },
   },
   '/api/v1/sign/attestations/': {
-    // What a trust asked for belongs to all runs of it.
+    // A request of one run belongs to all runs of the same trust.
     make: async () => {
       const repository = `octo-org/${unique('other')}`;
       const conditions = [{ claim: 'repository', values: [repository] }];
@@ -104,7 +104,7 @@ const OWNED: Record<string, Collection> = {
     refused: { status: 404, code: 'ssh-ca.no-certificate' },
   },
   '/api/v1/approvals/': {
-    // The stranger may vote, and is not in the group that is asked.
+    // The stranger may vote but is not a member of the required group.
     make: async () => {
       const [ada, member] = [await newApprover(place, ['operator', 'approver']), await newApprover(place)];
       const eve = await newApprover(place, ['operator', 'approver']);
@@ -158,8 +158,8 @@ const OWNED: Record<string, Collection> = {
 };
 
 /**
- * Resources of the organization, open to every holder of the scope; codes that a device shows, for the person who allows it; and the addresses to
- * which identity providers redirect, which require the cookie of the browser that began the sign-in.
+ * Resources of the organization, open to every holder of the scope; codes shown by devices, for the person who approves them; and
+ * redirect addresses of identity providers, which require the cookie of the browser that began the sign-in.
  */
 const SHARED = `
   /api/auth/device/ /api/auth/oidc/callback/ /api/settings/invitations/ /api/settings/identity-providers/ /api/settings/identity-providers/oidc/
@@ -186,7 +186,7 @@ const TABLES: Record<string, string> = {
   external_identity: NOWHERE,
   inventory_import: '/api/imports/',
   oauth_client: '/api/settings/oauth-clients/',
-  // The user id of RFC 9580 section 5.11, which names nobody here.
+  // OpenPGP user ID (RFC 9580 section 5.11); does not refer to an account.
   openpgp_statement: NOWHERE,
   passkey_challenge: NOWHERE,
   password_reset: NOWHERE,
@@ -209,7 +209,7 @@ async function factor(): Promise<Owned> {
   return { id, owner: ada.accessToken, stranger: eve.accessToken };
 }
 
-/** Status and code; streams of events are not read to their end. */
+/** Status and code of the response. Event streams are not read to their end. */
 async function answerOf({ method, path, operationId }: Operation, { bodies }: Collection, id: string, key: string) {
   const body = bodies?.[operationId];
   const response = await fetch(`${place.service.url}${path.replace(/\{\w+\}/, id)}`, {
@@ -232,12 +232,12 @@ afterAll(async () => {
   await place.stage.close();
 });
 
-it('every operation with an id is listed here, with the owner of its resource or as shared', () => {
+it('every operation with an ID is listed as owned or shared', () => {
   const known = [...Object.keys(OWNED), ...SHARED].sort();
   expect([...new Set(ADDRESSED.map(collectionOf))].sort()).toEqual(known);
 });
 
-it('every table that names its owner is known here as well: by what it is reached, or that nobody reaches it by an id', async () => {
+it('every table with an owner is listed, with the path that reaches it or as unreachable by ID', async () => {
   const rows = await place.stage.sql<{ name: string }>(
     `SELECT DISTINCT table_name AS name FROM information_schema.columns
      WHERE table_schema = 'public' AND column_name IN ('owner_id', 'user_id') ORDER BY table_name`,
@@ -247,17 +247,17 @@ it('every table that names its owner is known here as well: by what it is reache
   expect(reached.filter((by) => !(by in OWNED) && !SHARED.includes(by))).toEqual([]);
 });
 
-describe.each(Object.entries(OWNED))("another person's resource in %s", (prefix, collection) => {
+describe.each(Object.entries(OWNED))('a resource of another person in %s', (prefix, collection) => {
   const operations = ADDRESSED.filter((operation) => collectionOf(operation) === prefix);
   const { refused, forAll = [] } = collection;
 
   it.each(operations.filter(({ operationId }) => !forAll.includes(operationId)))(
-    'is out of reach: $method $path',
+    'is inaccessible: $method $path',
     async (operation) => {
       const { id, owner, stranger } = await collection.make();
       expect(id).toMatch(/^[0-9a-f-]{36}$/);
       const answer = await answerOf(operation, collection, id, stranger);
-      // Nobody votes on what they asked for themselves; the stranger is not in the group.
+      // Nobody can vote on their own request; the stranger is not a member of the group.
       const isVote = ['approve', 'reject'].includes(operation.operationId);
       const asMissing = { status: 404, code: expect.stringMatching(/\.missing$/) };
       const asStranger = isVote ? { status: 403, code: 'approval.not-approver' } : (refused ?? asMissing);

@@ -36,7 +36,7 @@ async function put(place: string, change: object): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** A page of ours leads to the provider and back. The provider is on localhost, another site than the service on 127.0.0.1. */
+/** Navigates from one of our pages to the provider. The provider is on localhost, a different site from the service on 127.0.0.1. */
 async function leave(kind: string, answer: string) {
   const opened = await openPage(browser, `${service.url}/device`);
   const there = `/api/auth/${kind}/login?returnTo=/device&answer=${answer}`;
@@ -47,7 +47,7 @@ async function leave(kind: string, answer: string) {
 
 const back = (page: Page) => page.waitForURL(`${service.url}/device*`);
 
-/** Who the page's cookie says it is. */
+/** Name of the person signed in by the page's cookie, or the error status. */
 const whoIsIn = (page: Page) =>
   page.evaluate(async () => {
     const answer = await fetch('/api/auth/me');
@@ -65,7 +65,7 @@ const redeem = (page: Page) =>
     { ticket: hashOf(page).replace('#ticket=', '') },
   );
 
-describe.skipIf(CHROMIUM === undefined)('oidc-provider in Chromium', () => {
+describe.skipIf(CHROMIUM === undefined)('oidc-provider sign-in in Chromium', () => {
   const idp = new OpenIdPeer();
 
   beforeAll(async () => {
@@ -84,7 +84,7 @@ describe.skipIf(CHROMIUM === undefined)('oidc-provider in Chromium', () => {
     await back(page);
   }
 
-  it('leads back to the page, signed in by a cookie', async () => {
+  it('returns to the page, signed in by a cookie', async () => {
     const { page, context } = await leave('oidc', 'cookie');
     await signIn(page, 'ada');
     expect(hashOf(page)).toBe('');
@@ -96,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined)('oidc-provider in Chromium', () => {
     await context.close();
   });
 
-  it('leads back with the code of the problem', async () => {
+  it('returns with the problem code', async () => {
     const { page, context } = await leave('oidc', 'cookie');
     await signIn(page, 'eve');
     expect(hashOf(page)).toBe('#error=sso.no-role');
@@ -104,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)('oidc-provider in Chromium', () => {
     await context.close();
   });
 
-  it('leads back with a ticket, which this browser exchanges for tokens', async () => {
+  it('returns with a ticket, which this browser exchanges for tokens', async () => {
     const { page, context } = await leave('oidc', 'ticket');
     await signIn(page, 'ada');
     expect(await whoIsIn(page)).toBe(401);
@@ -113,7 +113,7 @@ describe.skipIf(CHROMIUM === undefined)('oidc-provider in Chromium', () => {
   });
 });
 
-describe.skipIf(CHROMIUM === undefined || SIMPLESAMLPHP === undefined)('SimpleSAMLphp in Chromium', () => {
+describe.skipIf(CHROMIUM === undefined || SIMPLESAMLPHP === undefined)('SimpleSAMLphp sign-in in Chromium', () => {
   let idp: SamlPeer;
 
   beforeAll(async () => {
@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined || SIMPLESAMLPHP === undefined)('SimpleSA
     await back(page);
   }
 
-  it('leads back to the page, signed in by a cookie, though its post brings none along', async () => {
+  it('returns to the page, signed in by a cookie, although its POST carries none', async () => {
     const { page, context } = await leave('saml', 'cookie');
     const posted = page.waitForRequest(`${service.url}/api/auth/saml/callback`);
     await signIn(page, 'ada');
@@ -141,14 +141,14 @@ describe.skipIf(CHROMIUM === undefined || SIMPLESAMLPHP === undefined)('SimpleSA
     await context.close();
   });
 
-  it('leads back with the code of the problem', async () => {
+  it('returns with the problem code', async () => {
     const { page, context } = await leave('saml', 'cookie');
     await signIn(page, 'eve');
     expect(hashOf(page)).toBe('#error=sso.no-role');
     await context.close();
   });
 
-  it('leads back with a ticket, which this browser exchanges for tokens', async () => {
+  it('returns with a ticket, which this browser exchanges for tokens', async () => {
     const { page, context } = await leave('saml', 'ticket');
     await signIn(page, 'ada');
     expect(await redeem(page)).toBe(200);
@@ -161,7 +161,7 @@ describe.skipIf(CHROMIUM === undefined)('pages in Chromium', () => {
     { button: 'Allow', words: 'Done. Go back to your device.', grant: { scope: 'sign:read' } },
     { button: 'Deny', words: 'The device was sent away.', grant: { error: 'access_denied' } },
   ])(
-    '/device signs in, shows what the device wants, and takes the answer $button',
+    '/device signs in, shows what the device requests, and accepts the answer $button',
     async ({ button, words, grant }) => {
       const client = await makeClient(service, apiKey, ['sign:read', 'hosts:read'], 'public');
       const { body: device } = await postForm(service, '/oauth/device_authorization', {
@@ -184,7 +184,7 @@ describe.skipIf(CHROMIUM === undefined)('pages in Chromium', () => {
     },
   );
 
-  it('/account makes an account from an invitation, whose secret is sent to nobody but us', async () => {
+  it('/account creates an account from an invitation, whose secret is sent to this service only', async () => {
     const email = `newcomer-${Date.now()}@example.org`;
     const invited = await service.call('POST', '/api/settings/invitations', {
       key: apiKey,

@@ -9,7 +9,7 @@ import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { idOf, login, type Person, register } from './people.js';
 
-/** Passkeys belong to a domain name; an address is none. */
+/** Passkeys require a domain name; an IP address does not work. */
 const PORT = await freePort();
 const SITE = `http://localhost:${PORT}`;
 
@@ -34,7 +34,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     await stage?.close();
   });
 
-  /** A browser with a security key plugged in, on a page of ours. */
+  /** Opens one of our pages in a browser with a virtual security key. */
   async function withKey(): Promise<Page> {
     const { page, context } = await openPage(browser, `${SITE}/device`);
     const cdp = await context.newCDPSession(page);
@@ -80,7 +80,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
   const loginWith = ({ email, password }: Person, factors: object): Promise<Answer> =>
     service.call('POST', '/api/auth/login', { body: { email, password, ...factors } });
 
-  it('let in who has one, with recovery codes for the day on which it is lost', async () => {
+  it('sign in their owner, with recovery codes for a lost passkey', async () => {
     const page = await withKey();
     const person = await enrolled(page);
     expect(person.recoveryCodes).toHaveLength(10);
@@ -98,7 +98,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     ]);
   });
 
-  it('open a session in a cookie, and step up', async () => {
+  it('open a cookie session, and step up', async () => {
     const page = await withKey();
     const person = await enrolled(page);
     const headers = { 'x-csrf-protection': '1', 'sec-fetch-site': 'same-origin' };
@@ -115,7 +115,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     expect((await service.call('POST', '/api/auth/recovery-codes', { key })).status).toBe(201);
   });
 
-  it('are listed and removed', async () => {
+  it('can be listed and removed', async () => {
     const page = await withKey();
     const person = await enrolled(page);
     const key = person.accessToken;
@@ -126,7 +126,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     assertProblem(await challenge(person), { status: 422, code: 'second-factor.no-passkey' });
   });
 
-  it('are not even mentioned to who has a wrong password', async () => {
+  it('are not mentioned to somebody with a wrong password', async () => {
     const person = await enrolled(await withKey());
     assertProblem(await challenge({ ...person, password: 'wrong-wrong-wrong' }), {
       status: 401,
@@ -134,7 +134,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     });
   });
 
-  it('answer a challenge once, also ten times at once', async () => {
+  it('accept a challenge once, even ten times concurrently', async () => {
     const page = await withKey();
     const person = await enrolled(page);
     const passkey = await answerOf(person, page);
@@ -142,7 +142,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('are made for a challenge of ours, once', async () => {
+  it('are registered once, for a challenge of this service', async () => {
     const page = await withKey();
     const person = await register(service);
     const credential = await make(person, page);
@@ -153,7 +153,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     expect((await confirm(person, credential)).status).toBe(422);
   });
 
-  it('of another person, or with a challenge for another person, are refused', async () => {
+  it('are rejected for another person, or with a challenge for another person', async () => {
     const [mine, theirs] = [await withKey(), await withKey()];
     const [person, other] = [await enrolled(mine), await enrolled(theirs)];
     const wrong = { status: 401, code: 'auth.wrong-code' };
@@ -164,7 +164,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     assertProblem(await loginWith(person, { passkey: swapped }), wrong);
   });
 
-  it('that were asked by a page elsewhere let nobody in', async () => {
+  it('are rejected when requested by a page elsewhere', async () => {
     const page = await withKey();
     const person = await enrolled(page);
     const { body } = await challenge(person);
@@ -173,7 +173,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     assertProblem(await loginWith(person, { passkey }), { status: 401, code: 'auth.wrong-code' });
   });
 
-  it('that count backwards are copies, and let nobody in', async () => {
+  it('with a decreasing counter are copies and are rejected', async () => {
     const page = await withKey();
     const person = await enrolled(page);
     await stage.change(`UPDATE second_factor SET last_step = 1000 WHERE user_id = $1`, [

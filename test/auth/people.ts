@@ -10,20 +10,20 @@ export interface Person {
   readonly refreshToken: string;
 }
 
-/** Settings that let a service know its own address: a fixed port, and the public URL that names it. */
+/** Settings with a fixed port and a matching public URL, so that the service knows its own address. */
 export async function atKnownAddress(): Promise<Record<string, string>> {
   const port = await freePort();
   return { SVC_PORT: String(port), SVC_PUBLIC_URL: `http://127.0.0.1:${port}` };
 }
 
-/** Identity providers of tests are on this machine, which services do not call without this setting. */
+/** Allows services to call the identity providers of tests, which run on this machine. */
 export const PEERS_HERE = { SVC_OUTBOUND_ALLOW: '127.0.0.0/8,::1/128' };
 
 export function newPassword(): string {
   return `${randomBytes(12).toString('base64url')}-x7`;
 }
 
-/** Registers a new person, a viewer. */
+/** Registers a new person with the role viewer. */
 export async function register(service: Service, name = 'person'): Promise<Person> {
   const email = `${name}-${randomBytes(4).toString('hex')}@example.org`;
   const password = newPassword();

@@ -6,7 +6,7 @@ import type { Answer, Service } from '../support/service.js';
 
 export type Pair = Awaited<ReturnType<typeof generateKeyPair>>;
 
-/** Publishes the keys of a client. */
+/** Publishes the JWKS of a client. */
 export class Publisher {
   keys: object[] = [];
   private readonly server: Server = createServer((_request, response) => {
@@ -27,7 +27,7 @@ export class Publisher {
 export const publicKey = ({ publicKey: half }: Pair): Promise<JWK> => exportJWK(half);
 export const setOf = async (one: Pair): Promise<{ keys: JWK[] }> => ({ keys: [await publicKey(one)] });
 
-/** RFC 7523 section 2.2: a JWT by which a client authenticates. */
+/** JWT for client authentication (RFC 7523 section 2.2). */
 export function clientAssertion(service: Service, client: string, { privateKey }: Pair): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const claims = { iss: client, sub: client, aud: service.url, jti: randomUUID(), iat: now, exp: now + 60 };
@@ -41,12 +41,12 @@ export const authenticatedBy = (assertion: string): Record<string, string> => ({
 
 export interface ProofOptions {
   readonly by?: Pair;
-  /** The access token that the proof is for. */
+  /** Access token to which the proof is bound. */
   readonly token?: string;
   readonly claims?: JWTPayload;
 }
 
-/** RFC 9449 section 4.2: the proof for a call. */
+/** DPoP proof for a call (RFC 9449 section 4.2). */
 export async function dpopProof(
   { url }: Service,
   method: string,
@@ -61,13 +61,13 @@ export async function dpopProof(
 }
 
 export interface BoundCall extends ProofOptions {
-  /** The process that is called; the proof is made for the first one, whose address is that of both. */
+  /** Process to call. The proof is made for the first process, whose public address both share. */
   readonly at?: Service;
   readonly body?: unknown;
   readonly proof?: string;
 }
 
-/** Calls with a bound token and a proof. */
+/** Sends a call with a bound token and a proof. */
 export async function callWithProof(
   service: Service,
   method: string,

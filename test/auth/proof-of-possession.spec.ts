@@ -39,7 +39,7 @@ beforeAll(async () => {
   ({ apiKey: key } = await stage.seed());
   const address = await atKnownAddress();
   service = await stage.start({ role: 'api', settings: { ...PEERS_HERE, ...address } });
-  // Both are known to clients by one address, as behind a proxy.
+  // Clients know both processes by one address, as behind a proxy.
   other = await stage.start({ role: 'api', settings: { ...PEERS_HERE, SVC_PUBLIC_URL: service.url } });
   [pair, next] = await Promise.all([generateKeyPair('ES256'), generateKeyPair('ES256')]);
 });
@@ -65,8 +65,8 @@ const byAssertion = (assertion: string, more: Record<string, string> = {}, at = 
     ...more,
   });
 
-describe('a client that authenticates by its key (private_key_jwt)', () => {
-  it('gets, inspects and ends a token with openid-client, which reads from the metadata how', async () => {
+describe('a client authenticating with its key (private_key_jwt)', () => {
+  it('obtains, introspects and revokes a token with openid-client, using the metadata', async () => {
     const client = await newClient({ jwks: await setOf(pair) });
     const config = await oidc.discovery(new URL(service.url), client, undefined, oidc.PrivateKeyJwt(pair.privateKey), {
       algorithm: 'oauth2',
@@ -82,7 +82,7 @@ describe('a client that authenticates by its key (private_key_jwt)', () => {
     expect((await me(service, token)).status).toBe(401);
   });
 
-  it('uses an assertion once: of ten at once, on two processes, one is accepted', async () => {
+  it('uses an assertion once: of ten concurrent uses in two processes, one is accepted', async () => {
     const client = await newClient({ jwks: await setOf(pair) });
     const assertion = await assertionOf(client);
     const answers = await Promise.all(
@@ -93,7 +93,7 @@ describe('a client that authenticates by its key (private_key_jwt)', () => {
       assertOAuthError(answer, 401, 'invalid_client');
   });
 
-  it('is refused with another key, as another client, and together with a secret', async () => {
+  it('is rejected with another key, as another client, and together with a secret', async () => {
     const client = await newClient({ jwks: await setOf(pair) });
     assertOAuthError(await byAssertion(await assertionOf(client, next)), 401, 'invalid_client');
     assertOAuthError(await byAssertion(await assertionOf(randomUUID())), 401, 'invalid_client');
@@ -109,7 +109,7 @@ describe('a client that authenticates by its key (private_key_jwt)', () => {
       );
   });
 
-  it('has no secret: it gets none, and is refused with any and without', async () => {
+  it('has no secret: it receives none, and is rejected with any and without', async () => {
     const client = await newClient({ jwks: await setOf(pair) });
     assertProblem(await service.call('POST', `/api/settings/oauth-clients/${client}/secret`, { key }), {
       status: 409,
@@ -124,7 +124,7 @@ describe('a client that authenticates by its key (private_key_jwt)', () => {
     );
   });
 
-  it('gets other keys, and the old ones end', async () => {
+  it('can replace its keys, and the old ones end', async () => {
     const client = await newClient({ jwks: await setOf(pair) });
     const changed = await service.call('PUT', `/api/settings/oauth-clients/${client}/keys`, {
       key,
@@ -135,12 +135,12 @@ describe('a client that authenticates by its key (private_key_jwt)', () => {
     expect((await byAssertion(await assertionOf(client, next))).status).toBe(200);
   });
 
-  it('publishes its keys itself, where a new one is found, and the change is audited', async () => {
+  it('publishes its keys itself, a new key is found, and the change is audited', async () => {
     publisher.keys = [await publicKey(pair)];
     const client = await newClient({ jwks_uri: await publisher.start() });
     expect((await byAssertion(await assertionOf(client))).status).toBe(200);
     publisher.keys = [await publicKey(next)];
-    // Nobody is asked twice within half a minute.
+    // The keys of a client are fetched at most once in half a minute.
     await stage.change(`UPDATE oauth_client SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [client]);
     expect((await byAssertion(await assertionOf(client, next))).status).toBe(200);
     assertOAuthError(await byAssertion(await assertionOf(client)), 401, 'invalid_client');
@@ -158,7 +158,7 @@ describe('a client that authenticates by its key (private_key_jwt)', () => {
     ['an address inside', () => ({ jwks_uri: 'http://169.254.169.254/keys' })],
     ['an address that is none', () => ({ jwks_uri: 'file:///etc/passwd' })],
     ['keys of a public client', async () => ({ jwks: await setOf(pair), type: 'public' })],
-  ])('is not made with %s', async (_what, order) => {
+  ])('cannot be created with %s', async (_what, order) => {
     const body = { name: 'client', permissions: ['sign:read'], ...(await order()) };
     assertProblem(await service.call('POST', '/api/settings/oauth-clients', { key, body }), {
       status: 422,
@@ -180,7 +180,7 @@ const tokenEndpoint = async (parameters: Record<string, string>, by?: Pair): Pro
     by === undefined ? {} : { dpop: await proofOf('POST', '/oauth/token', { by }) },
   );
 
-/** A token that is bound to `pair`, for a client that gets no others. */
+/** Returns a token bound to `pair`, for a client that can only obtain bound tokens. */
 async function boundToken(permissions = ['sign:digest', 'sign:read']): Promise<string> {
   const client = await newClient({ jwks: await setOf(pair), permissions, dpop_bound_access_tokens: true });
   const shown = authenticatedBy(await assertionOf(client));
@@ -194,8 +194,8 @@ function assertRefused(answer: Answer, code: string, error: string): void {
   expect(answer.headers.get('www-authenticate')).toMatch(new RegExp(`^DPoP .*error="${error}".*algs="[^"]*ES256`));
 }
 
-describe('a token that is bound to a key (DPoP)', () => {
-  it('is got, used and inspected with openid-client', async () => {
+describe('a DPoP-bound token', () => {
+  it('is obtained, used and introspected with openid-client', async () => {
     const client = await newClient({ jwks: await setOf(pair) });
     const config = await oidc.discovery(new URL(service.url), client, undefined, oidc.PrivateKeyJwt(pair.privateKey), {
       algorithm: 'oauth2',
@@ -217,7 +217,7 @@ describe('a token that is bound to a key (DPoP)', () => {
     ).rejects.toMatchObject({ status: 401 });
   });
 
-  it('is no bearer token at any door', async () => {
+  it('is not accepted as a bearer token by any endpoint', async () => {
     const token = await boundToken();
     const basic = { authorization: `Basic ${Buffer.from(`any:${token}`).toString('base64')}` };
     const doors: [string, string, Record<string, string>][] = [
@@ -238,12 +238,12 @@ describe('a token that is bound to a key (DPoP)', () => {
       expect({ path, status }).toEqual({ path, status: path.startsWith('/v1/') ? 403 : 401 });
     }
     assertRefused(await me(service, token), 'auth.token-binding', 'invalid_token');
-    // A proof does not help where the scheme is Bearer.
+    // A proof has no effect with the Bearer scheme.
     const headers = { authorization: `Bearer ${token}`, dpop: await proofOf('GET', '/api/auth/me', { token }) };
     assertRefused(await service.call('GET', '/api/auth/me', { headers }), 'auth.token-binding', 'invalid_token');
   });
 
-  it('signs, follows its request as a stream, and is known to clients of Vault', async () => {
+  it('signs, streams events of its request, and is accepted from Vault clients', async () => {
     const token = await boundToken();
     const signed = await callBound('POST', '/api/v1/sign/digest', token, { body: { digest: digestOf('bound') } });
     expect(signed.status).toBe(200);
@@ -260,8 +260,8 @@ describe('a token that is bound to a key (DPoP)', () => {
   });
 });
 
-describe('a call with a bound token (DPoP)', () => {
-  it('takes a proof once: of ten at once, on two processes, one is accepted', async () => {
+describe('a call with a DPoP-bound token', () => {
+  it('accepts a proof once: of ten concurrent uses in two processes, one is accepted', async () => {
     const token = await boundToken();
     const proof = await proofOf('GET', '/api/auth/me', { token });
     const answers = await Promise.all(
@@ -282,13 +282,13 @@ describe('a call with a bound token (DPoP)', () => {
     ['that is ten minutes old', (token) => proofOf('GET', '/api/auth/me', { token, claims: { iat: Math.floor(Date.now() / 1000) - 600 } }), 'auth.dpop-proof'], // prettier-ignore
     ['that is none', () => 'x', 'auth.dpop-proof'],
     ['of another key', (token) => proofOf('GET', '/api/auth/me', { token, by: next }), 'auth.token-binding'],
-  ])('is refused with a proof %s', async (_what, made, code) => {
+  ])('is rejected with a proof %s', async (_what, made, code) => {
     const token = await boundToken();
     const answer = await callBound('GET', '/api/auth/me', token, { proof: await made(token) });
     assertRefused(answer, code, code === 'auth.dpop-proof' ? 'invalid_dpop_proof' : 'invalid_token');
   });
 
-  it('is refused without a proof, and with two', async () => {
+  it('is rejected without a proof, and with two', async () => {
     const token = await boundToken();
     const headers = { authorization: `DPoP ${token}` };
     assertRefused(await service.call('GET', '/api/auth/me', { headers }), 'auth.dpop-proof', 'invalid_dpop_proof');
@@ -299,13 +299,13 @@ describe('a call with a bound token (DPoP)', () => {
   });
 });
 
-describe('a bound token (DPoP)', () => {
-  it('is given with a proof alone to a client that is registered so', async () => {
+describe('issuing a DPoP-bound token', () => {
+  it('requires a proof from a client that is registered for it', async () => {
     const client = await newClient({ jwks: await setOf(pair), dpop_bound_access_tokens: true });
     assertOAuthError(await byAssertion(await assertionOf(client)), 400, 'invalid_dpop_proof');
   });
 
-  it('is not given for a proof that is wrong or was used', async () => {
+  it('fails with a proof that is invalid or already used', async () => {
     const client = await newClient({ jwks: await setOf(pair) });
     const asked = async (dpop: string) =>
       postForm(
@@ -320,7 +320,7 @@ describe('a bound token (DPoP)', () => {
       assertOAuthError(await asked(wrong), 400, 'invalid_dpop_proof');
   });
 
-  it('is not given without anything else, and such a proof is not remembered: anybody can make any number of them', async () => {
+  it('fails with a proof alone, which is not remembered because anybody can create any number of them', async () => {
     const proof = await proofOf('POST', '/oauth/token');
     const token = await issuer.sign({ ...GITHUB, iss: issuer.issuer, aud: AUDIENCE, iat: 1, exp: 2 });
     const [before] = await stage.sql<{ count: string }>('SELECT count(*) FROM used_proof');
@@ -340,14 +340,14 @@ describe('a bound token (DPoP)', () => {
     expect((await stage.sql<{ count: string }>('SELECT count(*) FROM used_proof'))[0]).toEqual(before);
   });
 
-  it('is alone in its scheme: neither a bearer token nor an API key is presented in it', async () => {
+  it('reserves the DPoP scheme: neither a bearer token nor an API key is accepted in it', async () => {
     const client = await newClient({ jwks: await setOf(pair) });
     const { body } = await byAssertion(await assertionOf(client));
     assertRefused(await callBound('GET', '/api/auth/me', body.access_token), 'auth.token-binding', 'invalid_token');
     expect((await callBound('GET', '/api/auth/me', key)).status).toBe(401);
   });
 
-  it('is refreshed with its key alone, and a wrong key uses nothing up', async () => {
+  it('refreshes with its own key only, and an attempt with another key consumes nothing', async () => {
     const { body: client } = await service.call('POST', '/api/settings/oauth-clients', {
       key,
       body: { name: 'command line', permissions: ['sign:read'], type: 'public' },
@@ -367,7 +367,7 @@ describe('a bound token (DPoP)', () => {
     assertRefused(await me(service, body.access_token), 'auth.token-binding', 'invalid_token');
   });
 
-  it('is demanded by a trust, and the token of the run is not used up by a call without a proof', async () => {
+  it('can be required by a trust, and a call without a proof does not consume the workload token', async () => {
     const { id } = await trustIssuer({ service, key }, { issuer: issuer.issuer });
     await newTrust({ service, key }, id, { dpopBound: true });
     const token = await issuer.tokenFor(GITHUB, AUDIENCE);

@@ -24,8 +24,8 @@ const put = (name: string, change: object = {}) =>
   putQuirky(service, apiKey, { name, provider, change: { rules: [RELEASE_RULE, CHIEFS_RULE], ...change } });
 const person = (sub: string, groups: string[]) => personAt(provider, sub, groups);
 
-describe('a provider that is disabled', () => {
-  it('ends what it opened, also for when it is enabled again: sessions, refresh tokens, device codes and tickets', async () => {
+describe('disabling or changing a provider', () => {
+  it('ends its sessions, refresh tokens, device codes and tickets, even after it is enabled again', async () => {
     person('owned', ['chiefs']);
     const tokens = await signInAt(service, 'main');
     const key = tokens['access_token'] ?? '';
@@ -48,7 +48,7 @@ describe('a provider that is disabled', () => {
     expect((await browser.request(`${service.url}${arrived.location}`)).status).toBe(401);
   });
 
-  it('ends what it opened when a rule is removed, and not when it is saved as it is', async () => {
+  it('ends its sessions when a rule is removed, but not when it is saved unchanged', async () => {
     person('eve', ['chiefs']);
     const { access_token: key = '' } = await signInAt(service, 'main');
     await put('main');
@@ -61,7 +61,7 @@ describe('a provider that is disabled', () => {
   it.each<[string, object]>([
     ['whose rules were changed', { rules: [RELEASE_RULE] }],
     ['that was disabled', { enabled: false }],
-  ])('gives nothing by an answer that it held back: one %s meanwhile', async (_, change) => {
+  ])('invalidates a response received from a provider %s while the response was pending', async (_, change) => {
     let answer = () => {};
     const held = new Promise<void>((resolve) => (answer = resolve));
     provider.is({
@@ -81,7 +81,7 @@ describe('a provider that is disabled', () => {
     await expect(idOf(stage, 'slow@rights.example')).rejects.toThrow('there is no');
   });
 
-  it('that does not answer is called once in some seconds, however often a stranger has it called', async () => {
+  it('limits calls to an unresponsive provider to one in a few seconds, however often a stranger triggers them', async () => {
     provider.is({ wellKnown: '/nowhere' });
     const before = provider.documentsRead;
     const query = new URLSearchParams({ iss: `${provider.origin}/other`, sid: 'x' }).toString();
@@ -91,15 +91,15 @@ describe('a provider that is disabled', () => {
   });
 });
 
-describe('a person of a provider', () => {
-  it('gets no link to set a password from an administrator: they would come back after the provider signed them out', async () => {
+describe('a person from a provider', () => {
+  it('cannot get a password link from an administrator, which would outlast a sign-out by the provider', async () => {
     person('passwordless', ['chiefs']);
     await signInAt(service, 'main');
     const path = `/api/settings/users/${await idOf(stage, 'passwordless@rights.example')}/password-reset`;
     assertProblem(await service.call('POST', path, { key: apiKey }), { status: 409, code: 'user.of-provider' });
   });
 
-  it('who signs in for the first time in several windows at once has one account, and is in', async () => {
+  it('who first signs in through several windows at once gets one account and is signed in', async () => {
     person('eager', ['release']);
     const arrivals = await Promise.all(Array.from({ length: 5 }, () => arrive(service, 'main')));
     expect(arrivals.map(({ status }) => status)).toEqual([303, 303, 303, 303, 303]);
@@ -107,7 +107,7 @@ describe('a person of a provider', () => {
 });
 
 describe('scopes that a person removed from the request', () => {
-  it('give no default roles in place of what a rule would give', async () => {
+  it('do not yield default roles in place of what a rule would give', async () => {
     await put('main', { defaultRoles: ['viewer'], scopes: ['openid', 'groups'] });
     provider.is({ claims: { sub: 'scopes', email: 'scopes@rights.example' }, tokens: { scope: 'openid' } });
     expect((await arrive(service, 'main')).code).toBe('sso.claims-left-out');

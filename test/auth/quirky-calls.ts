@@ -16,7 +16,7 @@ export interface QuirkyStage {
   close(): Promise<void>;
 }
 
-/** Starts a service that browsers reach at its public address, and a provider that is not stored in it yet. */
+/** Starts a service that browsers reach at its public address, and a provider that is not configured in it yet. */
 export async function openQuirkyStage(): Promise<QuirkyStage> {
   const stage = await openStage();
   const { apiKey, adminEmail } = await stage.seed();
@@ -29,13 +29,13 @@ export async function openQuirkyStage(): Promise<QuirkyStage> {
   return { stage, service, apiKey, adminEmail, provider, close };
 }
 
-/** Makes a person sign in next, who has just authenticated at the provider. */
+/** Sets the person who signs in next, as freshly authenticated at the provider. */
 export function personAt(provider: QuirkyProvider, sub: string, groups: string[], claims: object = {}): void {
   const email = `${sub}@rights.example`;
   provider.is({ claims: { sub, email, groups, auth_time: Math.floor(Date.now() / 1000), ...claims } });
 }
 
-/** Stores a quirky provider under a name; `change` goes over what is sent. */
+/** Stores a quirky provider under a name; `change` overrides fields of the request. */
 export function putQuirky(
   service: Service,
   key: string,
@@ -53,7 +53,7 @@ export interface Arrival {
   readonly detail: string;
 }
 
-/** Signs in at a quirky provider, up to the answer of our callback. */
+/** Signs in at a quirky provider and returns the response of our callback. */
 export async function arrive(
   service: Service,
   name: string,
@@ -74,7 +74,7 @@ export async function arrivalOf(response: Response): Promise<Arrival> {
   return { status: response.status, location, code, detail };
 }
 
-/** Exchanges the ticket of an arrival for an access token. */
+/** Exchanges the ticket in a redirect for tokens. */
 export async function tokenFor(
   service: Service,
   browser: Browser,

@@ -7,7 +7,7 @@ import { makeClient, postForm } from './oauth-calls.js';
 import { KINDS, type Kind } from './owned-credentials.js';
 import { login, me, newPassword } from './people.js';
 
-/** Tables with a secret, or its hash, that is not the credential of a caller, and why. */
+/** Tables with secrets or hashes that are not caller credentials, with the reason. */
 const OTHERS: Readonly<Record<string, string>> = {
   approval: 'the hash of what approvers were shown',
   approval_vote: 'the same, with each vote',
@@ -28,7 +28,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   workload_token_use: 'marks of tokens that were used',
 };
 
-/** Within so many seconds the loss of a right reaches every process. */
+/** A lost right must take effect in every process within this many seconds. */
 const SECONDS = 5;
 
 let place: ApprovalFixture;
@@ -44,18 +44,18 @@ afterAll(async () => {
   process.stdout.write(`\nwhat a credential is good for when its owner is …\n${table.join('\n')}\n`);
 });
 
-/** Flips of what the owner may do, and what a credential of theirs answers then. */
+/** Changes of the owner's account that take away rights. */
 const FLIPS = [
   { name: 'lowered', change: { roles: ['viewer'] } },
   { name: 'disabled', change: { disabled: true } },
 ] as const;
 
-/** 403: it is known and may not. 401, and 400 or 422 where something is exchanged for it: it is none any more. */
+/** 403 if the credential is valid but the right is missing; 401 if it is invalid, or 400 or 422 where it is exchanged. */
 const REFUSED = [400, 401, 403, 422];
 
 describe.each(Object.entries(KINDS))('%s', (name, { make, once, forAll }: Kind) => {
   it.concurrent.each(FLIPS)(
-    'is refused on another process within seconds when its owner is $name',
+    'is rejected by other processes within seconds when its owner is $name',
     async ({ name: flip, change }) => {
       const owner = await newApprover(place, ['admin']);
       const use = await make(place, owner);
@@ -80,11 +80,11 @@ describe.each(Object.entries(KINDS))('%s', (name, { make, once, forAll }: Kind) 
   );
 });
 
-describe('what ends', () => {
+describe('when a password or secret changes', () => {
   const call = (method: string, path: string, key: string, body?: object) =>
     place.service.call(method, path, { key, ...(body === undefined ? {} : { body }) });
 
-  it('a token of a client ends with the secret by which it was obtained', async () => {
+  it('a client token ends with the secret that obtained it', async () => {
     const client = await makeClient(place.service, place.apiKey, ['admin:*']);
     const path = `/api/settings/oauth-clients/${client.client_id}/secret`;
     const leaver = await newApprover(place, ['admin']);
@@ -122,7 +122,7 @@ describe('what ends', () => {
     });
   });
 
-  it('a link to set a password ends when the password is set in another way, and when all sessions are ended', async () => {
+  it('a password link ends when the password is set in another way, and when all sessions are ended', async () => {
     const person = await newApprover(place, ['viewer']);
     const link = async () => {
       await place.service.call('POST', '/api/auth/password/forgot', { body: { email: person.email } });
@@ -147,13 +147,13 @@ describe('what ends', () => {
   });
 });
 
-describe('in the seconds in which a process has somebody in its cache, they', () => {
+describe('while a process still caches their rights, a person', () => {
   const cached = async (key: string) => expect((await me(other, key)).status).toBe(200);
   const patch = (at: Service, key: string, id: string, body: object) =>
     at.call('PATCH', `/api/settings/users/${id}`, { key, body });
   const SOON = { expiry: inDays(1), name: 'successor', permissions: ['audit:read'] };
 
-  it('do not undo that they were disabled or lowered', async () => {
+  it('cannot undo being disabled or demoted', async () => {
     const person = await newApprover(place, ['admin']);
     const { key } = await newApiKey(place.service, person.accessToken, ['admin:*']);
     for (const lost of [{ roles: ['viewer'] }, { disabled: true }]) {
@@ -164,13 +164,16 @@ describe('in the seconds in which a process has somebody in its cache, they', ()
     }
   });
 
-  it.each(['key', 'session', 'client'] as const)('make no credential with a %s that was ended', async (kind) => {
-    const person = await newApprover(place, ['admin']);
-    const { key, end } = await ending(person)[kind]();
-    await cached(key);
-    expect((await end()).status).toBe(204);
-    expect((await other.call('POST', '/api/settings/api-keys', { key, body: SOON })).status).toBe(401);
-  });
+  it.each(['key', 'session', 'client'] as const)(
+    'cannot create a credential with a %s that was ended',
+    async (kind) => {
+      const person = await newApprover(place, ['admin']);
+      const { key, end } = await ending(person)[kind]();
+      await cached(key);
+      expect((await end()).status).toBe(204);
+      expect((await other.call('POST', '/api/settings/api-keys', { key, body: SOON })).status).toBe(401);
+    },
+  );
 
   const ending = (person: Approver) => ({
     key: async () => {
@@ -194,7 +197,7 @@ describe('in the seconds in which a process has somebody in its cache, they', ()
   });
 });
 
-it('every table with a secret is known here: as a kind of credential, or why it is none', async () => {
+it('every table with a secret is listed as a kind of credential, or with a reason why it is not one', async () => {
   const rows = await place.stage.sql<{ name: string }>(
     `SELECT DISTINCT table_name AS name FROM information_schema.columns
      WHERE table_schema = 'public' AND column_name ~ '(hash|secret|token|cookie|password)' ORDER BY table_name`,

@@ -2,7 +2,7 @@ import type { SamlPeer } from '../fakes/simplesamlphp.js';
 import type { Answer, Service } from '../support/service.js';
 import { Browser } from './browser.js';
 
-/** Sets SimpleSAMLphp up as the provider `main`; `change` goes over what is sent. */
+/** Stores SimpleSAMLphp as the provider `main`; `change` overrides fields of the request. */
 export function putProvider(service: Service, idp: SamlPeer, key: string, change: object = {}): Promise<Answer> {
   const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
   const { entityId, entryPoint, certificate } = idp;
@@ -13,7 +13,7 @@ export function putProvider(service: Service, idp: SamlPeer, key: string, change
   });
 }
 
-/** Signs in at the provider, from where `begin` leads. @returns the response that it has the browser post, not posted yet */
+/** Signs in at the provider, starting at `begin`. @returns the SAML response that the browser would post next */
 export async function responseFrom(browser: Browser, account: string, begin: string): Promise<string> {
   const page = await browser.follow(begin);
   let html = await page.response.text();
@@ -27,7 +27,7 @@ export async function responseFrom(browser: Browser, account: string, begin: str
   return fieldIn(html, 'SAMLResponse');
 }
 
-/** The value of a hidden field. */
+/** Value of a hidden form field. */
 export function fieldIn(html: string, name: string): string {
   const found = new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1];
   if (found === undefined) throw new Error(`no ${name} in: ${html.slice(0, 2000)}`);
@@ -37,11 +37,11 @@ export function fieldIn(html: string, name: string): string {
 const unescaped = (text: string) =>
   text.replaceAll('&amp;', '&').replaceAll('&#x2F;', '/').replaceAll('&#x3D;', '=').replaceAll('&quot;', '"');
 
-/** Posts as a browser does that comes from another site: without our cookie, which is SameSite=Lax. */
+/** Posts like a browser coming from another site: without our cookie, which is SameSite=Lax. */
 export const postResponse = (service: Service, encoded: string): Promise<Response> =>
   new Browser().postForm(`${service.url}/api/auth/saml/callback`, { SAMLResponse: encoded });
 
-/** The ticket in the address at which the browser that began completes the sign-in. */
+/** Ticket in the URL at which the browser that began the sign-in completes it. */
 export const ticketIn = (response: Response): string =>
   /\?ticket=(\w+)$/.exec(response.headers.get('location') ?? '')?.[1] ?? '';
 

@@ -25,7 +25,7 @@ async function metadata(): Promise<string> {
   return (await service.call('GET', '/api/auth/saml/metadata')).body;
 }
 
-/** Registers the service at the provider by its metadata. From then on the provider requires signatures. */
+/** Registers the service at the provider with its metadata. From then on, the provider requires signatures. */
 async function describeService(binding: 'HTTP-Redirect' | 'HTTP-POST' = 'HTTP-Redirect'): Promise<void> {
   const certificate = /<ds:X509Certificate>([^<]+)</.exec(await metadata())?.[1] ?? '';
   const logout = { url: here('logout'), binding, certificate };
@@ -75,7 +75,7 @@ const response = (inResponseTo: string) =>
   `<samlp:LogoutResponse ${PROTOCOL} ID="${newId()}" Version="2.0" IssueInstant="${time(0)}" Destination="${here('logout')}" InResponseTo="${inResponseTo}">` +
   `<saml:Issuer>${idp.entityId}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status></samlp:LogoutResponse>`;
 
-/** The query of the HTTP-Redirect binding, as the provider would sign it. */
+/** Query string of the HTTP-Redirect binding, signed like the provider would. */
 function query(
   xml: string,
   { key, algorithm = RSA, hash = 'sha256' }: { key?: KeyObject; algorithm?: string; hash?: string } = {},
@@ -90,7 +90,7 @@ function query(
 const take = (text: string) => service.call('GET', `/api/auth/saml/logout?${text}`);
 const REFUSED = { status: 400, code: 'sso.logout-message' };
 
-describe.skipIf(SIMPLESAMLPHP === undefined)('signing out with SimpleSAMLphp', () => {
+describe.skipIf(SIMPLESAMLPHP === undefined)('single logout with SimpleSAMLphp', () => {
   beforeAll(async () => {
     stage = await openStage();
     ({ apiKey } = await stage.seed());
@@ -105,7 +105,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('signing out with SimpleSAMLphp', (
     idp.stop();
   });
 
-  it('describes the service: its key, where it takes messages, and that it signs', async () => {
+  it('publishes metadata with the key, the endpoints and the signing requirement of the service', async () => {
     const text = await metadata();
     expect(text).toContain('AuthnRequestsSigned="true"');
     for (const binding of ['HTTP-Redirect', 'HTTP-POST']) {
@@ -119,18 +119,18 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('signing out with SimpleSAMLphp', (
     expect(JSON.stringify(settings)).not.toContain('PRIVATE KEY');
   });
 
-  it('asks with a signature, where the provider refuses who does not', async () => {
+  it('sends a signed request, because the provider rejects unsigned ones', async () => {
     expect(await statusOf(await signIn())).toBe(200);
     await put({ signRequests: false });
     await expect(signIn()).rejects.toThrow('no SAMLResponse');
-    // A signature of another key is no signature either.
+    // A signature by another key is rejected too.
     await put({ newKey: true });
     await expect(signIn()).rejects.toThrow('no SAMLResponse');
     await describeService();
     expect(await statusOf(await signIn())).toBe(200);
   });
 
-  it('here ends the session there as well, and its answer is taken once', async () => {
+  it('started here ends the session at the provider too, and its response is accepted once', async () => {
     const person = await signIn();
     const { body } = await service.call('POST', '/api/auth/sso/logout', { key: person.token });
     expect(body.redirect.startsWith(`${idp.logoutUrl}?SAMLRequest=`)).toBe(true);
@@ -144,7 +144,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('signing out with SimpleSAMLphp', (
     expect(again).toContain('name="password"');
   });
 
-  it('at the provider ends that session here and no other, and the provider gets a response', async () => {
+  it('started at the provider ends that session only, and the provider receives a response', async () => {
     const [gone, stays] = [await signIn(), await signIn()];
     const asked = await gone.browser.follow(idp.signOutPage, (url) => url.startsWith(here('logout')));
     expect(new URL(asked.url).searchParams.has('SAMLRequest')).toBe(true);
@@ -156,7 +156,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('signing out with SimpleSAMLphp', (
     expect({ status: replayed.status, code: replayed.body.code }).toEqual(REFUSED);
   });
 
-  it('at the provider by HTTP-POST ends it too; a form that was changed, unsigned or wrapped does not', async () => {
+  it('started at the provider by HTTP-POST ends the session, unless the form was modified, unsigned or wrapped', async () => {
     await describeService('HTTP-POST');
     const person = await signIn();
     const page = await (await person.browser.follow(idp.signOutPage)).response.text();
@@ -189,7 +189,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('signing out with SimpleSAMLphp', (
     await describeService();
   });
 
-  it('is refused in every way in which it can be wrong', async () => {
+  it('is rejected for every kind of invalid message', async () => {
     const person = await signIn();
     const good = (wrong?: Wrong) => query(request(person.session, wrong));
     const sha1 = 'http://www.w3.org/2000/09/xmldsig#rsa-sha1';

@@ -49,7 +49,7 @@ async function testFinds(): Promise<{ ok: boolean; findings: { check: string; ok
   return (await service.call('POST', '/api/settings/identity-providers/test/main', { key: apiKey })).body;
 }
 
-/** Whether the library that verifies at sign-in takes them. */
+/** Whether the SAML library used at sign-in can parse the certificates. */
 async function isUsable(certificates: string[]): Promise<boolean> {
   const saml = new SAML({ issuer: 'x', audience: 'x', callbackUrl: 'https://x.example/', idpCert: certificates });
   return (await saml['getKeyInfosAsPem']()).every((pem) => new X509Certificate(pem).publicKey.type === 'public');
@@ -59,7 +59,7 @@ const bare = (pem: string) => pem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
 const inLines = (text: string, length: number, end: string) =>
   (text.match(new RegExp(`.{1,${length}}`, 'g')) ?? []).join(end);
 
-describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', () => {
+describe.skipIf(SIMPLESAMLPHP === undefined)('a provider certificate', () => {
   it.each<[string, (pem: string) => string[]]>([
     ['as it is', (pem) => [pem]],
     ['in bare base64', (pem) => [bare(pem)]],
@@ -73,7 +73,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', ()
     ['before another one in the same text', (pem) => [pem + selfSigned()]],
     ['behind another one in the same text', (pem) => [`${selfSigned()}\n${pem}`]],
     ['twice', (pem) => [pem, bare(pem)]],
-  ])('%s is stored as the test and sign-in use it', async (_, form) => {
+  ])('%s is stored in the form used by test and sign-in', async (_, form) => {
     const { status, body } = await put({ certificates: form(idp.certificate) });
     expect(status).toBe(200);
     const stored = body.settings.certificates as string[];
@@ -117,17 +117,17 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', ()
     ],
     ['a key that signs no XML', () => selfSigned('-newkey', 'ed25519'), /ed25519/],
     ['nothing', () => ' ', /neither PEM/],
-  ])('%s is refused, with words and a pointer', async (_, form, words) => {
+  ])('%s is rejected with an explanation and a pointer', async (_, form, words) => {
     const text = form(idp.certificate);
     const answer = await put({ certificates: [idp.certificate, text] });
     assertProblem(answer, { status: 422, code: 'identity-provider.certificate', pointer: '/certificates/1' });
     expect(answer.body.detail).toMatch(words);
-    // What was sent may be a key: no word of it comes back, or is logged.
+    // The input may contain a private key, so no part of it may be returned or logged.
     const shown = service.log() + JSON.stringify(answer.body);
     expect(text.length > 140 && shown.includes(text.slice(-140, -40))).toBe(false);
   });
 
-  it('may be one of many, but not of any number', async () => {
+  it('may be one of several, up to a limit', async () => {
     const certificates = Array.from({ length: 11 }, () =>
       selfSigned('-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'),
     ).join('');
@@ -138,7 +138,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', ()
     });
   });
 
-  it('that has expired is reported by the test, and people can sign in', async () => {
+  it('that has expired is reported by the test, but people can still sign in', async () => {
     const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
     const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
     const [notBefore, notAfter] = [new Date('2020-01-01'), new Date('2021-01-01')];
@@ -156,7 +156,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', ()
     expect((await signIn()).status).toBe(303);
   });
 
-  it('that an older version stored as it came does not stop a good one beside it', async () => {
+  it('stored unvalidated by an older version does not affect a valid one next to it', async () => {
     await put();
     const settings = (certificates: string[]) =>
       stage.change(`UPDATE identity_provider SET settings = settings || $1 WHERE name = 'main'`, [
@@ -174,7 +174,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', ()
   });
 });
 
-describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider is asked for', () => {
+describe.skipIf(SIMPLESAMLPHP === undefined)('a SAML authentication request', () => {
   async function requestWith(change: object): Promise<string> {
     expect((await put(change)).status).toBe(200);
     const answer = await new Browser().request(login());
@@ -184,13 +184,13 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider is asked for', (
   const EMAIL = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
   const CLASS = 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport';
 
-  it('is a lasting name and nothing of the context, unless it is set', async () => {
+  it('asks for a persistent NameID and no context by default', async () => {
     const xml = await requestWith({});
     expect(xml).toContain('Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"');
     expect(xml).not.toContain('RequestedAuthnContext');
   });
 
-  it('is another format, or none', async () => {
+  it('asks for another NameID format, or none, if configured', async () => {
     expect(await requestWith({ nameIdFormat: EMAIL })).toContain(`Format="${EMAIL}"`);
     expect((await service.call('GET', '/api/auth/saml/metadata')).body).toContain(`<md:NameIDFormat>${EMAIL}<`);
     expect(await requestWith({ nameIdFormat: null })).not.toContain('NameIDPolicy');
@@ -202,7 +202,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider is asked for', (
     });
   });
 
-  it('is a context with the configured comparison', async () => {
+  it('asks for a context with the configured comparison', async () => {
     const minimum = await requestWith({ requestedAuthnContext: { classes: [CLASS], comparison: 'minimum' } });
     expect(minimum).toContain('Comparison="minimum"');
     expect(minimum).toContain(`>${CLASS}<`);
@@ -213,7 +213,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider is asked for', (
   });
 });
 
-describe('an answer that signs nobody in', () => {
+describe('a SAML response that signs nobody in', () => {
   const posted = (xml: string, accept: string) =>
     new Browser().request(`${service.url}/api/auth/saml/callback`, {
       method: 'POST',
@@ -223,7 +223,7 @@ describe('an answer that signs nobody in', () => {
   const answer = (attributes: string, content = '') =>
     `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r" Version="2.0"${attributes}>${content}</samlp:Response>`;
 
-  it('leads a person to the sign-in page with its code, and tells a program the problem', async () => {
+  it('redirects a browser to the sign-in page with the code, and returns the problem to a program', async () => {
     const unsolicited = answer('');
     const person = await posted(unsolicited, 'text/html,application/xhtml+xml');
     expect([person.status, person.headers.get('location')]).toEqual([303, '/#error=sso.unknown']);
@@ -235,7 +235,7 @@ describe('an answer that signs nobody in', () => {
     expect(((await program.json()) as { code: string }).code).toBe('sso.unknown');
   });
 
-  it('names the status of the provider, and repeats none of its words', async () => {
+  it('reports the status of the provider, but none of its text', async () => {
     await put();
     const begun = await new Browser().request(login());
     const query = new URL(begun.headers.get('location') ?? '').searchParams.get('SAMLRequest') ?? '';
@@ -253,19 +253,19 @@ describe('an answer that signs nobody in', () => {
   });
 });
 
-describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider signs', () => {
+describe.skipIf(SIMPLESAMLPHP === undefined)('SAML signature verification', () => {
   it.each<[string, { assertion: boolean; response: boolean }, number]>([
     ['the assertion', { assertion: true, response: false }, 303],
     ['the response', { assertion: false, response: true }, 303],
     ['nothing', { assertion: false, response: false }, 401],
-  ])('%s', async (_, signs, status) => {
+  ])('evaluates a signature over %s', async (_, signs, status) => {
     await put();
     idp.describe({ ...sp, signs });
     expect((await signIn()).status).toBe(status);
     idp.describe(sp);
   });
 
-  it('is not read where it is encrypted, and the log says so', async () => {
+  it('does not read an encrypted assertion, and logs that', async () => {
     const { body } = await put();
     idp.describe({ ...sp, encryptsFor: bare(body.settings.ourCertificate as string) });
     expect(await signIn()).toEqual({ status: 401, code: 'sso.refused' });
@@ -273,7 +273,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider signs', () => {
     idp.describe(sp);
   });
 
-  it('is known by the entity id exactly, and the log has both', async () => {
+  it('requires exactly the configured entity ID, and logs both', async () => {
     await service.call('DELETE', '/api/settings/identity-providers/main', { key: apiKey });
     await put({ entityId: `${idp.entityId}/` });
     expect((await signIn()).status).toBe(401);

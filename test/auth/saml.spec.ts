@@ -29,7 +29,7 @@ const responseFor = (browser: Browser, account: string) =>
 const post = (encoded: string, to = service) => postResponse(to, encoded);
 const redeem = (browser: Browser, ticket: string) => redeemAt(service, browser, ticket);
 
-/** A fresh response, changed by `change`. */
+/** Posts a fresh response modified by `change`. */
 async function changed(change: (xml: string) => string): Promise<Response> {
   const browser = new Browser();
   const xml = Buffer.from(await responseFor(browser, 'ada'), 'base64').toString('utf8');
@@ -61,7 +61,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     idp.stop();
   });
 
-  it('makes an account at the first time, with the roles that the groups give', async () => {
+  it('creates an account on first sign-in, with roles derived from groups', async () => {
     const browser = new Browser();
     const arrived = await post(await responseFor(browser, 'ada'));
     expect(arrived.status).toBe(303);
@@ -73,7 +73,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     expect(who.body.scopes).toContain('sign:digest');
   });
 
-  it('ends the session of a device when the provider ends the session of the person who approved it', async () => {
+  it('ends a device session when the provider ends the session of the person who approved it', async () => {
     const browser = new Browser();
     const arrived = await post(await responseFor(browser, 'ada'));
     const key = (await redeem(browser, ticketIn(arrived))).body['access_token'] ?? '';
@@ -89,12 +89,12 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     expect(ends?.device).toEqual(ends?.person);
   });
 
-  it('lets nobody in whom no rule knows', async () => {
+  it('refuses sign-in if no rule matches', async () => {
     const arrived = await post(await responseFor(new Browser(), 'eve'));
     expect(((await arrived.json()) as { code: string }).code).toBe('sso.no-role');
   });
 
-  it('takes one of ten replays that come at once to two processes, and none later', async () => {
+  it('accepts one of ten concurrent replays to two processes, and none later', async () => {
     const browser = new Browser();
     const response = await responseFor(browser, 'ada');
     const answers = await Promise.all(
@@ -106,7 +106,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     expect((await redeem(browser, tickets[0] ?? '')).status).toBe(200);
   });
 
-  it("makes nobody sign in as somebody else: the ticket is of no use in the victim's browser", async () => {
+  it('cannot sign somebody in as another person: the ticket is unusable in the browser of the victim', async () => {
     const attacker = new Browser();
     const ticket = ticketIn(await post(await responseFor(attacker, 'ada')));
     const victim = new Browser();
@@ -114,7 +114,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     expect((await redeem(victim, ticket)).body['code']).toBe('sso.unknown');
   });
 
-  it('leads only the browser that began to the page with the ticket', async () => {
+  it('redirects only the browser that started to the page with the ticket', async () => {
     const complete = (at: Browser, ticket: string) =>
       at.request(`${service.url}/api/auth/sso/complete?ticket=${ticket}`);
     const beginner = new Browser();
@@ -122,13 +122,13 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     expect((await complete(beginner, ticket)).headers.get('location')).toBe(`/console#ticket=${ticket}`);
     expect((await redeem(beginner, ticket)).status).toBe(200);
 
-    // Somebody began, and had the victim sign in at the provider.
+    // An attacker began the sign-in and had the victim authenticate at the provider.
     const stolen = ticketIn(await post(await responseFor(beginner, 'ada')));
     await assertRefused(await complete(new Browser(), stolen), 'sso.unknown');
     expect((await redeem(beginner, stolen)).body['code']).toBe('sso.unknown');
   });
 
-  it('refuses a response that nobody asked for', async () => {
+  it('rejects an unsolicited response', async () => {
     const strip = (xml: string) => xml.replaceAll(/ InResponseTo="[^"]*"/g, '');
     await assertRefused(await changed(strip), 'sso.unknown');
     await assertRefused(
@@ -158,22 +158,22 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     ['two roots', (xml) => xml + xml],
     ['an assertion wrapped around the signed one', wrapped],
     ['a forged assertion before the signed one', beside],
-  ])('refuses a response with %s', async (_, change) => {
+  ])('rejects a response with %s', async (_, change) => {
     await assertRefused(await changed(change));
   });
 
-  it('refuses a response that is larger than any honest one', async () => {
+  it('rejects an oversized response', async () => {
     const browser = new Browser();
     const response = await responseFor(browser, 'ada');
     expect((await post(`${response}${' '.repeat(300_000)}`)).status).toBe(413);
   });
 
-  it('refuses what is no response at all', async () => {
+  it('rejects input that is not a response', async () => {
     for (const text of ['', 'nonsense', '%%%', Buffer.from('<a/>').toString('base64')])
       await assertRefused(await post(text));
   });
 
-  it('refuses the right response of another provider than the one that is set up', async () => {
+  it('rejects a valid response of a provider that is not configured', async () => {
     const response = await responseFor(new Browser(), 'ada');
     const isCalled = (entityId: string) =>
       stage.change(`UPDATE identity_provider SET settings = settings || $1`, [{ entityId }]);
@@ -183,21 +183,21 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     expect((await post(response)).status).toBe(303);
   });
 
-  it('refuses a response that was meant for another address of the same service: Destination and Recipient', async () => {
+  it('rejects a response for another URL of the same service: Destination and Recipient', async () => {
     const [entityId = '', acsUrl = ''] = ['metadata', 'callback'].map((name) => `${service.url}/api/auth/saml/${name}`);
     idp.describe({ entityId, acsUrl: 'https://elsewhere.example/acs' });
     const elsewhere = await responseFor(new Browser(), 'ada');
     const xml = Buffer.from(elsewhere, 'base64').toString('utf8');
     expect(xml.includes('Recipient="https://elsewhere.example/acs"')).toBe(true);
     await assertRefused(await post(elsewhere));
-    // The signed assertion as it is, in a response that claims to be for us.
+    // The signed assertion unchanged, in a response whose Destination is our address.
     const moved = xml.replace(/Destination="[^"]*"/, `Destination="${acsUrl}"`);
     await assertRefused(await post(Buffer.from(moved).toString('base64')));
     idp.describe({ entityId, acsUrl });
     expect((await post(await responseFor(new Browser(), 'ada'))).status).toBe(303);
   });
 
-  it('refuses a right signature that was made with SHA-1', async () => {
+  it('rejects a valid signature with SHA-1', async () => {
     const [entityId = '', acsUrl = ''] = ['metadata', 'callback'].map((name) => `${service.url}/api/auth/saml/${name}`);
     idp.describe({ entityId, acsUrl }, 'http://www.w3.org/2000/09/xmldsig#rsa-sha1');
     const response = await responseFor(new Browser(), 'ada');
@@ -206,7 +206,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     idp.describe({ entityId, acsUrl });
   });
 
-  it('refuses a signature of a key that is not set up, and takes two keys while one changes', async () => {
+  it('rejects a signature with an unknown key, and accepts two keys during a key rollover', async () => {
     const stranger = selfSigned();
     await put({ certificates: [stranger] });
     await assertRefused(await post(await responseFor(new Browser(), 'ada')));
@@ -215,7 +215,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     await put();
   });
 
-  it('takes no key of somebody who may do less than the people of the provider: they could sign in as any of them', async () => {
+  it('rejects a certificate set by a person with fewer rights than the users they could impersonate', async () => {
     expect((await post(await responseFor(new Browser(), 'ada'))).status).toBe(303);
     const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['viewer'] }];
     const { key } = await newApiKey(service, apiKey, ['settings:write', ...ROLES.viewer]);
@@ -226,7 +226,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     await put();
   });
 
-  it('ends with the certificate that let people in, and is not ended by one that is added', async () => {
+  it('ends sessions with the certificate that admitted them, but not when one is added', async () => {
     const browser = new Browser();
     const token =
       (await redeem(browser, ticketIn(await post(await responseFor(browser, 'ada'))))).body['access_token'] ?? '';
@@ -239,7 +239,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     await put();
   });
 
-  it('is over everywhere within five seconds once the provider is removed', async () => {
+  it('ends everywhere within five seconds once the provider is deleted', async () => {
     const browser = new Browser();
     const token =
       (await redeem(browser, ticketIn(await post(await responseFor(browser, 'ada'))))).body['access_token'] ?? '';
@@ -249,7 +249,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     await put();
   });
 
-  it('describes the service to the provider', async () => {
+  it('publishes metadata for the provider', async () => {
     const { body, status } = await service.call('GET', '/api/auth/saml/metadata');
     expect(status).toBe(200);
     expect(body).toContain(`Location="${service.url}/api/auth/saml/callback"`);
@@ -265,7 +265,7 @@ const forged = (assertion: string) =>
     .replace('>ada<', '>root<')
     .replace('>staff<', '>admins<');
 
-/** XML signature wrapping: the forged assertion where it is read, the signed one inside it. */
+/** XML signature wrapping: the forged assertion is in the expected position, with the signed one inside it. */
 function wrapped(xml: string): string {
   const [assertion = ''] = ASSERTION.exec(xml) ?? [];
   const outer = forged(assertion).replace(

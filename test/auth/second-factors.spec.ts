@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** The code that an authenticator app shows; `seconds` from now. */
+/** TOTP code shown by an authenticator app `seconds` from now. */
 function codeOf(secret: string, seconds = 0): string {
   const at = new Date(Date.now() + seconds * 1000).toISOString();
   return execFileSync('oathtool', ['--totp', '--base32', '--now', at, secret]).toString().trim();
@@ -33,7 +33,7 @@ interface Enrolled extends Person {
   readonly recoveryCodes: string[];
 }
 
-/** A person with an authenticator app. The code of the previous time step was used to confirm it. */
+/** Registers a person with an authenticator app, confirmed with the code of the previous time step. */
 async function enrol(): Promise<Enrolled> {
   const person = await register(service);
   const key = person.accessToken;
@@ -45,7 +45,7 @@ async function enrol(): Promise<Enrolled> {
     asked = timeStep();
     const code = codeOf(begun.body.secret, -30);
     confirmed = await service.call('POST', confirm, { key, body: { code } });
-    // A code of the step before is too old as soon as a step ends meanwhile.
+    // The code of the previous step becomes too old if a step ends in the meantime.
   } while (confirmed.status !== 200 && timeStep() !== asked);
   expect(confirmed.status).toBe(200);
   const { recoveryCodes } = confirmed.body;
@@ -56,7 +56,7 @@ const loginWith = (person: Person, factors: object, where = service): Promise<An
   where.call('POST', '/api/auth/login', { body: { email: person.email, password: person.password, ...factors } });
 
 describe.skipIf(!hasOathtool)('an authenticator app', () => {
-  it('is asked for once it is confirmed, not before', async () => {
+  it('is required once it is confirmed, not before', async () => {
     const person = await register(service);
     await service.call('POST', '/api/auth/second-factors/totp', { key: person.accessToken, body: { name: 'phone' } });
     expect((await login(service, person.email, person.password)).status).toBe(200);
@@ -65,19 +65,19 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
     expect((await loginWith(enrolled, { totp: codeOf(enrolled.secret) })).status).toBe(200);
   });
 
-  it('is read with the blanks that apps show', async () => {
+  it('accepts a code with the spaces that apps display', async () => {
     const person = await enrol();
     const code = codeOf(person.secret);
     assertProblem(await loginWith(person, { totp: `${code} 1` }), { status: 400, code: 'request.invalid' });
     expect((await loginWith(person, { totp: `${code.slice(0, 3)} ${code.slice(3)}\n` })).status).toBe(200);
   });
 
-  it('is not even mentioned to who has a wrong password', async () => {
+  it('is not mentioned to somebody with a wrong password', async () => {
     const { email } = await enrol();
     assertProblem(await login(service, email, 'a wrong password'), { status: 401, code: 'auth.wrong-credentials' });
   });
 
-  it('lets one in of ten that bring the same code at once, on two processes', async () => {
+  it('accepts one of ten concurrent uses of a code in two processes', async () => {
     const person = await enrol();
     const totp = codeOf(person.secret);
     const answers = await Promise.all(
@@ -87,13 +87,13 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
     assertProblem(await loginWith(person, { totp }), { status: 401, code: 'auth.wrong-code' });
   });
 
-  it('does not let an earlier code in after a later one', async () => {
+  it('does not accept an earlier code after a later one', async () => {
     const person = await enrol();
     expect((await loginWith(person, { totp: codeOf(person.secret, 30) })).status).toBe(200);
     assertProblem(await loginWith(person, { totp: codeOf(person.secret) }), { status: 401, code: 'auth.wrong-code' });
   });
 
-  it('does not let codes of other times in', async () => {
+  it('does not accept codes of other times', async () => {
     const person = await enrol();
     for (const seconds of [-90, 90, 3600]) {
       const totp = codeOf(person.secret, seconds);
@@ -101,7 +101,7 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
     }
   });
 
-  it('is not guessed: a right password does not take the count of wrong codes away', async () => {
+  it('resists guessing: a correct password does not reset the count of wrong codes', async () => {
     const person = await enrol();
     const answers: Answer[] = [];
     for (let i = 0; i < 13; i += 1) answers.push(await loginWith(person, { totp: '000000' }));
@@ -115,7 +115,7 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
       [factor],
     );
     expect(row?.seed).not.toContain(secret);
-    // Sealed for this row: in another one it cannot be opened.
+    // The seed is sealed for its row and cannot be decrypted in another.
     const thief = await enrol();
     await stage.change(`UPDATE second_factor SET seed = (SELECT seed FROM second_factor WHERE id = $1) WHERE id = $2`, [
       factor,
@@ -136,7 +136,7 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
 });
 
 describe.skipIf(!hasOathtool)('a recovery code', () => {
-  it('works once, also when it is sent twice at once', async () => {
+  it('works once, even if sent twice concurrently', async () => {
     const person = await enrol();
     expect(person.recoveryCodes).toHaveLength(10);
     const recoveryCode = person.recoveryCodes[0];
@@ -146,7 +146,7 @@ describe.skipIf(!hasOathtool)('a recovery code', () => {
     expect((await loginWith(person, { recoveryCode: lower })).status).toBe(200);
   });
 
-  it("is no other person's", async () => {
+  it('is not accepted for another person', async () => {
     const [one, two] = [await enrol(), await enrol()];
     const answer = await loginWith(one, { recoveryCode: two.recoveryCodes[0] });
     assertProblem(answer, { status: 401, code: 'auth.wrong-code' });
@@ -156,7 +156,7 @@ describe.skipIf(!hasOathtool)('a recovery code', () => {
 describe('step-up', () => {
   const order = () => ({ name: 'new', permissions: ['sign:read'], expiry: new Date(Date.now() + 3.6e6).toISOString() });
 
-  it('is asked for when the sign-in is older than five minutes, and then lasts on every process', async () => {
+  it('is required when the sign-in is older than five minutes, and is then valid in every process', async () => {
     const person = await register(service);
     await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
     const key = (await login(service, person.email, person.password)).body.access_token;
@@ -183,7 +183,7 @@ describe('step-up', () => {
     }
   });
 
-  it.skipIf(!hasOathtool)('asks for the second factor of who has one', async () => {
+  it.skipIf(!hasOathtool)('requires the second factor of a person who has one', async () => {
     const person = await enrol();
     const id = await idOf(stage, person.email);
     const step = (body: object) =>

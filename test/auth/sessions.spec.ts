@@ -18,12 +18,12 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** The time until a process refuses the token; the promise is five seconds. */
+/** Waits until a process refuses the token; the documented limit is five seconds. */
 async function refusedWithin5s(where: Service, token: string): Promise<void> {
   await until('the token is refused', 5, async () => (await me(where, token)).status === 401);
 }
 
-/** CPU that the service has taken since its start, user and system, all threads. */
+/** CPU time of the service since its start, in seconds: user and system, all threads. */
 async function cpuSeconds(): Promise<number> {
   const { body } = await service.call('GET', '/actuator/prometheus', { key: apiKey });
   const line = /^sealwright_process_cpu_seconds_total (\S+)$/m.exec(body as string);
@@ -32,7 +32,7 @@ async function cpuSeconds(): Promise<number> {
 }
 
 describe('registration', () => {
-  it('signs a newcomer in as a viewer', async () => {
+  it('signs a new user in as a viewer', async () => {
     const person = await register(service);
     const { status, body } = await me(service, person.accessToken);
     expect(status).toBe(200);
@@ -40,7 +40,7 @@ describe('registration', () => {
     expect(body.scopes).not.toContain('admin:*');
   });
 
-  it('takes an address once, however it is written', async () => {
+  it('accepts an address once, however it is written', async () => {
     const { email } = await register(service);
     const answers = await Promise.all(
       [email, email.toUpperCase(), ` ${email}`.trim()].map((again) =>
@@ -51,7 +51,7 @@ describe('registration', () => {
   });
 
   it.each(['short', 'passwordpassword', 'Password1234!', 'aaaaaaaaaaaaaa', '123456789012', 'sealwright-2026!'])(
-    'refuses the password %j',
+    'rejects the password %j',
     async (password) => {
       const body = { email: `weak-${Date.now()}@example.org`, password };
       assertProblem(await service.call('POST', '/api/auth/register', { body }), {
@@ -61,12 +61,12 @@ describe('registration', () => {
     },
   );
 
-  it('gives nobody a role by asking for it', async () => {
+  it('ignores a requested role', async () => {
     const body = { email: 'boss@example.org', password: newPassword(), roles: ['admin'] };
     assertProblem(await service.call('POST', '/api/auth/register', { body }), { status: 400, code: 'request.invalid' });
   });
 
-  it('is closed in prod', async () => {
+  it('is disabled in prod', async () => {
     const settings = { SVC_PROFILE: 'prod', SVC_JWT_SECRET: 'a secret of this very test, long enough' };
     const closed = await stage.start({ role: 'api', settings });
     const body = { email: 'closed@example.org', password: newPassword() };
@@ -79,7 +79,7 @@ describe('registration', () => {
 });
 
 describe('a session', () => {
-  it('that signs out is over, on every process within five seconds', async () => {
+  it('ends at sign-out, in every process within five seconds', async () => {
     const { accessToken, refreshToken } = await register(service);
     expect((await me(other, accessToken)).status).toBe(200);
     expect((await service.call('POST', '/api/auth/logout', { key: accessToken })).status).toBe(204);
@@ -89,7 +89,7 @@ describe('a session', () => {
     assertProblem(again, { status: 401, code: 'auth.bad-refresh-token' });
   });
 
-  it('is listed and ended by its owner, and by nobody else', async () => {
+  it('is listed and ended by its owner, and nobody else', async () => {
     const person = await register(service);
     const second = (await login(service, person.email, person.password)).body.access_token;
     const { body } = await service.call('GET', '/api/auth/sessions', { key: second });
@@ -107,7 +107,7 @@ describe('a session', () => {
     expect((await me(service, second)).status).toBe(200);
   });
 
-  it('ends for a disabled person, with their API keys, on every process within five seconds', async () => {
+  it('ends when the person is disabled, as do their API keys, in every process within five seconds', async () => {
     const { email, accessToken, refreshToken } = await register(service);
     const id = await idOf(stage, email);
     await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE id = $1`, [id]);
@@ -126,7 +126,7 @@ describe('a session', () => {
     if (again.status === 200) await refusedWithin5s(service, again.body.access_token);
   });
 
-  it('ends when the password changes, but for the one that changed it', async () => {
+  it('ends when the password changes, except the one that changed it', async () => {
     const person = await register(service);
     const second = (await login(service, person.email, person.password)).body;
     const next = newPassword();
@@ -151,7 +151,7 @@ describe('refresh tokens', () => {
   const refresh = (token: string, where = service) =>
     where.call('POST', '/api/auth/refresh', { body: { refresh_token: token } });
 
-  it('work once; the second use ends the whole family', async () => {
+  it('work once; a second use revokes the whole family', async () => {
     const first = await register(service);
     const second = (await refresh(first.refreshToken)).body;
     expect((await me(service, second.access_token)).status).toBe(200);
@@ -165,7 +165,7 @@ describe('refresh tokens', () => {
     expect(ended).toEqual([{ ended_because: 'refresh-token-reused' }]);
   });
 
-  it('cannot be used twice at once', async () => {
+  it('cannot be used twice concurrently', async () => {
     const { refreshToken } = await register(service);
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => refresh(refreshToken, i % 2 ? other : service)),
@@ -173,7 +173,7 @@ describe('refresh tokens', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('are no credential for a call, and stored as a hash only', async () => {
+  it('are not accepted as credentials, and are stored as a hash only', async () => {
     const { refreshToken } = await register(service);
     expect((await me(service, refreshToken)).status).toBe(401);
     const [row] = await stage.sql<{ dump: string }>(`SELECT string_agg(t::text, ' ') AS dump FROM refresh_token t`);
@@ -181,20 +181,20 @@ describe('refresh tokens', () => {
   });
 });
 
-describe('guessing', () => {
-  it('is slowed down for one person from one address, whether or not they exist', async () => {
+describe('password guessing', () => {
+  it('is throttled per person and address, whether or not the person exists', async () => {
     const { email } = await register(service);
     for (const who of [email, `nobody-${Date.now()}@example.org`]) {
       const answers = await Promise.all(Array.from({ length: 16 }, () => login(service, who, 'a wrong password')));
       const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-      // Ten are free; the eleventh still gets an answer, and then everybody waits.
+      // Ten failures are free. The eleventh attempt is still answered; further attempts are rate limited.
       expect(statuses).toEqual([...Array(11).fill(401), ...Array(5).fill(429)]);
       const refused = answers.find(({ status }) => status === 429);
       expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     }
   });
 
-  it('gets the same answer for unknown people, for the same work', async () => {
+  it('gets the same response for unknown people, at the same cost', async () => {
     const { email } = await register(service);
     const seconds = { known: 0, unknown: 0 };
     for (let i = 0; i < 9; i += 1) {
@@ -208,13 +208,13 @@ describe('guessing', () => {
         assertProblem(answer, { status: 401, code: 'auth.wrong-credentials' });
       }
     }
-    // The work makes the time, and is the same whatever else the machine does.
+    // CPU time depends only on the work done, not on other load on the machine.
     const ratio = seconds.known / seconds.unknown;
     expect(ratio).toBeGreaterThan(0.7);
     expect(ratio).toBeLessThan(1.4);
   });
 
-  it('a right password takes the count away', async () => {
+  it('is counted from zero after a correct password', async () => {
     const { email, password } = await register(service);
     for (let round = 0; round < 3; round += 1) {
       for (let i = 0; i < 4; i += 1) await login(service, email, 'a wrong password');

@@ -26,7 +26,7 @@ const login = (body: unknown): Promise<Answer> => service.call('POST', '/api/aut
 const me = (key: string): Promise<Answer> => service.call('GET', '/api/auth/me', { key });
 
 describe('signing in', () => {
-  it('answers an access token for a day', async () => {
+  it('returns an access token valid for a day', async () => {
     const { status, headers, body } = await login({ email, password });
     expect(status).toBe(200);
     const refresh = { refresh_token: expect.stringMatching(/^sw_refresh_/) };
@@ -43,11 +43,11 @@ describe('signing in', () => {
     });
   });
 
-  it('finds the address in any spelling', async () => {
+  it('accepts the address in any spelling', async () => {
     expect((await login({ email: `  ${email.toUpperCase()} `, password })).status).toBe(200);
   });
 
-  it('reveals nothing to a stranger: the same answer for a wrong password and an unknown address', async () => {
+  it('returns the same response for a wrong password and an unknown address', async () => {
     const answers = await Promise.all([
       login({ email, password: 'wrong-password' }),
       login({ email: 'nobody@example.com', password }),
@@ -72,7 +72,7 @@ describe('signing in', () => {
       return Math.min(...times);
     };
     const [known, unknown] = [await least(email), await least('nobody@example.com')];
-    // Without a password hash to compare, the answer would come at least ten times as fast.
+    // Without a comparison with a password hash, the response would be at least ten times faster.
     expect(unknown).toBeGreaterThan(known / 3);
   });
 
@@ -83,17 +83,17 @@ describe('signing in', () => {
     [{ email: 'a@b.c', password: { $ne: '' } }],
     [{ email: 'a@b.c', password: 'p'.repeat(513) }],
     [{ email: 'a@b.c', password: 'p', admin: true }],
-  ])('%j is refused', async (body) => {
+  ])('rejects %j', async (body) => {
     const answer = await login(body);
     expect([answer.status, answer.body.code]).toEqual([400, 'request.invalid']);
   });
 });
 
-describe('a password with accents is one password, however a keyboard writes it', () => {
+describe('a password with accents is the same in every Unicode normalization form', () => {
   const typed = () => `Grüße-${randomBytes(6).toString('hex')}-Äpfel`;
   const FORMS = ['NFC', 'NFD'] as const;
 
-  it.each(FORMS)('when it is set as %s: sign-in, step-up and change', async (set) => {
+  it.each(FORMS)('when set as %s: sign-in, step-up and change', async (set) => {
     const other = set === 'NFC' ? 'NFD' : 'NFC';
     const [chosen, next] = [typed(), typed()];
     const address = `${randomBytes(4).toString('hex')}@example.org`;
@@ -108,7 +108,7 @@ describe('a password with accents is one password, however a keyboard writes it'
     expect((await login({ email: address, password: next.normalize(other) })).status).toBe(200);
   });
 
-  it.each(FORMS)('when an earlier version hashed it as %s, and is hashed as NFC from then on', async (form) => {
+  it.each(FORMS)('when an earlier version hashed it as %s, and is rehashed as NFC afterwards', async (form) => {
     const chosen = typed();
     const address = `${randomBytes(4).toString('hex')}@example.org`;
     await service.call('POST', '/api/auth/register', { body: { email: address, password: chosen } });
@@ -135,7 +135,7 @@ describe('an access token', () => {
   const signed = (change: object = {}, header: object = {}, secret = key(DEVELOPMENT_JWT_SECRET)) =>
     new SignJWT({ ...claims(), ...change }).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', ...header }).sign(secret);
 
-  it('is one that this test could make, so that each change below is the one reason for its refusal', async () => {
+  it('is accepted when created by this test, which validates the following cases', async () => {
     expect((await me(await signed())).status).toBe(200);
   });
 
@@ -160,14 +160,14 @@ describe('an access token', () => {
     ['without a session', () => signed({ sid: undefined })],
   ];
 
-  it.each(bad)('%s is refused', async (_, make) => {
+  it.each(bad)('%s is rejected', async (_, make) => {
     const { status, body } = await me(await make());
     expect([status, body.code]).toEqual([401, 'auth.bad-token']);
   });
 });
 
-describe('a user who is disabled', () => {
-  it('is out within five seconds, and gets in no more', async () => {
+describe('a disabled user', () => {
+  it('is signed out within five seconds, and cannot sign in', async () => {
     expect((await me(token)).status).toBe(200);
     await stage.change(`UPDATE user_account SET disabled = true WHERE email = $1`, [email]);
     await until('the token is refused', 5, async () => (await me(token)).status === 401);
@@ -175,12 +175,12 @@ describe('a user who is disabled', () => {
     expect([status, body.code]).toEqual([401, 'auth.wrong-credentials']);
   });
 
-  it('and let in again is in at once, with the token of before', async () => {
+  it('is accepted again immediately after being enabled, with the previous token', async () => {
     await stage.change(`UPDATE user_account SET disabled = false WHERE email = $1`, [email]);
     expect((await me(token)).status).toBe(200);
   });
 
-  it('or whose session was ended has to sign in again', async () => {
+  it('has to sign in again if the session was ended', async () => {
     const fresh = await accessToken(service, email, password);
     await stage.change(`UPDATE auth_session SET ended_at = now(), ended_because = 'ended' WHERE ended_at IS NULL`);
     await until('the token is refused', 5, async () => (await me(fresh)).status === 401);

@@ -42,11 +42,11 @@ afterAll(async () => {
 interface SignedIn {
   readonly browser: Browser;
   readonly token: string;
-  /** The provider's name for the session. */
+  /** The provider's session ID. */
   readonly sid: string;
 }
 
-/** Signs in at the provider, up to the ticket. */
+/** Signs in at the provider and returns the ticket. */
 async function ticketOf(browser: Browser, account: string): Promise<string> {
   const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
   let place = (await browser.follow(`${service.url}/api/auth/oidc/login?provider=main`)).url;
@@ -78,7 +78,7 @@ async function signIn(account: string): Promise<SignedIn> {
   return { browser, token, sid: row?.sid ?? '' };
 }
 
-/** Says yes on the provider's page, "do you want to sign out". @returns where that leads */
+/** Confirms the sign-out on the provider's page. @returns the redirect URL */
 async function signOutAt(browser: Browser, url: string): Promise<string> {
   const html = await (await browser.request(url)).text();
   const xsrf = /name="xsrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
@@ -109,8 +109,8 @@ const claims = (change: JWTPayload = {}): JWTPayload => ({
   ...change,
 });
 
-describe('signing out', () => {
-  it('at the provider ends that session here, and no other', async () => {
+describe('single logout', () => {
+  it('at the provider ends that session only', async () => {
     const [gone, stays] = [await signIn('ada'), await signIn('ada')];
     expect(gone.sid).not.toBe('');
     expect(await statusOf(gone, other)).toBe(200);
@@ -119,7 +119,7 @@ describe('signing out', () => {
     expect(await statusOf(stays)).toBe(200);
   });
 
-  it('here leads to the provider, which knows who it is, and back', async () => {
+  it('started here redirects to the provider, which recognizes the person, and back', async () => {
     const person = await signIn('ada');
     const { status, body } = await service.call('POST', '/api/auth/sso/logout', { key: person.token });
     expect(status).toBe(200);
@@ -128,7 +128,7 @@ describe('signing out', () => {
     await overEverywhere(person);
     const back = await signOutAt(person.browser, body.redirect);
     expect(back).toBe(`${service.url}/`);
-    // The provider asks for the password again.
+    // The provider requires the password again.
     const { response } = await person.browser.follow(`${service.url}/api/auth/oidc/login`);
     expect(await response.text()).toContain('name="password"');
   });
@@ -152,7 +152,7 @@ describe('signing out', () => {
     expect(await statusOf(stays)).toBe(200);
   });
 
-  it('ends what was to become a session: a device code that was approved in it, and a ticket', async () => {
+  it('ends what could become a session: a device code approved in it, and a ticket', async () => {
     const person = await signIn('ada');
     const client = await makeClient(service, apiKey, ['sign:read'], 'public');
     const { body: device } = await postForm(service, '/oauth/device_authorization', { client_id: client.client_id });
@@ -165,10 +165,10 @@ describe('signing out', () => {
     expect((await tokensFor(browser, ticket)).status).toBe(401);
   });
 
-  it('reaches each of two providers that are clients of one issuer', async () => {
+  it('reaches both of two providers that are clients of one issuer', async () => {
     const person = await signIn('bob');
     const body = { label: 'x', enabled: true, rules: [], issuer: idp.issuer, clientId: 'first-in-the-list' };
-    // Listed before `main`.
+    // Sorts before `main`.
     const second = '/api/settings/identity-providers/oidc/aaa';
     const put = await service.call('PUT', second, { key: apiKey, body: { ...body, clientAuthentication: 'none' } });
     expect(put.status).toBe(200);
@@ -181,14 +181,14 @@ describe('signing out', () => {
     await service.call('DELETE', '/api/settings/identity-providers/aaa', { key: apiKey });
   });
 
-  it('that is replayed ends no later session', async () => {
+  it('does not end a later session when replayed', async () => {
     const token = await idp.sign(claims({ sub: 'bob', iat: now() - 60 }));
     const later = await signIn('bob');
     expect((await post(token)).status).toBe(200);
     expect(await statusOf(later, other)).toBe(200);
   });
 
-  it('arrives through the browser as well', async () => {
+  it('also works through the browser', async () => {
     const person = await signIn('bob');
     const tell = (iss: string, sid: string) =>
       service.call('GET', `/api/auth/oidc/frontchannel-logout?${new URLSearchParams({ iss, sid }).toString()}`);
@@ -200,7 +200,7 @@ describe('signing out', () => {
   });
 });
 
-describe('a logout token is refused', () => {
+describe('a logout token', () => {
   const wrong: [string, (sid: string) => Promise<string>][] = [
     [
       'of another key',
@@ -227,7 +227,7 @@ describe('a logout token is refused', () => {
     ['that is none', () => Promise.resolve('nonsense')],
   ];
 
-  it('in every way in which it can be wrong', async () => {
+  it('is rejected for every kind of invalid content', async () => {
     const person = await signIn('ada');
     for (const [what, make] of wrong) {
       const answer = await post(await make(person.sid));

@@ -47,13 +47,13 @@ const remove = (...names: string[]) =>
   Promise.all(names.map((name) => service.call('DELETE', `/api/settings/identity-providers/${name}`, { key: apiKey })));
 const begin = (name: string) => `${service.url}/api/auth/oidc/login?provider=${name}&returnTo=/console`;
 
-/** The parameters with which the service sends a browser to a provider. */
+/** Parameters that the service sends to a provider when a sign-in starts. */
 async function started(browser: Browser, name: string): Promise<URLSearchParams> {
   const { headers } = await browser.request(begin(name));
   return new URL(headers.get('location') ?? '').searchParams;
 }
 
-/** Makes a provider one of an earlier version, which knew the shared redirect address only. */
+/** Converts a provider to one of an earlier version, which used only the shared redirect address. */
 const asEarlier = (name: string) =>
   stage.change(`UPDATE identity_provider SET settings = settings - 'redirect' WHERE name = $1`, [name]);
 
@@ -65,8 +65,8 @@ describe('a mix-up of two providers (RFC 9700 section 4.4)', () => {
   afterAll(() => remove('honest', 'hostile', 'live'));
 
   /**
-   * Replays the attack: the victim's browser begins at the hostile provider, which leads it on to the honest one in the name of the attacker's own
-   * attempt there. @param redirectUri the address that the hostile provider asks for
+   * Replays the attack: the victim's browser begins at the hostile provider, which redirects it to the honest one with the parameters of the attacker's own
+   * attempt. @param redirectUri the address that the hostile provider requests
    */
   async function mixUp(
     redirectUri: string,
@@ -86,20 +86,20 @@ describe('a mix-up of two providers (RFC 9700 section 4.4)', () => {
   it.each<[string, () => string]>([
     ['its own address, which is registered there', () => callback('honest')],
     ['the address of earlier versions', () => callback()],
-  ])('gives the hostile provider no code of the honest one, which answers at %s', async (_, address) => {
+  ])('does not send the hostile provider a code of the honest one, which responds at %s', async (_, address) => {
     const { victim } = await mixUp(address());
     expect(victim).toMatchObject({ status: 401, code: 'sso.refused' });
     expect(hostile.seen).toEqual([]);
     expect(honest.seen).toEqual([]);
   });
 
-  it('gives it none either where the honest provider names itself and takes any address', async () => {
+  it('does not send a code either if the honest provider sends its issuer and accepts any redirect URI', async () => {
     honest.is({ iss: honest.origin });
     expect((await mixUp(callback('hostile'))).victim).toMatchObject({ status: 401, code: 'sso.refused' });
     expect(hostile.seen).toEqual([]);
   });
 
-  it('does not work with a certified provider, which sends browsers to its registered address alone', async () => {
+  it('does not work with a certified provider, which redirects to its registered URI only', async () => {
     const body = { label: 'live', enabled: true, rules: [RELEASE_RULE], issuer: live.issuer, clientId: CLIENT.id };
     const created = await service.call('PUT', '/api/settings/identity-providers/oidc/live', {
       key: apiKey,
@@ -133,7 +133,7 @@ describe('a mix-up of two providers (RFC 9700 section 4.4)', () => {
     return place;
   }
 
-  it('is refused for a test sign-in as well', async () => {
+  it('is also refused for a test sign-in', async () => {
     const browser = new Browser();
     const first = await signedInAdmin();
     const answer = await service.call('POST', '/api/settings/identity-providers/test/hostile/sign-in', {
@@ -152,7 +152,7 @@ describe('a mix-up of two providers (RFC 9700 section 4.4)', () => {
     expect(hostile.seen).toEqual([]);
   });
 
-  /** An access token of a fresh administrator. */
+  /** Access token of a new administrator. */
   async function signedInAdmin(): Promise<string> {
     const person = await register(service, 'chief');
     await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
@@ -160,10 +160,10 @@ describe('a mix-up of two providers (RFC 9700 section 4.4)', () => {
   }
 });
 
-describe('the redirect address of earlier versions', () => {
+describe('the shared redirect URI of earlier versions', () => {
   afterAll(() => remove('first', 'second'));
 
-  it('keeps working for an installation with one provider, and is named in API and test', async () => {
+  it('keeps working for an installation with one provider, and is reported in API and test', async () => {
     await put('first', honest);
     await asEarlier('first');
     expect((await started(new Browser(), 'first')).get('redirect_uri')).toBe(callback());
@@ -174,7 +174,7 @@ describe('the redirect address of earlier versions', () => {
     expect(body.findings).toContainEqual(expect.objectContaining({ check: 'redirect address', ok: true }));
   });
 
-  it('stays when such a provider is replaced, until it is given its own', async () => {
+  it('is kept when such a provider is replaced, until it gets its own', async () => {
     expect((await put('first', honest, { label: 'again' })).body).toMatchObject({ redirect: 'shared' });
     expect((await arrive(service, 'first')).status).toBe(303);
     const { headers } = await service.call('GET', '/api/settings/identity-providers/first', { key: apiKey });
@@ -200,18 +200,18 @@ describe('the redirect address of earlier versions', () => {
     expect((await arrive(service, 'first')).status).toBe(303);
   });
 
-  it('is not given to a second provider', async () => {
+  it('is not assigned to a second provider', async () => {
     const refused = { status: 422, code: 'identity-provider.redirect', pointer: '/redirect' };
     assertProblem(await put('third', hostile, { redirect: 'shared' }), refused);
   });
 });
 
-describe('the authentication context that was required', () => {
+describe('a required authentication context', () => {
   afterAll(() => remove('strong'));
   const strong = (claims: object) =>
     honest.is({ claims: { sub: 'boss', email: 'b@strong.example', groups: ['release'], ...claims } });
 
-  it('is requested of an OpenID provider, and verified in the ID token', async () => {
+  it('is requested from an OpenID provider, and verified in the ID token', async () => {
     expect((await put('strong', honest, { acrValues: ['phr', 'phrh'] })).body.settings.acrValues).toEqual([
       'phr',
       'phrh',
@@ -225,14 +225,14 @@ describe('the authentication context that was required', () => {
     ['a weaker one', { acr: 'urn:password' }],
     ['none', {}],
     ['one that is not text', { acr: ['phr'] }],
-  ])('is refused with what came and what was required: %s', async (_, claims) => {
+  ])('is refused with the received and the required value: %s', async (_, claims) => {
     strong(claims);
     const { status, code, detail } = await arrive(service, 'strong');
     expect({ status, code }).toEqual({ status: 403, code: 'sso.weak-sign-in' });
     expect(detail).toContain('"phr" or "phrh"');
   });
 
-  it('is not taken from userinfo, nor does removing it from the request help', async () => {
+  it('is not read from userinfo, nor avoided by removing it from the request', async () => {
     honest.is({ claims: { sub: 'boss', groups: ['release'] }, userinfo: { sub: 'boss', acr: 'phr', amr: ['mfa'] } });
     expect((await arrive(service, 'strong')).code).toBe('sso.weak-sign-in');
     strong({ acr: 'pwd' });
@@ -243,7 +243,7 @@ describe('the authentication context that was required', () => {
     expect(await arrivalOf(await browser.request(back))).toMatchObject({ code: 'sso.weak-sign-in' });
   });
 
-  it('is verified at a step-up too', async () => {
+  it('is also verified at a step-up', async () => {
     strong({ acr: 'phr', auth_time: Math.floor(Date.now() / 1000) });
     const browser = new Browser();
     const done = await arrive(service, 'strong', { browser, answer: 'cookie' });

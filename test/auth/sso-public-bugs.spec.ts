@@ -8,7 +8,7 @@ import { atKnownAddress, idOf, login, me, PEERS_HERE, register } from './people.
 import { arrivalOf, arrive, putQuirky, RELEASE_RULE, signInAt } from './quirky-calls.js';
 import { postResponse, putProvider, responseFrom } from './saml-calls.js';
 
-/** Faults that were published for products with single sign-on, tried here by their kind. */
+/** Classes of vulnerabilities published for products with single sign-on. */
 let stage: Stage;
 let service: Service;
 let apiKey: string;
@@ -54,7 +54,7 @@ describe('accounts', () => {
     ['in full-width letters', (email: string) => email.replace('k', '\uFF4B')],
     ['with the Kelvin sign for a K', (email: string) => email.replace('k', '\u212A')],
     ['among blanks', (email: string) => `  ${email} `],
-  ])('are not taken over by an e-mail address %s (Grafana CVE-2023-3128, GitHub 2019)', async (_, change) => {
+  ])('are not taken over by an email address %s (Grafana CVE-2023-3128, GitHub 2019)', async (_, change) => {
     const { email, password } = await register(service, 'kim');
     person('intruder', { email: change(email), email_verified: true });
     expect((await arrive(service, 'op')).code).toBe('sso.address-taken');
@@ -79,7 +79,7 @@ describe('accounts', () => {
     expect(row?.disabled).toBe(true);
   });
 
-  it('leave no OAuth client with rights when the person lost every group (GitLab: tokens of removed members)', async () => {
+  it('leave no OAuth client with rights when the person loses every group (GitLab: tokens of removed members)', async () => {
     await put({ rules: [{ ...RELEASE_RULE, roles: ['admin'] }] });
     person('owner');
     const key = (await signInAt(service, 'op'))['access_token'] ?? '';
@@ -96,8 +96,8 @@ describe('accounts', () => {
   });
 });
 
-describe('responses', () => {
-  it('with an ID token that is not signed are refused (alg none, CVE-2015-9235 and its heirs)', async () => {
+describe('SSO responses', () => {
+  it('with an unsigned ID token are rejected (alg none, CVE-2015-9235 and successors)', async () => {
     const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
     const now = Math.floor(Date.now() / 1000);
     const claims = { iss: provider.origin, aud: QUIRKY_CLIENT.id, sub: 'x', iat: now, exp: now + 60 };
@@ -111,29 +111,32 @@ describe('responses', () => {
     ['for other clients', { aud: ['somebody-else', 'another'] }],
     ['without an audience', { aud: undefined }],
     ['of no time', { exp: undefined }],
-  ])('with an ID token %s are refused (Jenkins oic-auth CVE-2024-47806)', async (_, claims) => {
+  ])('with an ID token %s are rejected (Jenkins oic-auth CVE-2024-47806)', async (_, claims) => {
     person('aud', claims);
     expect(await arrive(service, 'op')).toMatchObject({ status: 401, code: 'sso.refused' });
   });
 
-  it.each(['code', 'iss', 'state'])('that repeat the parameter %s are refused (parameter pollution)', async (name) => {
-    provider.is({ iss: provider.origin });
-    person('twice');
-    const browser = new Browser();
-    const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
-    const { url } = await browser.follow(`${service.url}/api/auth/oidc/login?provider=op`, isOurs);
-    const doubled = `${url}&${name}=${encodeURIComponent(new URL(url).searchParams.get(name) ?? 'x')}x`;
-    expect((await arrivalOf(await browser.request(doubled))).status).toBe(401);
-  });
+  it.each(['code', 'iss', 'state'])(
+    'with a duplicate parameter %s are rejected (parameter pollution)',
+    async (name) => {
+      provider.is({ iss: provider.origin });
+      person('twice');
+      const browser = new Browser();
+      const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
+      const { url } = await browser.follow(`${service.url}/api/auth/oidc/login?provider=op`, isOurs);
+      const doubled = `${url}&${name}=${encodeURIComponent(new URL(url).searchParams.get(name) ?? 'x')}x`;
+      expect((await arrivalOf(await browser.request(doubled))).status).toBe(401);
+    },
+  );
 
-  it('write nothing of the provider into the page or the address (Keycloak CVE-2022-4361 by kind)', async () => {
+  it('reflect no provider text in the page or the URL (like Keycloak CVE-2022-4361)', async () => {
     const refusal = { error: 'access_denied', error_description: '"><script>alert(1)</script>\r\nSet-Cookie: a=b' };
     provider.is({ refusal });
     const { location } = await arrive(service, 'op', { answer: 'cookie' });
     expect(location).toBe('/console#error=sso.refused');
   });
 
-  it('that arrive after the provider was disabled are refused (time of check)', async () => {
+  it('received after the provider was disabled are rejected (time of check)', async () => {
     person('late');
     const browser = new Browser();
     const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
@@ -169,13 +172,13 @@ describe('responses', () => {
           .replace(/(<saml:Assertion .*<\/saml:Assertion>)/s, '<saml:Assertion ID="_x"/>$1')
           .replaceAll('ada@saml', 'boss@saml'),
     ],
-  ])('of SAML with %s are refused', async (_, change) => {
+  ])('in SAML with %s are rejected', async (_, change) => {
     expect((await changed(change)).code).toBe('sso.refused');
   });
 });
 
-describe('settings', () => {
-  it('sent back as they were read keep the secret, and store no mask instead (Keycloak: masked client secrets)', async () => {
+describe('SSO settings', () => {
+  it('sent back as read keep the secret, and do not store a mask (Keycloak: masked client secrets)', async () => {
     const path = '/api/settings/identity-providers/op';
     const { body, headers } = await service.call('GET', path, { key: apiKey });
     expect(JSON.stringify(body)).not.toContain(QUIRKY_CLIENT.secret);
@@ -191,7 +194,7 @@ describe('settings', () => {
     expect((await arrive(service, 'op')).status).toBe(303);
   });
 
-  it('match claims exactly: another case, a list in one text and inherited members give nothing (Gitea, MinIO)', async () => {
+  it('match claims exactly, without case folding, list splitting or inherited members (Gitea, MinIO)', async () => {
     for (const groups of ['Release', 'release,admins', ['rel', 'ease'], { release: true }]) {
       person('exact', { groups });
       expect((await arrive(service, 'op')).code).toBe('sso.no-role');
@@ -201,7 +204,7 @@ describe('settings', () => {
     expect((await arrive(service, 'op')).code).toBe('sso.no-role');
   });
 
-  it('of keys that a provider no longer publishes verify nothing (stale keys)', async () => {
+  it('do not accept keys that a provider no longer publishes (stale keys)', async () => {
     const [old, next] = [await newProviderKey('RS256'), await newProviderKey('RS256')];
     provider.is({
       key: old,

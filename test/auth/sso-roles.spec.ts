@@ -32,7 +32,7 @@ afterAll(async () => {
   await peer.stop();
 });
 
-/** Goes through the pages of the provider, and answers who that is here. */
+/** Signs in through the provider's pages and returns the resulting account. */
 async function signedIn(account: string): Promise<{ id: string; scopes: string[] }> {
   const browser = new Browser();
   const isBack = (url: string) => url.startsWith(`${service.url}/console`);
@@ -53,7 +53,7 @@ async function signedIn(account: string): Promise<{ id: string; scopes: string[]
   return (await me(service, ((await answer.json()) as { access_token: string }).access_token)).body;
 }
 
-it('a provider takes every role away, but not that of the last administrator', async () => {
+it('a provider removes every role, except that of the last administrator', async () => {
   const { id } = await signedIn('chief');
   const others = await stage.change<{ id: string }>(
     `UPDATE user_account SET disabled = true WHERE 'admin' = ANY(roles) AND NOT disabled RETURNING id`,
@@ -65,7 +65,7 @@ it('a provider takes every role away, but not that of the last administrator', a
     [id],
   );
   expect(entry?.kept).toBe('last-administrator');
-  // With another administrator there, the provider's word holds.
+  // With another administrator available, the provider's roles apply.
   await stage.change(`UPDATE user_account SET disabled = false WHERE id = ANY($1)`, [others.map((other) => other.id)]);
   expect((await signedIn('chief')).scopes).not.toContain('admin:*');
 });

@@ -9,7 +9,7 @@ import { Browser } from './browser.js';
 import { atKnownAddress, PEERS_HERE, register } from './people.js';
 import { postResponse, putProvider, responseFrom } from './saml-calls.js';
 
-/** How a browser gets from `begin` through the provider and back to the console: where it ends. */
+/** Takes a browser from `begin` through the provider back to the console and returns the final path. */
 type Way = (browser: Browser, account: string, begin: string) => Promise<string>;
 
 const OWN = { 'content-type': 'application/json', 'x-csrf-protection': '1', 'sec-fetch-site': 'same-origin' };
@@ -43,7 +43,7 @@ afterAll(async () => {
 const isBack = (url: string) => url.startsWith(`${service.url}/console`);
 const pathOf = (url: string) => url.slice(service.url.length);
 
-/** Login pages of the provider, and one that ends another person's session by itself. */
+/** Completes the provider's login pages, including the page that ends another person's session. */
 const byOidc: Way = async (browser, account, begin) => {
   let place = (await browser.follow(begin, isBack)).url;
   for (let page = 0; page < 6 && !isBack(place); page += 1) {
@@ -71,7 +71,7 @@ const bySaml: Way = async (browser, account, begin) => {
   return pathOf(isBack(next) ? next : (await browser.follow(next, isBack)).url);
 };
 
-/** The same URL without the parameters that require a new authentication. */
+/** Removes the parameters that require a new authentication from a URL. */
 function withoutAsking(address: string): string {
   const url = new URL(address);
   url.searchParams.delete('prompt');
@@ -89,7 +89,7 @@ function withoutAsking(address: string): string {
 const login = (kind: string) => `${service.url}/api/auth/${kind}/login?returnTo=/console&answer=cookie`;
 const send = (browser: Browser, path: string, body: object) =>
   browser.request(`${service.url}${path}`, { method: 'POST', headers: OWN, body: JSON.stringify(body) });
-/** Something that matters. */
+/** An operation that requires step-up. */
 const enrol = (browser: Browser) => send(browser, '/api/auth/second-factors/totp', { name: 'phone' });
 
 async function ask(browser: Browser): Promise<string> {
@@ -108,7 +108,7 @@ async function authenticatedAt(browser: Browser): Promise<string> {
   return items.find(({ current }) => current)?.authenticatedAt ?? '';
 }
 
-/** Signs ada in, an hour ago. */
+/** Signs ada in and backdates the authentication by an hour. */
 async function signedIn(kind: string, way: Way): Promise<Browser> {
   const browser = new Browser();
   expect(await way(browser, 'ada', login(kind))).toBe('/console');
@@ -119,9 +119,9 @@ async function signedIn(kind: string, way: Way): Promise<Browser> {
 describe.each<[string, Way]>([
   ['oidc', byOidc],
   ['saml', bySaml],
-])('%s', (kind, way) => {
+])('signing in through %s', (kind, way) => {
   it.skipIf(kind === 'saml' && SIMPLESAMLPHP === undefined)(
-    'a step-up has the provider ask again, and opens what matters to the same session',
+    'steps up by authenticating at the provider again, within the same session',
     async () => {
       const browser = await signedIn(kind, way);
       expect((await enrol(browser)).status).toBe(403);
@@ -136,23 +136,23 @@ describe.each<[string, Way]>([
   );
 
   it.skipIf(kind === 'saml' && SIMPLESAMLPHP === undefined)(
-    'a step-up is refused when the provider was kept from asking, and for somebody else',
+    'rejects a step-up if the provider did not authenticate again, or authenticated somebody else',
     async () => {
       const browser = await signedIn(kind, way);
       const unasked = withoutAsking(await ask(browser));
-      // As if the attempt had begun later than the sign-in at the provider, by more than clocks differ.
+      // Simulates that the attempt began after the sign-in at the provider by more than the allowed clock skew.
       await stage.change(
         `UPDATE sso_transaction SET expires_at = expires_at + interval '2 minutes' WHERE status = 'STARTED'`,
       );
       expect(await way(browser, 'ada', unasked)).toBe('/console#error=sso.not-asked');
       expect(await way(browser, 'eve', await ask(browser))).toBe('/console#error=sso.another-person');
-      // An OpenID provider that changes the person also says that the session of the first is over.
+      // When the person changes, an OpenID provider also reports that the first person's session has ended.
       expect([401, 403]).toContain((await enrol(browser)).status);
     },
   );
 
   it.skipIf(kind === 'saml' && SIMPLESAMLPHP === undefined)(
-    'a sign-in is as old as the one at the provider',
+    'uses the authentication time of the provider',
     async () => {
       const browser = new Browser();
       await way(browser, 'ada', login(kind));
@@ -165,7 +165,7 @@ describe.each<[string, Way]>([
   );
 });
 
-it('who comes by a provider that does not say when has shown nothing that counts here', async () => {
+it('a provider that sends no authentication time proves no recent sign-in', async () => {
   const browser = new Browser();
   const { headers } = await browser.request(login('oidc'));
   const silent = new URL(headers.get('location') ?? '');
@@ -175,7 +175,7 @@ it('who comes by a provider that does not say when has shown nothing that counts
   expect((await enrol(browser)).status).toBe(403);
 });
 
-it('people with a password are referred to the step-up by password', async () => {
+it('refers people with a password to the step-up by password', async () => {
   const { accessToken: key } = await register(service);
   assertProblem(await service.call('POST', '/api/auth/step-up/sso', { key, body: {} }), {
     status: 422,

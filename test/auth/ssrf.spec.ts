@@ -7,7 +7,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { atKnownAddress, PEERS_HERE } from './people.js';
 
-/** A server inside that nobody outside should be able to reach through us. */
+/** An internal server that must not be reachable through the service. */
 class Inside {
   calls = 0;
   private readonly server: Server;
@@ -73,7 +73,7 @@ describe('an issuer inside the network (CWE-918)', () => {
     '0.0.0.0',
     '169.254.169.254',
     '10.0.0.1',
-  ])('is refused as %s, with and without TLS', async (host) => {
+  ])('is rejected as %s, with and without TLS', async (host) => {
     for (const scheme of ['http', 'https']) {
       const answer = await put(closed, 'inside', `${scheme}://${host}:${port}`);
       expect([400, 422]).toContain(answer.status);
@@ -81,7 +81,7 @@ describe('an issuer inside the network (CWE-918)', () => {
     expect(inside.calls).toBe(0);
   });
 
-  it('is refused when the call is made as well, whoever set it up', async () => {
+  it('is also rejected when the call is made, whoever configured it', async () => {
     expect((await put(open, 'inside', `http://127.0.0.1:${port}`)).status).toBe(200);
     assertProblem(await closed.call('GET', '/api/auth/oidc/login?provider=inside'), {
       status: 503,
@@ -95,21 +95,21 @@ describe('an issuer inside the network (CWE-918)', () => {
     expect(inside.calls).toBeGreaterThan(0);
   });
 
-  it('is not reached by a redirect', async () => {
+  it('is not reached through a redirect', async () => {
     const before = inside.calls;
     const leads = new Inside({ status: 302, location: `http://127.0.0.1:${port}/` });
     const issuer = `http://127.0.0.1:${await leads.start('127.0.0.1')}`;
     await put(open, 'leads', issuer);
     expect((await test(open, 'leads')).body.ok).toBe(false);
-    // A discovery document may be at two addresses.
+    // The service may look for a discovery document at two addresses.
     expect(leads.calls).toBeGreaterThan(0);
     expect(inside.calls).toBe(before);
     leads.stop();
   });
 });
 
-describe('the test of a provider', () => {
-  it('finds what oidc-provider publishes', async () => {
+describe('a provider test', () => {
+  it('finds the metadata that oidc-provider publishes', async () => {
     const peer = new OpenIdPeer();
     await peer.start('http://127.0.0.1/callback');
     await put(open, 'peer', peer.issuer);
@@ -132,7 +132,7 @@ describe('the test of a provider', () => {
     expect((await test(open, 'peer')).body.findings[0].detail).toMatch(/ECONNREFUSED/);
   });
 
-  it('a SAML certificate that is none is not even stored', async () => {
+  it('cannot involve an invalid SAML certificate, which is not stored', async () => {
     const certificates = [`-----BEGIN CERTIFICATE-----\n${'A'.repeat(80)}\n-----END CERTIFICATE-----`];
     const body = { label: 'x', enabled: true, rules: [], entityId: 'https://x.example', certificates };
     const answer = await open.call('PUT', '/api/settings/identity-providers/saml/wrong', {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Approver,
@@ -23,13 +24,13 @@ const call = (method: string, path: string, key: string, body?: object, headers 
 const change = (person: Approver, body: object) =>
   call('PATCH', `/api/settings/users/${person.id}`, place.apiKey, body);
 
-/** Something that goes on by itself, in the name of whoever made it. */
+/** Recurring work that runs in the name of its creator. */
 interface Order {
   readonly path: string;
   readonly body: () => object;
   readonly table: string;
   readonly due: string;
-  /** How an authorized person resumes it. */
+  /** Resumes the order as an authorized person. */
   readonly resume: (id: string, key: string, version: number) => Promise<Answer>;
 }
 
@@ -53,7 +54,7 @@ const ORDERS: Record<string, Order> = {
   },
 };
 
-/** Ways in which the right to order is lost; each answers the credential that makes the order and how its right ends. */
+/** Ways in which the right to create the order is lost. Each returns the creator's credential and a function that ends the right. */
 const LOSSES: Record<string, () => Promise<{ maker: string; lose: () => Promise<Answer> }>> = {
   'was lowered': async () => {
     const person = await newApprover(place, ['admin']);
@@ -78,45 +79,62 @@ describe.concurrent.each(Object.entries(ORDERS))('a %s', (_, { path, body, table
   const comesDue = (id: string) => place.stage.sql(`UPDATE ${table} SET ${due} = now() WHERE id = $1`, [id]);
   const read = async (id: string) => (await call('GET', `${path}/${id}`, place.apiKey)).body;
 
-  it.concurrent.each(Object.entries(LOSSES))(
-    'is paused, with an alert, when whoever made it %s',
-    async (_loss, make) => {
-      const { maker, lose } = await make();
-      const made = await call('POST', path, maker, body());
-      expect(made.status).toBe(201);
-      const { id, name } = made.body;
-      expect((await lose()).status).toBeLessThan(300);
-      await comesDue(id);
-      const paused = await until('it is paused', 30, async () => {
-        const now = await read(id);
-        return typeof now.pausedBecause === 'string' ? now : undefined;
-      });
-      expect(paused.pausedBecause).toMatch(/^Paused: .* may no longer .*can /);
-      const alert = await until('an alert', 30, async () => {
-        const { items } = (await call('GET', '/api/alerts', place.apiKey)).body;
-        return items.find(({ subject }: { subject: { id: string } }) => subject.id === id);
-      });
-      expect(alert).toMatchObject({ subject: { name }, facts: { why: paused.pausedBecause } });
+  it.concurrent.each(Object.entries(LOSSES))('is paused with an alert when its creator %s', async (_loss, make) => {
+    const { maker, lose } = await make();
+    const made = await call('POST', path, maker, body());
+    expect(made.status).toBe(201);
+    const { id, name } = made.body;
+    expect((await lose()).status).toBeLessThan(300);
+    await comesDue(id);
+    const paused = await until('it is paused', 30, async () => {
+      const now = await read(id);
+      return typeof now.pausedBecause === 'string' ? now : undefined;
+    });
+    expect(paused.pausedBecause).toMatch(/^Paused: .* may no longer .*can /);
+    const alert = await until('an alert', 30, async () => {
+      const { items } = (await call('GET', '/api/alerts', place.apiKey)).body;
+      return items.find(({ subject }: { subject: { id: string } }) => subject.id === id);
+    });
+    expect(alert).toMatchObject({ subject: { name }, facts: { why: paused.pausedBecause } });
 
-      const viewer = await newApprover(place, ['viewer']);
-      assertProblem(await resume(id, viewer.accessToken, paused.version), { status: 403, code: 'insufficient_scope' });
-      const chief = await newApprover(place, ['admin']);
-      expect((await resume(id, chief.accessToken, paused.version)).status).toBe(200);
-      await comesDue(id);
-      await until('it goes on', 30, async () => {
-        const [row] = await place.stage.sql<{ waits: boolean }>(
-          `SELECT ${due} > now() AS waits FROM ${table} WHERE id = $1`,
-          [id],
-        );
-        return row?.waits;
-      });
-      expect((await read(id)).pausedBecause ?? null).toBeNull();
-    },
-  );
+    const viewer = await newApprover(place, ['viewer']);
+    assertProblem(await resume(id, viewer.accessToken, paused.version), { status: 403, code: 'insufficient_scope' });
+    const chief = await newApprover(place, ['admin']);
+    expect((await resume(id, chief.accessToken, paused.version)).status).toBe(200);
+    await comesDue(id);
+    await until('it goes on', 30, async () => {
+      const [row] = await place.stage.sql<{ waits: boolean }>(
+        `SELECT ${due} > now() AS waits FROM ${table} WHERE id = $1`,
+        [id],
+      );
+      return row?.waits;
+    });
+    expect((await read(id)).pausedBecause ?? null).toBeNull();
+  });
 });
 
-describe('a schedule of a person who was disabled', () => {
-  it('does not start by itself, and can be started by an authorized person', async () => {
+describe('a rotation policy in the database', () => {
+  const pausedBecause = (id: string) =>
+    until('it is paused', 30, async () => {
+      await place.stage.sql(`UPDATE ssh_rotation_policy SET due_at = now() WHERE id = $1 AND due_at > now()`, [id]);
+      return (await call('GET', `/v1/rotation-policies/${id}`, place.apiKey)).body.pausedBecause as string | undefined;
+    });
+
+  it('is paused when it was changed there, or written by nobody', async () => {
+    const { id } = (await call('POST', '/v1/rotation-policies', place.apiKey, policyBody())).body;
+    const copy = randomUUID();
+    await place.stage.sql(
+      `INSERT INTO ssh_rotation_policy (id, name, max_age_days, key_owner, most_per_hour, settings, made_by, owner_id)
+       SELECT $2, 'copy', max_age_days, key_owner, most_per_hour, settings, made_by, owner_id FROM ssh_rotation_policy WHERE id = $1`,
+      [id, copy],
+    );
+    await place.stage.sql(`UPDATE ssh_rotation_policy SET max_age_days = 1 WHERE id = $1`, [id]);
+    for (const one of [id, copy]) expect(await pausedBecause(one)).toContain('differs from the audit log');
+  });
+});
+
+describe('a schedule of a disabled person', () => {
+  it('does not start automatically, and can be started by an authorized person', async () => {
     const person = await newApprover(place, ['admin']);
     const { id } = (await call('POST', '/api/schedules', person.accessToken, ORDERS['schedule']?.body())).body;
     await change(person, { disabled: true });

@@ -1,6 +1,9 @@
 import type { Scope } from '../../src/access/scopes.js';
 
-/** Scopes whose operations need no step-up: they use rights that exist, and neither grant access nor lift a limit. All other scopes are administrative. */
+/**
+ * Scopes whose operations need no step-up, because they only use existing rights and neither grant access nor lift a limit. All other scopes are
+ * administrative.
+ */
 export const EVERYDAY_SCOPES: Partial<Record<Scope, string>> = {
   'alerts:write': 'alerts and their rules change no right',
   'approvals:read': 'reads',
@@ -29,7 +32,7 @@ export const EVERYDAY_SCOPES: Partial<Record<Scope, string>> = {
 const ENDS = 'ends a right; during an incident this must work at once';
 const SMALLER = 'continues or ends a rotation that was started after a step-up';
 
-/** Operations that change something under an administrative scope, or about the own account, and need no step-up; with the reason. */
+/** Operations that change something under an administrative scope or in one's own account but need no step-up, with the reason. */
 export const WITHOUT_STEP_UP: Readonly<Record<string, string>> = {
   'DELETE /api/settings/api-keys/{id}': ENDS,
   'DELETE /api/settings/oauth-clients/{id}': ENDS,

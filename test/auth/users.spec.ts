@@ -13,8 +13,8 @@ const smtp = new SmtpPeer();
 let stage: Stage;
 let service: Service;
 let apiKey: string;
-/** All services of this file seal with the same secret: who sends a mail is not who wrote it. */
-/** The rows of the seed are sealed by the secret before. */
+/** All services in this file share a sealing secret, because the process that sends a mail may not be the one that wrote it. */
+/** Rows of the seed are sealed with the previous secret. */
 const settings = () => ({
   ...smtp.settings,
   SVC_JWT_SECRET: 'a secret of this very test, long enough',
@@ -42,7 +42,7 @@ const invite = (email: string, roles: string[], key = admin.token) =>
   service.call('POST', '/api/settings/invitations', { key, body: { email, roles } });
 const tokenIn = (text: string, purpose: string) => new RegExp(`#${purpose}=(\\S+)`).exec(text)?.[1] ?? '';
 
-/** The secret of the `nth` invitation that an address got. */
+/** Token in the `nth` invitation sent to an address. */
 async function inMail(address: string, nth = 1): Promise<string> {
   const mails = await until('the mail', 30, async () => {
     const found = smtp.received.filter(({ to, subject }) => to === address && subject.includes('invitation'));
@@ -52,7 +52,7 @@ async function inMail(address: string, nth = 1): Promise<string> {
 }
 
 describe('an invitation', () => {
-  it('arrives by mail and makes an account with its roles, once, in prod too', async () => {
+  it('arrives by mail and creates an account with its roles, once, including in prod', async () => {
     const prod = await stage.start({ role: 'api', settings: { ...settings(), SVC_PROFILE: 'prod' } });
     const token = await accessToken(prod, admin.email, admin.password);
     const body = { email: 'Invited@Example.org', roles: ['operator'] };
@@ -60,7 +60,7 @@ describe('an invitation', () => {
     expect(made.status).toBe(201);
     const { text, from } = await smtp.mailTo('invited@example.org', 'invitation');
     expect(from).toBe('no-reply@sealwright.example');
-    // Where mails are sent, nobody else sees the link: not even who invites.
+    // When invitations are sent by mail, nobody else sees the link, not even the inviter.
     expect(made.body.link).toBeUndefined();
     expect(JSON.stringify(made.body)).not.toContain('sw_mail');
     const newcomer = { email: 'invited@example.org', password: newPassword(), invitation: tokenIn(text, 'invitation') };
@@ -73,7 +73,7 @@ describe('an invitation', () => {
     await prod.kill('SIGKILL');
   });
 
-  it('is valid for its own address only, not after it was revoked, and not when it has expired', async () => {
+  it('is valid for its own address only, and not after it was revoked or has expired', async () => {
     const { body } = await invite('guest@example.org', ['viewer']);
     const use = (email: string, invitation: string) =>
       service.call('POST', '/api/auth/register', { body: { email, password: newPassword(), invitation } });
@@ -87,7 +87,7 @@ describe('an invitation', () => {
     assertProblem(await use('guest@example.org', again), { status: 422, code: 'invitation.unusable' });
   });
 
-  it('ends with the right of whoever gave it: lowered, disabled, or by a key that was revoked', async () => {
+  it('ends when its creator is demoted or disabled, or used a key that was revoked', async () => {
     const inviter = await register(service);
     const id = await idOf(stage, inviter.email);
     const use = (email: string, invitation: string) =>
@@ -119,7 +119,7 @@ describe('an invitation', () => {
     assertProblem(await use('by-key@example.org', invitation), unusable);
   });
 
-  it('is looked at again when it is taken, whatever the list says', async () => {
+  it('is checked again when it is accepted, whatever the list says', async () => {
     const inviter = await register(service);
     const id = await idOf(stage, inviter.email);
     await patch(id, { roles: ['admin'] });
@@ -135,7 +135,7 @@ describe('an invitation', () => {
     await patch(id, { roles: ['viewer'] });
   });
 
-  it('cannot give what the inviter does not hold', async () => {
+  it('cannot grant what the inviter does not hold', async () => {
     const person = await register(service);
     const keys = { name: 'inviter', permissions: ['users:write', 'users:read'], expiry: new Date(Date.now() + 3.6e6) };
     const { body } = await service.call('POST', '/api/settings/api-keys', { key: apiKey, body: keys });
@@ -156,7 +156,7 @@ describe('a forgotten password', () => {
   const reset = (token: string, password: string) =>
     service.call('POST', '/api/auth/password/reset', { body: { token, password } });
 
-  it('is replaced by the link in the mail, once; other sessions end, and the owner gets a mail', async () => {
+  it('is replaced through the link in the mail, once; other sessions end, and the owner gets a mail', async () => {
     const person = await register(service);
     expect((await forgot(person.email)).status).toBe(202);
     const token = tokenIn((await smtp.mailTo(person.email, 'new password')).text, 'reset');
@@ -171,7 +171,7 @@ describe('a forgotten password', () => {
     await smtp.mailTo(person.email, 'Your password was changed');
   });
 
-  it('gets the same answer for an address that there is not, and no mail goes there', async () => {
+  it('gets the same response for an unknown address, and no mail is sent', async () => {
     const known = await register(service);
     const answers = [await forgot(known.email), await forgot('nobody@example.org')];
     expect(answers[0]?.status).toBe(answers[1]?.status);
@@ -180,7 +180,7 @@ describe('a forgotten password', () => {
     expect(smtp.received.some(({ to }) => to === 'nobody@example.org')).toBe(false);
   });
 
-  it('is no way to flood a mailbox', async () => {
+  it('cannot be used to flood a mailbox', async () => {
     const { email } = await register(service);
     const answers = await Promise.all(Array.from({ length: 8 }, () => forgot(email)));
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(4);
@@ -188,7 +188,7 @@ describe('a forgotten password', () => {
 });
 
 describe('mails', () => {
-  it('wait while the SMTP server is dead, and none is lost', async () => {
+  it('wait while the SMTP server is down, and none is lost', async () => {
     await smtp.stop();
     const addresses = Array.from({ length: 12 }, (_, i) => `late-${i}@example.org`);
     for (const address of addresses) expect((await invite(address, ['viewer'])).status).toBe(201);
@@ -209,7 +209,7 @@ describe('mails', () => {
     });
   });
 
-  it('hold no link that could be read in the database, nor in the log', async () => {
+  it('contain no link that can be read in the database or in the log', async () => {
     await smtp.stop();
     await invite('sealed@example.org', ['viewer']);
     const rows = await stage.sql<{ bytes: string }>(
@@ -226,7 +226,7 @@ describe('mails', () => {
     expect(service.log()).not.toContain(secret);
   });
 
-  it('are not handed over in clear where TLS is required', async () => {
+  it('are not delivered in clear text where TLS is required', async () => {
     await stage.sql(`DELETE FROM mail_message WHERE sent_at IS NULL`);
     await service.kill('SIGKILL');
     service = await stage.start({ settings: { ...settings(), SVC_SMTP_TLS: 'required' } });
@@ -243,19 +243,19 @@ describe('mails', () => {
 });
 
 describe('administrators', () => {
-  // What changes people wants a sign-in of the last five minutes.
+  // Changes to user accounts require a sign-in within the last five minutes.
   beforeAll(async () => {
     admin.token = await accessToken(service, admin.email, admin.password);
   });
 
-  it('cannot remove the last one of them, not even two at once', async () => {
+  it('cannot remove the last administrator, not even two at once', async () => {
     const person = await register(service);
     const [second, first] = [await idOf(stage, person.email), await idOf(stage, admin.email)];
     const noMore = { status: 409, code: 'user.last-administrator' };
     assertProblem(await patch(first, { roles: ['viewer'] }), noMore);
     assertProblem(await patch(first, { disabled: true }, apiKey), noMore);
     expect((await patch(second, { roles: ['admin'] })).status).toBe(200);
-    // Both calls are under way before either can change a row.
+    // Both calls must be in progress before either can change a row.
     const keeper = new Client({ connectionString: stage.databaseUrl });
     await keeper.connect();
     await keeper.query('BEGIN');
@@ -270,14 +270,14 @@ describe('administrators', () => {
     await keeper.query('COMMIT');
     await keeper.end();
     const answers = await calls;
-    // The key's owner may be the one who has just lost the right to do this.
+    // The key may belong to the administrator who has just lost the right to make the other change.
     const [done, refused] = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     expect(done).toBe(200);
     expect([403, 409]).toContain(refused);
     await stage.change(`UPDATE user_account SET disabled = false, roles = '{admin}' WHERE id = $1`, [first]);
   });
 
-  it('disable a person, whose sessions all end, and enable them again', async () => {
+  it('can disable a person, which ends all sessions, and enable them again', async () => {
     const person = await register(service);
     const id = await idOf(stage, person.email);
     expect((await patch(id, { disabled: true }, apiKey)).body.disabled).toBe(true);
@@ -288,7 +288,7 @@ describe('administrators', () => {
     expect((await me(service, person.accessToken)).status).toBe(401);
   });
 
-  it('never see a password, nor its hash', async () => {
+  it('never see a password or its hash', async () => {
     const { body } = await service.call('GET', USERS, { key: apiKey });
     expect(JSON.stringify(body)).not.toMatch(/argon2|password|hash/i);
   });

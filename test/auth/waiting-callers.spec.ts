@@ -18,10 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-it('a caller whose API key is revoked while it waits for a signature does not get it', async () => {
+it('a caller whose API key is revoked while waiting for a signature does not receive it', async () => {
   const gone = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
   const stays = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
-  // Nobody signs in the background before the worker is there.
+  // Asynchronous requests are not signed before the worker starts.
   const { body } = await sign(service, { key: gone.key, body: { digest: digestOf('x'), async: true } });
   const path = `/api/v1/sign/requests/${body.requestId}`;
   const wait = (key: string) => service.call('GET', `${path}?wait=30`, { key });
@@ -31,7 +31,7 @@ it('a caller whose API key is revoked while it waits for a signature does not ge
   await until('both to be told', 10, async () => cut.heard.length > 0 && whole.heard.length > 0);
   expect((await service.call('DELETE', `/api/settings/api-keys/${gone.id}`, { key: apiKey })).status).toBe(204);
   const statuses = (events: readonly { data: { status: string } }[]) => events.map(({ data }) => data.status);
-  await sleep(2000); // what is found at once is told without a second look
+  await sleep(2000); // an outcome that is available at once is returned without another check of the credential
   await stage.start({ role: 'worker' });
   assertProblem(await refused, { status: 401, code: 'auth.revoked-key' });
   expect((await answered).body.status).toBe('SIGNED');

@@ -24,7 +24,7 @@ interface Run {
   readonly err: string;
 }
 
-/** Runs `sealwright-admin` on the stores of the stage, with this standard input. */
+/** Runs `sealwright-admin` with the stores of the stage and the given standard input. */
 function admin(args: readonly string[], input = ''): Promise<Run> {
   const child = spawn(process.execPath, [CLI, ...args], { env: { ...process.env, ...stage.settings } });
   child.stdin.end(input);
@@ -42,8 +42,8 @@ const auditOf = async (action: string) =>
   );
 const OPERATOR = { actor_kind: 'system', actor_name: 'operator (command line)' };
 
-describe('an installation to which nobody can sign in', () => {
-  it('says so at start, in health and in doctor, while there is no user', async () => {
+describe('an installation without a usable account', () => {
+  it('reports at startup, in health and in doctor that there is no user', async () => {
     expect(service.log()).toMatch(/There are no users, so nobody can sign in/);
     expect((await health()).components.administrators.status).toBe('UNKNOWN');
     const { out, code } = await admin(['doctor', '--json']);
@@ -53,7 +53,7 @@ describe('an installation to which nobody can sign in', () => {
     );
   });
 
-  it('gets an administrator by `user create`, whose password comes from standard input alone', async () => {
+  it('gets an administrator through `user create`, which reads the password from standard input only', async () => {
     const password = newPassword();
     const weak = await admin(['user', 'create', ADDRESS, '--role', 'admin'], 'password1234\n');
     expect(weak).toMatchObject({ code: 1, err: expect.stringContaining('This password cannot be used') as string });
@@ -68,7 +68,7 @@ describe('an installation to which nobody can sign in', () => {
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining(ADDRESS) as string });
   });
 
-  it('gets its administrator back by `user grant` and a one-time link of `user reset-password`', async () => {
+  it('restores its administrator with `user grant` and a one-time link of `user reset-password`', async () => {
     const id = await idOf(stage, ADDRESS);
     await stage.change(
       `UPDATE user_account SET disabled = true, roles = '{viewer}', password_hash = NULL WHERE id = $1`,
@@ -90,7 +90,7 @@ describe('an installation to which nobody can sign in', () => {
     expect((await auditOf('user.password-reset-issued'))[0]).toMatchObject(OPERATOR);
   });
 
-  it('resets a password, which ends sessions, and second factors', async () => {
+  it('can reset a password, which ends sessions, and second factors', async () => {
     const { email, accessToken } = await register(service);
     const id = await idOf(stage, email);
     const factor = await service.call('POST', '/api/auth/second-factors/totp', {
@@ -111,7 +111,7 @@ describe('an installation to which nobody can sign in', () => {
       expect((await auditOf(action))[0]).toMatchObject(OPERATOR);
   });
 
-  it('disables an administrator who does not want to leave, also the last one', async () => {
+  it('can disable an uncooperative administrator, even the last one', async () => {
     const stubborn = await register(service, 'stubborn');
     await stage.change(`UPDATE user_account SET roles = '{}' WHERE email <> $1`, [stubborn.email]);
     await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [stubborn.email]);
@@ -127,13 +127,13 @@ describe('an installation to which nobody can sign in', () => {
     ['no role', ['user', 'create', 'new@example.com']],
     ['no address', ['user', 'reset-factor']],
     ['an unknown command', ['user', 'remove', ADDRESS]],
-  ])('refuses %s before it opens any store', async (_, args) => {
+  ])('rejects %s before it opens any store', async (_, args) => {
     expect((await admin(args, 'x\n')).code).toBe(2);
   });
 });
 
-describe('doctor names what people left behind', () => {
-  it('who set it up and may not do that now, until somebody else saves it', async () => {
+describe('doctor lists what people left behind', () => {
+  it('if its creator lost the required right, until somebody else saves it', async () => {
     const [chief, leaver] = ['keeper@example.com', 'leaver@example.com'];
     const tokens: Record<string, string> = {};
     for (const address of [chief, leaver]) {
@@ -165,7 +165,7 @@ describe('doctor names what people left behind', () => {
     expect(await found()).toMatchObject([{ state: 'ok' }]);
   });
 
-  it('with the API key of somebody else, whose secret they were shown', async () => {
+  it('if it was created with an API key of another person that was shown to them', async () => {
     const [owner, leaver] = [`owner-${randomUUID()}@example.com`, `guest-${randomUUID()}@example.com`];
     const tokens: Record<string, string> = {};
     for (const address of [owner, leaver]) {

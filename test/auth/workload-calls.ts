@@ -11,7 +11,7 @@ export const AUDIENCE = 'https://sign.example.com';
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-/** What a test of workloads works with: `key` is an API key with admin:*. */
+/** Environment of a workload test; `key` is an API key with admin:*. */
 export interface WorkloadPlace {
   readonly service: Service;
   readonly key: string;
@@ -23,7 +23,7 @@ export const RELEASES = [
   { claim: 'job_workflow_ref', values: ['octo-org/octo-repo/.github/workflows/release.yml@refs/tags/v*'] },
 ];
 
-/** A service that trusts this issuer, which it starts, for the releases of one repository. */
+/** Starts an issuer and a service that trusts it for the releases of one repository. */
 export async function openWorkloadStage(
   issuer: WorkloadIssuer,
 ): Promise<WorkloadPlace & { readonly stage: Stage; readonly issuerId: string }> {
@@ -36,7 +36,7 @@ export async function openWorkloadStage(
   return { stage, service, key, issuerId };
 }
 
-/** The claims of a release, for tokens that are wrong in one way only. `life` in seconds. */
+/** Claims of a release, for tokens that deviate in a single way. @param life seconds */
 export function releaseClaims(issuer: WorkloadIssuer, life = 300) {
   const now = Math.floor(Date.now() / 1000);
   return { ...GITHUB, iss: issuer.issuer, aud: AUDIENCE, jti: randomUUID(), iat: now, exp: now + life };
@@ -82,7 +82,7 @@ export function exchange(service: Service, token: string, more: Record<string, s
   });
 }
 
-/** An access token for a run with these claims. */
+/** Returns an access token for a run with these claims. */
 export async function runOf(
   service: Service,
   issuer: WorkloadIssuer,

@@ -34,7 +34,7 @@ const good = () => releaseClaims(issuer);
 const signWith = (token: string, body: object = {}) =>
   sign(service, { key: token, body: { digest: digestOf('release'), ...body } });
 
-describe('from the token of a job to evidence', () => {
+describe('signing with a job token', () => {
   const RULES: Record<string, object[]> = {
     GitHub: RELEASES,
     GitLab: [
@@ -49,7 +49,7 @@ describe('from the token of a job to evidence', () => {
     ['GitLab', GITLAB],
     ['Kubernetes', KUBERNETES],
   ])(
-    '%s: exchange, ask, approve, evidence that verifies offline with the signature of the issuer',
+    '%s: exchange, request, approval, and evidence that verifies offline with the signature of the issuer',
     async (name, claims) => {
       const place = { stage, service, apiKey: key };
       const members = await newApprovers(place, 1);
@@ -81,7 +81,7 @@ describe('from the token of a job to evidence', () => {
           time,
           asked.verified.id,
         ]);
-      // Others may accept it for a while.
+      // Other services may still accept the token for a few minutes after it expires, so it is withheld until then.
       await endedAgo('9 minutes');
       expect((await evidenceOf()).workload).toMatchObject({ tokenFrom: expect.any(String) });
       await endedAgo('11 minutes');
@@ -96,8 +96,8 @@ describe('from the token of a job to evidence', () => {
   );
 });
 
-describe('a key for verified runs alone', () => {
-  it('signs for tags of this repository from this workflow, at the call and when it is claimed', async () => {
+describe('a key for verified runs only', () => {
+  it('signs for tags of this repository from this workflow, both at the call and when claimed', async () => {
     const name = unique('tags');
     const verified = RELEASES;
     const made = await createKey(service, key, { name, type: 'ec-p256', constraints: { verified } });
@@ -122,7 +122,7 @@ describe('a key for verified runs alone', () => {
   });
 });
 
-/** A verifier of Sigstore that trusts this key and this log, and wants the proof that the log has the signature. */
+/** A Sigstore verifier that trusts this key and this log and requires an inclusion proof. */
 function sigstoreVerifier({
   key: signer,
   log,
@@ -158,8 +158,8 @@ function verifyWithOpenssl(publicKey: string, message: Buffer, signature: Buffer
   return said;
 }
 
-describe('a provenance', () => {
-  it('says what the issuer proved, is in the log, and is for workloads alone', async () => {
+describe('a provenance statement', () => {
+  it('contains what the issuer proved, is in the log, and is for workloads only', async () => {
     const subjects = [{ name: 'app.tar.gz', digest: digestOf('release') }];
     const attest = (as: string, more: object = {}) =>
       service.call('POST', '/api/v1/sign/attestation', { key: as, body: { subjects, key: 'default', ...more } });
@@ -184,7 +184,7 @@ describe('a provenance', () => {
     expect(check({ ...evidence.bundle, dsseEnvelope: { ...body.envelope, payload } })).toThrow(
       /DSSE payload hash|signature/,
     );
-    // A second verifier, which knows nothing of Sigstore: the signature is over DSSE's encoding.
+    // A second verifier independent of Sigstore: the signature is over the DSSE encoding.
     const signed = Buffer.concat([
       Buffer.from(`DSSEv1 ${body.envelope.payloadType.length} ${body.envelope.payloadType} ${content.length} `),
       content,

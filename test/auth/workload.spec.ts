@@ -39,8 +39,8 @@ const good = (life?: number) => releaseClaims(issuer, life);
 const signWith = (token: string, body: object = {}) =>
   sign(service, { key: token, body: { digest: digestOf('release'), ...body } });
 
-describe('the token of a job becomes an access token', () => {
-  it('by token exchange (RFC 8693): short, without refresh, with the scopes of the trust', async () => {
+describe('a job token is exchanged for an access token', () => {
+  it('by token exchange (RFC 8693): short-lived, without refresh, with the scopes of the trust', async () => {
     const { status, body } = await exchange(service, await issuer.tokenFor(GITHUB, AUDIENCE));
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -58,14 +58,14 @@ describe('the token of a job becomes an access token', () => {
     });
   });
 
-  it('by JWT bearer (RFC 7523), with fewer scopes where it asks for fewer', async () => {
+  it('by JWT bearer (RFC 7523), with fewer scopes if requested', async () => {
     const assertion = await issuer.tokenFor(GITHUB, AUDIENCE);
     const { body } = await postForm(service, '/oauth/token', { grant_type: JWT_BEARER, assertion, scope: 'sign:read' });
     expect(body).toMatchObject({ scope: 'sign:read', expires_in: 900 });
     expect((await signWith(body.access_token)).status).toBe(403);
   });
 
-  it('signs, sees what this workload asked for in whatever run, and nothing of others', async () => {
+  it('that signs, reads requests of this workload from any run, and nothing of others', async () => {
     const { body: foreign } = await signWith(key);
     const [first, second] = [await runOf(service, issuer), await runOf(service, issuer)];
     const { status, body } = await signWith(first);
@@ -85,11 +85,11 @@ describe('the token of a job becomes an access token', () => {
       const { headers } = await service.call('GET', '/api/auth/me', { key: token });
       return Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
     };
-    // Its runs have one quota. The window of a minute may begin between two calls.
+    // All runs of a trust share one quota. A new one-minute window may begin between two calls.
     await until('one quota', 10, async () => (await left(first)) - (await left(second)) === 1);
   });
 
-  it('uses no other key than those of the trust, and does nothing that is for people or other credentials', async () => {
+  it('that uses only keys of the trust, and no operations for people or other credentials', async () => {
     await newTrust({ service, key }, issuerId, { name: 'one key', keys: ['demo-rsa'] });
     const token = await runOf(service, issuer, GITHUB, { trust: 'one key' });
     assertProblem(await signWith(token, { key: 'default' }), { status: 403, code: 'workload-trust.key' });
@@ -105,7 +105,7 @@ async function idOfTrust(name: string): Promise<string> {
   return (body.items as { id: string; name: string }[]).find((one) => one.name === name)?.id ?? '';
 }
 
-describe('a token is refused', () => {
+describe('a workload token is rejected', () => {
   const refused = async (token: string, why: RegExp) => {
     const answer = await exchange(service, token);
     assertOAuthError(answer, 400, 'invalid_grant');
@@ -125,7 +125,7 @@ describe('a token is refused', () => {
     await refused(await issuer.sign({ ...good(), ...change }), why);
   });
 
-  it('of a pull request of a fork, unless the trust says so', async () => {
+  it('for a pull request from a fork, unless the trust allows it', async () => {
     const conditions = [{ claim: 'repository', values: ['octo-org/octo-repo'] }];
     const { id } = await newTrust({ service, key }, issuerId, {
       name: unique('any'),
@@ -139,7 +139,7 @@ describe('a token is refused', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('of another key, with alg none, and with the public key as a secret', async () => {
+  it('with another key, with alg none, and with the public key as a secret', async () => {
     const other = new WorkloadIssuer();
     await other.start();
     await refused(await other.sign(good()), /No key/);
@@ -149,7 +149,7 @@ describe('a token is refused', () => {
       await refused(`${encoded({ alg, kid: '1' })}.${encoded(good())}.AAAA`, /algorithm of public keys/);
   });
 
-  it('that was used: of ten at once one is accepted', async () => {
+  it('if it was used: of ten concurrent uses one is accepted', async () => {
     const token = await issuer.tokenFor(GITHUB, AUDIENCE);
     const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(service, token)));
     expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
@@ -159,7 +159,7 @@ describe('a token is refused', () => {
     await refused(token, /used already/);
   });
 
-  it('with a scope that the trust does not give, or as another type of token', async () => {
+  it('with a scope outside the trust, or as another token type', async () => {
     assertOAuthError(
       await exchange(service, await issuer.tokenFor(GITHUB, AUDIENCE), { scope: 'admin:*' }),
       400,
@@ -169,7 +169,7 @@ describe('a token is refused', () => {
     assertOAuthError(await exchange(service, await issuer.tokenFor(GITHUB, AUDIENCE), type), 400, 'invalid_request');
   });
 
-  it('and the refusal is audited', async () => {
+  it('and the rejection is audited', async () => {
     const token = await issuer.sign({ ...good(), ref: 'refs/heads/main' });
     const { headers } = await exchange(service, token);
     const entries = await stage.sql(
@@ -180,7 +180,7 @@ describe('a token is refused', () => {
   });
 });
 
-describe('a trust that ends, ends its tokens', () => {
+describe('a workload trust', () => {
   const gone = (token: string) =>
     until(
       'the end of the token',
@@ -188,7 +188,7 @@ describe('a trust that ends, ends its tokens', () => {
       async () => (await service.call('GET', '/api/auth/me', { key: token })).status === 401,
     );
 
-  it('when it is disabled, changed or removed', async () => {
+  it('ends its tokens when it is disabled, changed or deleted', async () => {
     const { id } = await newTrust({ service, key }, issuerId, { name: 'ending', audience: 'https://ending.example' });
     const order = {
       name: 'ending',
@@ -225,7 +225,7 @@ describe('a trust that ends, ends its tokens', () => {
     await gone(third);
   });
 
-  it('and cannot be named like the ID of another trust, which a policy may exempt', async () => {
+  it('cannot be named like the ID of another trust, which a policy may exempt', async () => {
     const { body } = await service.call('GET', '/api/settings/workload-trusts?limit=1', { key });
     const { id, audience, conditions, scopes, keys } = body.items[0];
     const order = { name: id, issuerId, audience, conditions, scopes, keys };
@@ -233,7 +233,7 @@ describe('a trust that ends, ends its tokens', () => {
     assertProblem(refused, { status: 400, code: 'request.invalid', pointer: '/name' });
   });
 
-  it('and so does an issuer that is disabled, also for when it is enabled again', async () => {
+  it('ends its tokens when its issuer is disabled, even after the issuer is enabled again', async () => {
     const other = new WorkloadIssuer();
     await other.start();
     const order = { name: unique('issuer'), issuer: other.issuer };
@@ -249,7 +249,7 @@ describe('a trust that ends, ends its tokens', () => {
     await other.stop();
   });
 
-  it('and so does an issuer that is removed', async () => {
+  it('ends its tokens when its issuer is deleted', async () => {
     const other = new WorkloadIssuer();
     await other.start();
     const { id } = await trustIssuer({ service, key }, { issuer: other.issuer });
@@ -266,8 +266,8 @@ describe('a trust that ends, ends its tokens', () => {
   });
 });
 
-describe('the keys of an issuer', () => {
-  it('are read anew when none fits, and the change is audited', async () => {
+describe('issuer keys', () => {
+  it('are fetched again when none matches, and the change is audited', async () => {
     const other = new WorkloadIssuer();
     await other.start();
     const { id, keys: before } = await trustIssuer({ service, key }, { issuer: other.issuer });
@@ -275,7 +275,7 @@ describe('the keys of an issuer', () => {
     await other.rotate();
     const ask = async () => exchange(service, await other.tokenFor(GITHUB, 'https://rotated.example'));
     assertOAuthError(await ask(), 400, 'invalid_grant');
-    // The issuer was asked just now; it is not asked again for half a minute, whatever is presented.
+    // The issuer was queried just now and is not queried again for half a minute, whatever token is presented.
     expect(other.keyReadings).toBe(1);
     await stage.change(`UPDATE workload_issuer SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [id]);
     expect((await ask()).status).toBe(200);
@@ -288,7 +288,7 @@ describe('the keys of an issuer', () => {
   });
 
   it.each<Misbehaviour>(['away', 'slow', 'huge', 'empty', 'no-json', 'other-issuer', 'inside'])(
-    'are not taken from an issuer that is %s; those that are known are believed for an hour',
+    'are not fetched from an issuer that is %s; known keys remain valid for an hour',
     async (how) => {
       const other = new WorkloadIssuer();
       await other.start();
@@ -325,7 +325,7 @@ describe('the keys of an issuer', () => {
     40_000,
   );
 
-  it('can be uploaded where the issuer cannot be reached, and never be private', async () => {
+  it('can be uploaded if the issuer is unreachable, but never private keys', async () => {
     const other = new WorkloadIssuer();
     await other.start();
     const jwks = await (await fetch(`${other.issuer}/jwks`)).json();
@@ -348,7 +348,7 @@ describe('the keys of an issuer', () => {
     await other.stop();
   });
 
-  it('make whoever uploads them any of its runs: they hold what its trusts give, and approve nothing of it', async () => {
+  it('make their uploader equal to any run: they hold what its trusts grant, and cannot approve its requests', async () => {
     const [cluster, mallory] = [new WorkloadIssuer(), new WorkloadIssuer()];
     await Promise.all([cluster.start(), mallory.start()]);
     const keysOf = async (one: WorkloadIssuer) => (await fetch(`${one.issuer}/jwks`)).json();
@@ -388,7 +388,7 @@ describe('the keys of an issuer', () => {
     await Promise.all([cluster.stop(), mallory.stop()]);
   });
 
-  it('are not read from addresses inside (CWE-918)', async () => {
+  it('are not fetched from internal addresses (CWE-918)', async () => {
     const body = { name: unique('issuer'), issuer: 'https://169.254.169.254' };
     assertProblem(await service.call('POST', '/api/settings/workload-issuers', { key, body }), {
       status: 422,

@@ -10,7 +10,7 @@ function found(text: string): number {
   return search.leaks.size;
 }
 
-describe('the search for secrets', () => {
+describe('the secret scanner', () => {
   const bytes = Buffer.from(SECRET);
   it.each([
     ['plain', `before ${SECRET} after`],
@@ -25,11 +25,11 @@ describe('the search for secrets', () => {
       `base64url with ${at} bytes before it`,
       Buffer.concat([Buffer.from('xyz').subarray(0, at), bytes, Buffer.from('tail')]).toString('base64url'),
     ]),
-  ])('finds it %s', (_name, text) => {
+  ])('finds a secret %s', (_name, text) => {
     expect(found(text)).toBeGreaterThan(0);
   });
 
-  it('finds nothing where nothing is', () => {
+  it('finds nothing if there is no secret', () => {
     expect(found(`${SECRET.slice(1)} ${Buffer.from(SECRET.slice(2)).toString('base64')}`)).toBe(0);
   });
 });

@@ -12,7 +12,7 @@ import { FAULT_KINDS } from '../../chaos/signing/schedule.js';
 
 type Tamper = (evidence: Evidence) => Partial<Evidence>;
 
-/** What an invariant must not overlook, done to the evidence of a good run. */
+/** Changes to the evidence of a good run that an invariant must detect. */
 const TAMPERINGS: [id: string, what: string, tamper: Tamper][] = [
   ['1', 'a request was lost', ({ rows }) => ({ rows: rows.slice(1) })],
   ['1', 'a request was doubled', ({ rows }) => ({ rows: [...rows, { ...first(rows), id: 'another' }] })],
@@ -122,7 +122,7 @@ function logOfFirst(
   return { entriesOf: new Map(entriesOf).set(id, change(entriesOf.get(id) ?? [])) };
 }
 
-/** The proof of signing in short: every kind of fault once, shorter deadlines, every invariant. */
+/** Short version of the signing proof: every kind of fault once, shorter deadlines, every invariant. */
 let outcome: Outcome;
 
 beforeAll(async () => {
@@ -136,13 +136,13 @@ describe('signing under faults', () => {
     expect(new Set(outcome.injected.map(({ kind }) => kind)).size).toBe(FAULT_KINDS.length);
   });
 
-  it.each(TAMPERINGS)('would be seen to break invariant $0: $1', (id, _what, tamper) => {
+  it.each(TAMPERINGS)('is detected when it breaks invariant $0: $1', (id, _what, tamper) => {
     const evidence = { ...outcome.evidence, ...tamper(outcome.evidence) };
     const violated = INVARIANTS.map((check) => check(evidence)).filter(({ violations }) => violations.length > 0);
     expect(violated.map((finding) => finding.id)).toContain(id);
   });
 
-  it.each(Object.keys(CONTROLS) as ControlName[])('has a control that fits what was built: %s', (name) => {
+  it.each(Object.keys(CONTROLS) as ControlName[])('has a control that applies to the build: %s', (name) => {
     const directory = mkdtempSync(join(tmpdir(), 'sealwright-control-'));
     const dist = breakCopy(name, directory);
     for (const { file } of CONTROLS[name].edits) {

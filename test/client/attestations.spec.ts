@@ -36,7 +36,7 @@ function sealwright(args: string[], input = '', more: Record<string, string> = {
   });
 }
 
-/** Verifies a bundle with Sigstore's own code; throws when it is not good. */
+/** Verifies a bundle with Sigstore's own code. Throws if it is invalid. */
 function verify(bundle: string, { publicKey }: PublishedKey): void {
   const key = createPublicKey(publicKey);
   const material = { certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] };
@@ -47,7 +47,7 @@ function verify(bundle: string, { publicKey }: PublishedKey): void {
 
 describe('sealwright attest', () => {
   it.each(['rsa-3072', 'ec-p256'])(
-    '%s: @sigstore/verify and verifiers that compute key ids accept the bundle, and no changed statement',
+    '%s: the bundle is accepted by @sigstore/verify and by verifiers that compute key IDs, a modified statement is not',
     async (name) => {
       writeFileSync(at('app.bin'), 'an artifact');
       writeFileSync(at('predicate.json'), '{"buildDefinition":{"buildType":"https://example.org/build"}}');
@@ -79,7 +79,7 @@ describe('sealwright attest', () => {
     },
   );
 
-  it('--envelope writes a bare envelope that verifiers that compute key ids accept', async () => {
+  it('--envelope writes a bare envelope accepted by verifiers that compute key IDs', async () => {
     writeFileSync(at('bare.bin'), 'an artifact');
     writeFileSync(at('bare.json'), '{}');
     const args = ['attest', at('bare.bin'), '--predicate', at('bare.json'), '--key', 'ec-p256', '--envelope'];
@@ -92,7 +92,7 @@ describe('sealwright attest', () => {
     ).toBe(0);
   });
 
-  it('ends with 5 while people are asked, and waits for them with --wait', async () => {
+  it('exits with 5 while approval is pending, and waits for it with --wait', async () => {
     const { service, apiKey, stage } = certified;
     const key = await createKey(service, apiKey, { name: 'guarded-attest', type: 'ec-p256' });
     const approver = await requireApproval({ stage, service, apiKey }, key.name);
@@ -115,13 +115,13 @@ describe('sealwright attest', () => {
   });
 });
 
-describe('a predicate', () => {
+describe('an attestation predicate', () => {
   it.each([
     ['a list', '[]'],
     ['a text', '"provenance"'],
     ['null', 'null'],
     ['an empty file', ''],
-  ])('that is %s is refused before anything is asked for: statements hold an object', async (_, text) => {
+  ])('that is %s is rejected before any request, because statements contain an object', async (_, text) => {
     writeFileSync(at('bad.json'), text);
     writeFileSync(at('subject.bin'), 'subject');
     const attested = await sealwright(['attest', at('subject.bin'), '--predicate', at('bad.json'), '--key', 'ec-p256']);
@@ -144,7 +144,7 @@ describe('notation-sealwright', () => {
     return { code, answer: JSON.parse(code === 0 ? out : err) };
   };
 
-  it('says what it can', async () => {
+  it('lists its capabilities', async () => {
     const { answer } = await ask('get-plugin-metadata', {});
     expect(answer).toMatchObject({
       name: 'sealwright',
@@ -181,7 +181,7 @@ describe('notation-sealwright', () => {
   );
 
   it.each(['describe-key', 'generate-signature'])(
-    '%s: a key whose certificate has expired signs nothing, and the error names the day',
+    '%s: rejects a key with an expired certificate, with the expiry date',
     async (command) => {
       const late = { NODE_OPTIONS: `--import ${SKEWED_CLOCK}`, SKEW_MS: String(40 * 24 * 3600 * 1000) };
       const payload = Buffer.from('{}').toString('base64');
@@ -205,7 +205,7 @@ describe('notation-sealwright', () => {
       { keyId: 'ec-p256', keySpec: 'EC-256', hashAlgorithm: 'SHA-256', payload: '***' },
       'VALIDATION_ERROR',
     ],
-  ])('refuses %s', async (_, body, errorCode) => {
+  ])('rejects %s', async (_, body, errorCode) => {
     expect(await ask('generate-signature', body)).toMatchObject({ code: 1, answer: { errorCode } });
   });
 });

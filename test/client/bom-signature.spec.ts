@@ -38,7 +38,7 @@ function run(...args: string[]): Promise<EndedProgram> {
   });
 }
 
-/** An export of the inventory, signed in itself. */
+/** Exports the inventory and embeds a signature in the document. */
 async function signedExport(key: string): Promise<{ file: string; document: Record<string, unknown> }> {
   const file = join(home, `${key}.json`);
   const { body } = await service.call('GET', '/api/export/cyclonedx', { key: apiKey });
@@ -47,22 +47,33 @@ async function signedExport(key: string): Promise<{ file: string; document: Reco
   return { file, document: JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown> };
 }
 
-describe('a CycloneDX document that is signed in itself', () => {
-  it.skipIf(!has('python3'))('by an RSA key holds for openssl, over what another program says is signed', async () => {
-    const { file, document } = await signedExport('demo-rsa');
-    expect(document).toMatchObject({ signature: { algorithm: 'RS256', keyId: 'demo-rsa', publicKey: { kty: 'RSA' } } });
-    const check = officialCheck();
-    check(document);
-    expect(check.errors ?? []).toEqual([]);
-    const [value, text, key] = ['value', 'text', 'key.pem'].map((name) => join(home, name)) as [string, string, string];
-    const signed = signedText(readFileSync(file));
-    writeFileSync(value, signed.value);
-    writeFileSync(text, signed.text);
-    writeFileSync(key, (await publishedKey(service, apiKey, 'demo-rsa')).publicKey);
-    expect(ask('openssl', ['dgst', '-sha256', '-verify', key, '-signature', value, text])).toMatchObject({ ok: true });
-  });
+describe('a CycloneDX document with an embedded signature', () => {
+  it.skipIf(!has('python3'))(
+    'by an RSA key is verified by openssl, over the content computed by another program',
+    async () => {
+      const { file, document } = await signedExport('demo-rsa');
+      expect(document).toMatchObject({
+        signature: { algorithm: 'RS256', keyId: 'demo-rsa', publicKey: { kty: 'RSA' } },
+      });
+      const check = officialCheck();
+      check(document);
+      expect(check.errors ?? []).toEqual([]);
+      const [value, text, key] = ['value', 'text', 'key.pem'].map((name) => join(home, name)) as [
+        string,
+        string,
+        string,
+      ];
+      const signed = signedText(readFileSync(file));
+      writeFileSync(value, signed.value);
+      writeFileSync(text, signed.text);
+      writeFileSync(key, (await publishedKey(service, apiKey, 'demo-rsa')).publicKey);
+      expect(ask('openssl', ['dgst', '-sha256', '-verify', key, '-signature', value, text])).toMatchObject({
+        ok: true,
+      });
+    },
+  );
 
-  it.skipIf(!has('python3'))('by an EC key holds for the WebCrypto of Node, with the key beside it', async () => {
+  it.skipIf(!has('python3'))('by an EC key is verified by WebCrypto with the embedded key', async () => {
     const { file, document } = await signedExport('default');
     const { algorithm: name, publicKey } = document['signature'] as {
       algorithm: string;
@@ -76,7 +87,7 @@ describe('a CycloneDX document that is signed in itself', () => {
     expect(await webcrypto.subtle.verify(how, key, new Uint8Array(value), new Uint8Array(text))).toBe(true);
   });
 
-  it('is known by the command, with the key of the service that it names, and not when anything is changed', async () => {
+  it('is verified by the CLI with the named key of the service, but not after any change', async () => {
     const { file, document } = await signedExport('default');
     expect(await run('verify', file, '--key', 'default')).toMatchObject({ code: 0, out: 'valid: ES256 by default\n' });
     expect(await run('verify', file)).toMatchObject({ code: 0, out: 'valid: ES256 by default\n' });
@@ -95,7 +106,7 @@ describe('a CycloneDX document that is signed in itself', () => {
     }
   });
 
-  it('is never believed by the key beside it: another key under the same name is refused', async () => {
+  it('is never verified by the embedded key: another key with the same name is rejected', async () => {
     const { file, document } = await signedExport('default');
     const { signature, ...unsigned } = document;
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -116,14 +127,14 @@ describe('a CycloneDX document that is signed in itself', () => {
   it.each([
     ['a key that is not there', ['--key', 'nobody'], 1, 'There is no signing key named nobody'],
     ['no key', [], 2, 'needs --key'],
-  ])('is not made with %s', async (_, options, code, why) => {
+  ])('cannot be created with %s', async (_, options, code, why) => {
     const file = join(home, 'unsigned.json');
     writeFileSync(file, JSON.stringify(bom([])));
     expect(await run('sign', file, ...options)).toMatchObject({ code, err: expect.stringContaining(why) });
     expect(JSON.parse(readFileSync(file, 'utf8'))).not.toHaveProperty('signature');
   });
 
-  it('is not made of anything else', async () => {
+  it('cannot be created from other content', async () => {
     const file = join(home, 'other.json');
     const halfList = '{"bomFormat":"CycloneDX","components":[{} {}]}';
     for (const text of ['{"bomFormat":"SPDX"}', 'null', '[]', '{', halfList]) {

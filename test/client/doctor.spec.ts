@@ -27,7 +27,7 @@ function program(name: string): void {
 
 describe('sealwright doctor', () => {
   it.each(KNOWN_TOOLS.filter(({ programs }) => programs.length > 0))(
-    '$name: names the package of each program that is missing',
+    '$name: lists the package of each missing program',
     async ({ name, programs, toInstall }) => {
       const { code, out } = await doctor([name], join(home, 'bin'));
       expect(code).toBe(1);
@@ -35,11 +35,11 @@ describe('sealwright doctor', () => {
     },
   );
 
-  it('knows the tools of the page about tools, and no others', () => {
+  it('knows exactly the tools on the tools page', () => {
     for (const { name } of KNOWN_TOOLS) expect([name, TOOLS_PAGE.toLowerCase().includes(name)]).toEqual([name, true]);
   });
 
-  it('finds that gpg on the path is not the wrapper, and that it is', async () => {
+  it('reports whether gpg on the path is the wrapper', async () => {
     program('git');
     program('gpg');
     const before = await doctor(['git'], join(home, 'bin'));
@@ -49,14 +49,14 @@ describe('sealwright doctor', () => {
     expect(after).toMatchObject({ code: 0, out: expect.stringContaining('signs with keys of the service') });
   });
 
-  it.skipIf(!has('jarsigner'))('lists every tool, and finds what is here', async () => {
+  it.skipIf(!has('jarsigner'))('lists every tool, and detects installed ones', async () => {
     const { code, out } = await doctor([]);
     expect(code).toBe(0);
     expect(out.split('\n').filter((line) => line !== '')).toHaveLength(KNOWN_TOOLS.length);
     expect(out).toMatch(/^jarsigner +ok$/m);
   });
 
-  it('refuses a tool that it does not know, with those that it does', async () => {
+  it('rejects an unknown tool with the known ones', async () => {
     expect(await doctor(['minisign'])).toMatchObject({ code: 2, err: expect.stringContaining('osslsigncode') });
   });
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.close());
 
-/** A keyring with one certificate, for gpgv and sqv. */
+/** Creates a keyring with one certificate for gpgv and sqv. */
 async function keyring({ name, certificate }: OpenPgpKey): Promise<string> {
   const file = at(`${name}.gpg`);
   writeFileSync(`${file}.asc`, certificate);
@@ -38,7 +38,7 @@ async function keyring({ name, certificate }: OpenPgpKey): Promise<string> {
 }
 
 describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
-  it('--detach-sign: gpg, gpgv and sqv accept it, and nothing else than this document', async () => {
+  it('--detach-sign: gpg, gpgv and sqv accept it for this document only', async () => {
     const { name, fingerprint } = keyOf(type);
     const file = at(`detached-${type}`);
     writeFileSync(file, TEXT);
@@ -79,7 +79,7 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     ['a file, in armor', (file: string) => ['-s', '-a', '-o', `${file}.gpg`, file]],
     ['a text', (file: string) => ['-s', '-t', '--yes', '-o', `${file}.gpg`, file]],
     ['as GPGME calls it', (file: string) => ['--batch', '--no-tty', '--sign', '-o', `${file}.gpg`, '--', file]],
-  ])('--sign: gpg accepts the message and unpacks what was signed: %s', async (how, args) => {
+  ])('--sign: gpg accepts the message and extracts the signed content: %s', async (how, args) => {
     const file = at(`inline ${how} ${type}`);
     writeFileSync(file, TEXT);
     const signed = await place.run('gpg', ['--status-fd', '2', '-u', keyOf(type).name, ...args(file)]);
@@ -89,7 +89,7 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     expect(opened.out.toString()).toBe(TEXT);
   });
 
-  it('--sign: gpg refuses the message when what was signed is changed in it', async () => {
+  it('--sign: gpg rejects the message after its content was changed', async () => {
     const file = at(`changed ${type}`);
     writeFileSync(file, TEXT);
     await place.run('gpg', ['-u', keyOf(type).name, '--sign', '-o', `${file}.gpg`, file]);
@@ -107,14 +107,14 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
   });
 
   it.each(['--sig-notation a@example.org=1', '--default-sig-expire 1d', '--sig-policy-url https://example.org/'])(
-    '%s is refused: the signature would not have it',
+    '%s is rejected, because the signature would not include it',
     async (option) => {
       const signed = await place.run('gpg', [...option.split(' '), '-u', keyOf(type).name, '-b', '-o', '-'], { input: TEXT }); // prettier-ignore
       expect(signed).toMatchObject({ code: 2, err: expect.stringContaining('has no effect') });
     },
   );
 
-  it('signs as JGit calls gpg: by the address of the committer, with the signature on standard output', async () => {
+  it('signs for JGit: by committer address, with the signature on standard output', async () => {
     const address = `<${keyOf(type).name}@example.org>`;
     const args = ['-bsau', address, '--batch', '--no-tty', '--status-fd', '2', '--output', '-'];
     const signed = await place.run('gpg', args, { input: TEXT });
@@ -122,7 +122,7 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     expect(signed.out.toString()).toMatch(/^-----BEGIN PGP SIGNATURE-----/);
   });
 
-  it('--textmode: a text whose line endings change is still signed', async () => {
+  it('--textmode: a text remains signed when its line endings change', async () => {
     writeFileSync(at('text'), 'one\ntwo\n');
     const signed = await place.run('gpg', ['-t', '-b', '-u', keyOf(type).name, '-o', '-', at('text')]);
     writeFileSync(at('text.sig'), signed.out);
@@ -130,7 +130,7 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     expect((await place.run(GPG, ['--verify', at('text.sig'), at('text')])).code).toBe(0);
   });
 
-  it('is found by each of the names that gpg takes', async () => {
+  it('is selected by each kind of name that gpg accepts', async () => {
     const { name, fingerprint, userId } = keyOf(type);
     const names = [
       fingerprint,
@@ -146,7 +146,7 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     }
   });
 
-  it('--passphrase-fd 0: what stands behind the first line is signed', async () => {
+  it('--passphrase-fd 0: signs what follows the first line', async () => {
     writeFileSync(at('behind'), TEXT);
     const options = ['--batch', '--pinentry-mode', 'loopback', '--passphrase-fd', '0', '-u', keyOf(type).name, '-ab'];
     const signed = await place.run('gpg', options, { input: `secret\n${TEXT}` });
@@ -154,7 +154,7 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     expect((await place.run(GPG, ['--verify', at('behind.asc'), at('behind')])).code).toBe(0);
   });
 
-  it('--export writes what gpg imports, with the same fingerprint', async () => {
+  it('--export writes a key that gpg imports with the same fingerprint', async () => {
     const { name, fingerprint } = keyOf(type);
     for (const armor of [[], ['--armor']]) {
       const { out } = await place.run('gpg', [...armor, '--export', name]);
@@ -164,7 +164,7 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
   });
 });
 
-describe.skipIf(!has('gpg'))('an OpenPGP key that expires', () => {
+describe.skipIf(!has('gpg'))('an expiring OpenPGP key', () => {
   const until = async (days: number) => {
     const key = await newOpenPgpKey(place, 'ec-p256');
     const expiresAt = new Date(Date.now() + days * 24 * 3600 * 1000 + 3600 * 1000).toISOString();
@@ -175,7 +175,7 @@ describe.skipIf(!has('gpg'))('an OpenPGP key that expires', () => {
   };
 
   it.each(['--sign', '--detach-sign', '--clearsign'])(
-    'is announced 30 days before by %s, which signs',
+    'is announced 30 days before by %s, which still signs',
     async (task) => {
       const args = [task, '-u', await until(12), '--output', '-'];
       const signed = await place.run('gpg', args, { input: TEXT });
@@ -193,14 +193,14 @@ describe.skipIf(!has('gpg'))('an OpenPGP key that expires', () => {
   });
 });
 
-describe.skipIf(!has('gpg'))('what sealwright gpg refuses', () => {
-  it('a key that there is none of ends with 2 and INV_SGNR', async () => {
+describe.skipIf(!has('gpg'))('sealwright gpg refuses', () => {
+  it('an unknown key, with exit code 2 and INV_SGNR', async () => {
     const ended = await place.run('gpg', ['--status-fd=1', '-u', 'nobody@example.org', '-b'], { input: 'x' });
     expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('No secret key') });
     expect(ended.out.toString()).toContain('[GNUPG:] INV_SGNR 9 nobody@example.org');
   });
 
-  it('SHA-1, and a hash that is shorter than the curve, before anybody is asked', async () => {
+  it('SHA-1, and a hash shorter than the curve, before anybody is asked', async () => {
     const weak = await place.run('gpg', ['--digest-algo', 'SHA1', '-u', keyOf('rsa-3072').name, '-b'], { input: 'x' });
     const short = await place.run('gpg', ['--digest-algo', 'SHA256', '-u', keyOf('ec-p384').name, '-b'], {
       input: 'x',
@@ -208,7 +208,7 @@ describe.skipIf(!has('gpg'))('what sealwright gpg refuses', () => {
     expect([weak.code, short.code, weak.out.length, short.out.length]).toEqual([2, 2, 0, 0]);
   });
 
-  it('a second key beside the first, by which gpg would make a second signature', async () => {
+  it('a second key, with which gpg would create a second signature', async () => {
     const [one, other] = [keyOf('rsa-3072').name, keyOf('ec-p256').name];
     const ended = await place.run('gpg', ['-u', one, '-u', other, '-b'], { input: 'x' });
     expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('only one key can sign') });
@@ -218,13 +218,13 @@ describe.skipIf(!has('gpg'))('what sealwright gpg refuses', () => {
     );
   });
 
-  it('a file that is not there ends with 2, and nobody is asked', async () => {
+  it('a missing file, with exit code 2, without asking anybody', async () => {
     const ended = await place.run('gpg', ['--status-fd=1', '-u', keyOf('ec-p256').name, '-b', at('nowhere')]);
     expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('nowhere') });
     expect(ended.out.toString()).toContain('FAILURE sign');
   });
 
-  it('a file that exists stays as it is', async () => {
+  it('to overwrite an existing file', async () => {
     writeFileSync(at('there.asc'), 'mine');
     writeFileSync(at('there'), 'x');
     const ended = await place.run('gpg', ['-u', keyOf('ec-p256').name, '-ab', at('there')]);
@@ -232,59 +232,64 @@ describe.skipIf(!has('gpg'))('what sealwright gpg refuses', () => {
     expect(readFileSync(at('there.asc'), 'utf8')).toBe('mine');
   });
 
-  it('what it does not do itself is done by the real gpg', async () => {
+  it('nothing that the real gpg can do, and passes it on', async () => {
     expect((await place.run('gpg', ['--version'])).out.toString()).toMatch(/^gpg \(GnuPG\)/);
   });
 });
 
-describe.skipIf(!has('gpg')).each(['rsa-3072', 'ec-p256'])('with a key of the type %s that needs approval', (type) => {
-  async function asked(rules: Record<string, unknown> = {}) {
-    const { key, approver } = await newGuardedOpenPgpKey(place, type, rules);
-    const file = at(`${key.name}.bin`);
-    writeFileSync(file, 'to be approved');
-    let kill: (signal: NodeJS.Signals) => void = () => undefined;
-    const started = (child: { kill(signal: NodeJS.Signals): boolean }) => void (kill = (signal) => child.kill(signal));
-    const ending = place.run('gpg', ['--status-fd=1', '-u', key.name, '-b', file], { started });
-    const request = await waitingRequest(place, key.name);
-    return { key, approver, file, ending, kill: (signal: NodeJS.Signals) => kill(signal), ...request };
-  }
+describe.skipIf(!has('gpg')).each(['rsa-3072', 'ec-p256'])(
+  'sealwright gpg with a %s key that requires approval',
+  (type) => {
+    async function asked(rules: Record<string, unknown> = {}) {
+      const { key, approver } = await newGuardedOpenPgpKey(place, type, rules);
+      const file = at(`${key.name}.bin`);
+      writeFileSync(file, 'to be approved');
+      let kill: (signal: NodeJS.Signals) => void = () => undefined;
+      const started = (child: { kill(signal: NodeJS.Signals): boolean }) =>
+        void (kill = (signal) => child.kill(signal));
+      const ending = place.run('gpg', ['--status-fd=1', '-u', key.name, '-b', file], { started });
+      const request = await waitingRequest(place, key.name);
+      return { key, approver, file, ending, kill: (signal: NodeJS.Signals) => kill(signal), ...request };
+    }
 
-  it('waits for a yes, and tells who is asked', async () => {
-    const { approver, file, ending, approvalId } = await asked();
-    const { body } = await place.service.call('GET', `/api/v1/approvals/${approvalId}`, { key: place.apiKey });
-    expect(JSON.stringify(body)).toContain('"format":"openpgp"');
-    expect((await vote(place.service, approvalId, approver)).status).toBe(200);
-    expect(await ending).toMatchObject({ code: 0, err: expect.stringContaining('waiting for 1 of') });
-    expect((await place.run(GPG, ['--verify', `${file}.sig`, file])).code).toBe(0);
-  });
+    it('waits for approval, and reports who is asked', async () => {
+      const { approver, file, ending, approvalId } = await asked();
+      const { body } = await place.service.call('GET', `/api/v1/approvals/${approvalId}`, { key: place.apiKey });
+      expect(JSON.stringify(body)).toContain('"format":"openpgp"');
+      expect((await vote(place.service, approvalId, approver)).status).toBe(200);
+      expect(await ending).toMatchObject({ code: 0, err: expect.stringContaining('waiting for 1 of') });
+      expect((await place.run(GPG, ['--verify', `${file}.sig`, file])).code).toBe(0);
+    });
 
-  it.each([
-    ['rejected', 'approval.rejected'],
-    ['withdrawn', 'approval.withdrawn'],
-    ['expired', 'approval.expired'],
-    ['ended by its user', 'approval.withdrawn'],
-  ] as const)('%s: ends with 2 and FAILURE, and nothing is signed afterwards', async (how, code) => {
-    const { approver, file, ending, approvalId, requestId, kill } = await asked(
-      how === 'expired' ? { expiresInSeconds: 60 } : {},
-    );
-    const path = `/api/v1/approvals/${approvalId}`;
-    if (how === 'rejected')
-      await vote(place.service, approvalId, approver, { decision: 'reject', body: { comment: 'No.' } });
-    if (how === 'withdrawn') await place.service.call('POST', `${path}/withdraw`, { key: place.apiKey, body: {} });
-    if (how === 'expired') await place.stage.sql(`UPDATE approval SET expires_at = now() WHERE id = $1`, [approvalId]);
-    if (how === 'ended by its user') kill('SIGTERM');
-    const ended = await ending;
-    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('signing failed') });
-    expect(ended.out.toString()).toMatch(/\[GNUPG:\] FAILURE sign \d+\n$/);
-    expect(existsSync(`${file}.sig`)).toBe(false);
-    const request = await read(place.service, place.apiKey, requestId);
-    expect(request.body).toMatchObject({ status: 'FAILED', failure: { code } });
-    expect((await vote(place.service, approvalId, approver)).status).toBe(409);
-  });
-});
+    it.each([
+      ['rejected', 'approval.rejected'],
+      ['withdrawn', 'approval.withdrawn'],
+      ['expired', 'approval.expired'],
+      ['ended by its user', 'approval.withdrawn'],
+    ] as const)('%s: exits with 2 and FAILURE, and nothing is signed afterwards', async (how, code) => {
+      const { approver, file, ending, approvalId, requestId, kill } = await asked(
+        how === 'expired' ? { expiresInSeconds: 60 } : {},
+      );
+      const path = `/api/v1/approvals/${approvalId}`;
+      if (how === 'rejected')
+        await vote(place.service, approvalId, approver, { decision: 'reject', body: { comment: 'No.' } });
+      if (how === 'withdrawn') await place.service.call('POST', `${path}/withdraw`, { key: place.apiKey, body: {} });
+      if (how === 'expired')
+        await place.stage.sql(`UPDATE approval SET expires_at = now() WHERE id = $1`, [approvalId]);
+      if (how === 'ended by its user') kill('SIGTERM');
+      const ended = await ending;
+      expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('signing failed') });
+      expect(ended.out.toString()).toMatch(/\[GNUPG:\] FAILURE sign \d+\n$/);
+      expect(existsSync(`${file}.sig`)).toBe(false);
+      const request = await read(place.service, place.apiKey, requestId);
+      expect(request.body).toMatchObject({ status: 'FAILED', failure: { code } });
+      expect((await vote(place.service, approvalId, approver)).status).toBe(409);
+    });
+  },
+);
 
 describe.skipIf(!has('git') || !has('gpg'))('git', () => {
-  it.each(TYPES)('commits and tags that are signed by %s verify', async (type) => {
+  it.each(TYPES)('verifies commits and tags signed by %s', async (type) => {
     const directory = at(`git-${type}`);
     mkdirSync(directory);
     const git = (...args: string[]) => place.run('git', args, { cwd: directory });

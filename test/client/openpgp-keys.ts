@@ -8,7 +8,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { runTool, type ToolEnd, type ToolOptions } from '../support/tools.js';
 import { sealwright } from './program.js';
 
-/** A key with its certificate. */
+/** An OpenPGP key and its certificate. */
 export interface OpenPgpKey extends PublishedKey {
   readonly fingerprint: string;
   /** Armored. */
@@ -16,15 +16,15 @@ export interface OpenPgpKey extends PublishedKey {
   readonly userId: string;
 }
 
-/** A service, a home directory of somebody who signs, and gpg's own directory with the certificates of the keys. */
+/** A service, the home directory of a signer, and a gpg home with the certificates of the keys. */
 export interface OpenPgpStage {
   readonly stage: Stage;
   readonly service: Service;
   readonly apiKey: string;
   readonly home: string;
-  /** The wrappers by which tools find our gpg. */
+  /** Directory of the wrappers through which tools find our gpg. */
   readonly wrappers: string;
-  /** What tools are started with: our gpg is the first that they find. */
+  /** Environment for tools; our gpg comes first in PATH. */
   readonly env: Record<string, string>;
   run(program: string, args: readonly string[], options?: Partial<ToolOptions>): Promise<ToolEnd>;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ export async function openOpenPgpStage(): Promise<OpenPgpStage> {
   };
 }
 
-/** A new key whose certificate is known to gpg. */
+/** Creates a key and imports its certificate into gpg. */
 export async function newOpenPgpKey(place: OpenPgpStage, type: string): Promise<OpenPgpKey> {
   const { service, apiKey } = place;
   const name = unique(type);
@@ -81,14 +81,14 @@ export async function newOpenPgpKey(place: OpenPgpStage, type: string): Promise<
   return { ...key, fingerprint, certificate, userId };
 }
 
-/** Makes the real gpg know a certificate, and take its user IDs for valid. */
+/** Imports a certificate into the real gpg and marks its user IDs as valid. */
 export async function importCertificate(place: OpenPgpStage, certificate: string, fingerprint: string): Promise<void> {
   const imported = await place.run('/usr/bin/gpg', ['--batch', '--import'], { input: certificate });
   if (imported.code !== 0) throw new Error(imported.err);
   await place.run('/usr/bin/gpg', ['--batch', '--import-ownertrust'], { input: `${fingerprint}:6:\n` });
 }
 
-/** A key that signs only after somebody approved. */
+/** Creates a key whose signatures require approval. */
 export async function newGuardedOpenPgpKey(
   place: OpenPgpStage,
   type: string,
@@ -99,7 +99,7 @@ export async function newGuardedOpenPgpKey(
   return { key, approver };
 }
 
-/** From now on somebody must approve what a key signs. */
+/** Creates a policy that requires approval for a key. */
 export async function requireApproval(
   place: Pick<OpenPgpStage, 'stage' | 'service' | 'apiKey'>,
   keyName: string,
@@ -115,7 +115,7 @@ export async function requireApproval(
   return approver;
 }
 
-/** The request of a key that waits for approval, as soon as there is one. */
+/** Waits for the pending request of a key. */
 export async function waitingRequest(
   { service, apiKey }: Pick<OpenPgpStage, 'service' | 'apiKey'>,
   keyName: string,

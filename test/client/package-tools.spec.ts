@@ -21,7 +21,7 @@ afterAll(() => place.close());
 
 const at = (...names: string[]): string => join(place.home, ...names);
 
-/** Runs a tool that signs once or more; where people must approve, they do so for each signature. */
+/** Runs a tool that creates one or more signatures. If approval is required, an approver approves each one. */
 async function signing(
   type: string,
   how: string,
@@ -45,9 +45,9 @@ async function signing(
 describe.skipIf(!has('rpmsign') || !has('rpmbuild'))('rpmsign', () => {
   const SPEC = ['Name: hello', 'Version: 1', 'Release: 1', 'Summary: s', 'License: none', 'BuildArch: noarch', '%description', 'd', '%files', '']; // prettier-ignore
 
-  // rpm 4.18 of Debian 12 reads no ECDSA, whoever signs: `error: Unsupported PGP signature`.
+  // rpm 4.18 in Debian 12 supports no ECDSA signatures, whatever tool created them: `error: Unsupported PGP signature`.
   it.each(CASES.filter(([type]) => type === 'rsa-3072'))(
-    '%s, %s: rpm -K accepts the package, and not a changed one',
+    '%s, %s: rpm -K accepts the package, and rejects a modified one',
     async (type, how) => {
       const top = at(`rpm-${type}-${how.length}`);
       mkdirSync(top, { recursive: true });
@@ -79,7 +79,7 @@ describe.skipIf(!has('rpmsign') || !has('rpmbuild'))('rpmsign', () => {
   );
 });
 
-/** A package that apt can read. */
+/** Creates a package that apt can read. */
 async function makeDebianPackage(directory: string): Promise<string> {
   mkdirSync(join(directory, 'hello/DEBIAN'), { recursive: true });
   const control = ['Package: hello', 'Version: 1', 'Architecture: all', 'Maintainer: A <a@b.example>', 'Section: misc', 'Priority: optional', 'Description: d', '']; // prettier-ignore
@@ -91,7 +91,7 @@ async function makeDebianPackage(directory: string): Promise<string> {
 }
 
 describe.skipIf(!has('reprepro') || !has('apt-get'))('reprepro', () => {
-  it.each(CASES)('%s, %s: apt-get update takes the repository, and not a changed one', async (type, how) => {
+  it.each(CASES)('%s, %s: apt-get update accepts the repository, and rejects a modified one', async (type, how) => {
     const directory = at(`repository-${type}-${how.length}`);
     mkdirSync(join(directory, 'conf'), { recursive: true });
     const deb = await makeDebianPackage(directory);
@@ -114,7 +114,7 @@ describe.skipIf(!has('reprepro') || !has('apt-get'))('reprepro', () => {
     expect(`${changed.code} ${changed.err}`).toMatch(/BADSIG|invalid|not signed/i);
   });
 
-  /** apt with directories of its own, and this repository as its only source. */
+  /** Runs apt update with separate directories and this repository as the only source. */
   async function updated(
     directory: string,
     { name, certificate }: OpenPgpKey,

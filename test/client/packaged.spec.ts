@@ -8,7 +8,7 @@ import { has } from '../support/peers.js';
 import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
 import { runTool } from '../support/tools.js';
 
-/** The Node of the system, where it is an older one than that of the service. */
+/** The system's Node.js, if it is an older version than the service uses. */
 const NODE20 = '/usr/bin/node';
 const isOlder = (() => {
   try {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   certified = await openCertifiedStage(['ec-p256']);
   const { service, apiKey } = certified;
   home = mkdtempSync(join(tmpdir(), 'sealwright-packaged-'));
-  // No registry: what is not in the package is not to be had.
+  // Runs without a registry, so that the package must be self-contained.
   const offline = { npm_config_offline: 'true', npm_config_cache: join(home, 'cache'), npm_config_audit: 'false' };
   env = {
     PATH: process.env['PATH'] ?? '',
@@ -46,11 +46,11 @@ afterAll(async () => {
   await certified.close();
 });
 
-/** npx runs a program of a package file by its name. */
+/** npx arguments that run a program from a package file. */
 const npx = (): string[] => ['--yes', '--package', packages.npm, 'sealwright'];
 
 describe('the npm package of the client', () => {
-  it('has one program and no dependency', () => {
+  it('contains one program and no dependencies', () => {
     const listed = execFileSync('tar', ['-tzf', packages.npm], { encoding: 'utf8' }).trim().split('\n');
     expect(listed.toSorted()).toEqual(
       ['LICENSE', 'README.md', 'package.json', 'sealwright.js'].map((file) => `package/${file}`),
@@ -63,7 +63,7 @@ describe('the npm package of the client', () => {
     expect(manifest.gitHead).toMatch(/^[0-9a-f]{12}(\.modified)?$/);
   });
 
-  it('signs by npx in an empty folder, without the internet', async () => {
+  it('signs with npx in an empty directory, without internet access', async () => {
     const cwd = join(home, 'empty');
     mkdirSync(cwd, { recursive: true });
     writeFileSync(join(cwd, 'file'), 'content');
@@ -74,7 +74,7 @@ describe('the npm package of the client', () => {
     expect(readFileSync(join(cwd, 'file.sig')).length).toBeGreaterThan(60);
   });
 
-  it.skipIf(!hasJava)('signs a jar on an empty machine: one login by npx, one jarsigner', async () => {
+  it.skipIf(!hasJava)('signs a jar on a fresh machine: one login with npx, one jarsigner', async () => {
     const cwd = join(home, 'java');
     mkdirSync(cwd, { recursive: true });
     writeFileSync(join(cwd, 'Main.txt'), 'a program');
@@ -114,7 +114,7 @@ describe('the npm package of the client', () => {
 });
 
 describe.skipIf(!has('dpkg-deb'))('the .deb of the client', () => {
-  it('has the program, its wrappers and what it depends on', async () => {
+  it('contains the program, its wrappers and its dependencies', async () => {
     const control = execFileSync('dpkg-deb', ['--field', packages.deb], { encoding: 'utf8' });
     expect(control).toMatch(/^Depends: nodejs \(>= 20\) \| sealwright$/m);
     const root = join(home, 'root');
@@ -134,7 +134,7 @@ describe.skipIf(!has('dpkg-deb'))('the .deb of the client', () => {
       expect(execFileSync('sh', ['-n', join(root, program)], { encoding: 'utf8' })).toBe('');
   });
 
-  it('is the same file when it is built again, under another umask', () => {
+  it('is reproducible, even with another umask', () => {
     const first = readFileSync(packages.deb);
     const script = join(import.meta.dirname, '../../scripts/client-package.mjs');
     execFileSync('sh', ['-c', 'umask 077 && exec "$0" "$1"', process.execPath, script], { stdio: 'pipe' });

@@ -11,14 +11,14 @@ export interface EndedProgram {
 }
 
 export interface Start {
-  /** SEALWRIGHT_URL, SEALWRIGHT_TOKEN, HOME; nothing else of this process's environment is passed on. */
+  /** SEALWRIGHT_URL, SEALWRIGHT_TOKEN and HOME. Apart from PATH, no variable of this process is passed on. */
   readonly env?: Record<string, string>;
   readonly input?: string;
-  /** Hears what it says while it runs. */
+  /** Receives stderr while the program runs. */
   readonly hear?: (err: string) => void;
 }
 
-/** Runs the command line as it is shipped, as a process of its own. */
+/** Runs the built command line in a separate process. */
 export async function sealwright(args: string[], { env, input = '', hear }: Start = {}): Promise<EndedProgram> {
   const { PATH } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...args], { env: { PATH, ...env }, stdio: 'pipe' });

@@ -40,9 +40,9 @@ afterAll(async () => {
 
 interface Start {
   readonly input?: string;
-  /** Without it, the administrator's API key; '' for whatever is kept in the file. */
+  /** Defaults to the administrator's API key; '' uses the credential stored in the file. */
   readonly token?: string;
-  /** Hears what it says while it runs. */
+  /** Receives stderr while the program runs. */
   readonly hear?: (err: string) => void;
 }
 
@@ -54,7 +54,7 @@ function sealwright(args: string[], { token = certified.apiKey, ...options }: St
 const CREDENTIALS = '.config/sealwright/credentials.json';
 
 describe('sealwright sign and verify', () => {
-  it('writes a signature beside the file that openssl accepts, and verifies it', async () => {
+  it('write and verify a detached signature that openssl accepts', async () => {
     expect(await sealwright(['sign', file, '--key', 'ec-p256'])).toEqual({ code: 0, out: `${file}.sig\n`, err: '' });
     const { publicKey } = await publishedKey(certified.service, certified.apiKey, 'ec-p256');
     const key = certified.authority.keep('client-key.pem', publicKey);
@@ -68,7 +68,7 @@ describe('sealwright sign and verify', () => {
     expect(verified.out).toMatch(/\nvalid\n$/);
   });
 
-  it('writes no signature through a link that was left beside the file', async () => {
+  it('do not write a signature through an existing symbolic link', async () => {
     const [linked, elsewhere] = [join(home, 'linked.bin'), join(home, 'elsewhere')];
     writeFileSync(linked, 'content');
     writeFileSync(elsewhere, 'kept');
@@ -76,7 +76,7 @@ describe('sealwright sign and verify', () => {
     const refused = await sealwright(['sign', linked, '--key', 'ec-p256']);
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('is a symbolic link') });
     expect(readFileSync(elsewhere, 'utf8')).toBe('kept');
-    // A link that the caller names is followed.
+    // A symbolic link named by the caller is followed.
     expect((await sealwright(['sign', linked, '--key', 'ec-p256', '--out', `${linked}.sig`])).code).toBe(0);
     expect(readFileSync(elsewhere, 'utf8')).not.toBe('kept');
   });
@@ -85,7 +85,7 @@ describe('sealwright sign and verify', () => {
     ['cms', '.p7s'],
     ['jws', '.jws'],
     ['sigstore-bundle', '.sigstore.json'],
-  ])('--format %s writes %s, and a changed file is not valid', async (format, extension) => {
+  ])('--format %s writes %s, and verification fails for a modified file', async (format, extension) => {
     const copy = join(home, `${format}.bin`);
     writeFileSync(copy, 'content');
     const signed = await sealwright(['sign', copy, '-k', 'ec-p256', '-f', format, '-o', 'json']);
@@ -98,7 +98,7 @@ describe('sealwright sign and verify', () => {
     expect(JSON.parse(wrong.out)).toMatchObject({ valid: false, checks: [{ check: 'signature', ok: false }] });
   });
 
-  it('verifies all signatures beside a file, and one that is named by --format', async () => {
+  it('verify all signatures next to a file, or the one named by --format', async () => {
     const copy = join(home, 'several.bin');
     writeFileSync(copy, 'content');
     for (const format of ['raw', 'cms']) await sealwright(['sign', copy, '-k', 'ec-p256', '-f', format]);
@@ -113,7 +113,7 @@ describe('sealwright sign and verify', () => {
     expect((await sealwright(['verify', copy])).err).toContain('ssh-keygen -Y verify');
   });
 
-  it('sends the name and the hash of the file, and nothing else of it', async () => {
+  it('send only the name and the hash of the file', async () => {
     await sealwright(['sign', file, '--key', 'ec-p256', '--reference', 'build-7']);
     const { body } = await certified.service.call('GET', '/api/v1/sign/requests?limit=1', { key: certified.apiKey });
     expect(body.items[0]).toMatchObject({
@@ -123,7 +123,7 @@ describe('sealwright sign and verify', () => {
     });
   });
 
-  it('ends with 5 while approvers are asked, and with 0 when --wait saw their yes', async () => {
+  it('exit with 5 while approval is pending, and with 0 once --wait sees it', async () => {
     const place = { stage: certified.stage, service: certified.service, apiKey: certified.apiKey };
     const approver = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [approver], threshold: 1 }]);
@@ -154,7 +154,7 @@ describe('sealwright sign and verify', () => {
 });
 
 describe('sealwright login', () => {
-  it('keeps an API key from standard input for this user alone', async () => {
+  it('stores an API key from standard input for this user only', async () => {
     const { key } = await newApiKey(certified.service, certified.apiKey, ['signing-keys:read']);
     expect((await sealwright(['login', '--api-key'], { input: `${key}\n`, token: '' })).code).toBe(0);
     expect(statSync(join(home, CREDENTIALS)).mode & 0o777).toBe(0o600);
@@ -167,19 +167,19 @@ describe('sealwright login', () => {
     expect(`${listed.out}${denied.err}`).not.toContain(key);
   });
 
-  it('refuses a file that others may read', async () => {
+  it('rejects a file that others may read', async () => {
     chmodSync(join(home, CREDENTIALS), 0o644);
     expect(await sealwright(['keys'], { token: '' })).toMatchObject({ code: 3, err: expect.stringContaining('600') });
   });
 
-  it('does not keep an API key that the service does not know', async () => {
+  it('does not store an API key that the service rejects', async () => {
     rmSync(join(home, CREDENTIALS));
     expect((await sealwright(['login', '--api-key'], { input: 'sw_wrong', token: '' })).code).toBe(3);
     expect((await sealwright(['keys'], { token: '' })).code).toBe(3);
     expect((await sealwright(['keys'], { token: 'sw_wrong' })).code).toBe(3);
   });
 
-  it.each([404, 503])('does not store an API key when the service answers %i', async (status) => {
+  it.each([404, 503])('does not store an API key when the service returns %i', async (status) => {
     const other = createServer((_, res) => res.writeHead(status).end()).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
@@ -189,7 +189,7 @@ describe('sealwright login', () => {
     expect(existsSync(join(home, CREDENTIALS))).toBe(false);
   });
 
-  it('by a browser: the person types the code and says yes; the token is renewed when it has run out', async () => {
+  it('works in a browser: the person enters the code and confirms; the token is renewed on expiry', async () => {
     const client = await makeClient(certified.service, certified.apiKey, ['signing-keys:read'], 'public');
     const person = await register(certified.service);
     let code: string | undefined;
@@ -209,7 +209,7 @@ describe('sealwright login', () => {
     expect((await sealwright(['keys'], { token: '' })).code).toBe(0);
   });
 
-  it('a token that has run out is renewed by one of the programs that find it so', async () => {
+  it('renews an expired token in only one of several concurrent programs', async () => {
     const place = join(home, CREDENTIALS);
     const kept = JSON.parse(readFileSync(place, 'utf8'));
     writeFileSync(place, JSON.stringify({ ...kept, token: 'run.out.long-ago' }), { mode: 0o600 });
@@ -219,7 +219,7 @@ describe('sealwright login', () => {
   });
 });
 
-describe('sealwright tells scripts what happened', () => {
+describe('the exit code of sealwright', () => {
   it.each([
     [['frobnicate'], 2],
     [['sign'], 2],
@@ -234,13 +234,13 @@ describe('sealwright tells scripts what happened', () => {
     [['sign', '--help'], 0],
     [['request', '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'], 1],
     [['keys', '--url', 'http://127.0.0.1:9'], 1],
-  ])('%j ends with %i', async (args, code) => {
+  ])('for %j is %i', async (args, code) => {
     const ended = await sealwright(args);
     expect(ended.code).toBe(code);
     expect(code === 0 ? ended.out : ended.err).toMatch(/Usage:|sealwright/);
   });
 
-  it('a use that the key does not allow is 4, a request that failed is 1', async () => {
+  it('is 4 if the key does not allow the use, and 1 if the request failed', async () => {
     const order = { name: 'client-only-jws', type: 'ec-p256', constraints: { formats: ['jws'] } };
     await certified.service.call('POST', '/api/v1/signing-keys', { key: certified.apiKey, body: order });
     const ended = await sealwright(['sign', file, '--key', order.name]);
@@ -253,14 +253,14 @@ describe('sealwright tells scripts what happened', () => {
   });
 });
 
-describe('a credential', () => {
+describe('a client credential', () => {
   it.each([
     ['sign', import.meta.filename],
     ['keys'],
     ['login', '--api-key'],
     ['login', '--client', 'x'],
     ['sensor', '/etc/hostname'],
-  ])('does not go over plain HTTP to another machine: %s %s', async (...args) => {
+  ])('is not sent over plain HTTP to another machine: %s %s', async (...args) => {
     const env = { HOME: home, SEALWRIGHT_URL: 'http://sealwright.invalid', SEALWRIGHT_TOKEN: certified.apiKey };
     const { code, out, err } = await run([...args], { env, input: 'sw_key' });
     expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -24,7 +24,7 @@ let stop: () => Promise<void>;
 const lines = new Map<string, string>();
 const approvers = new Map<string, Approver>();
 
-/** name → type and purpose of the keys that there are. */
+/** Type and purpose of each key, by name. */
 const KEYS = {
   'rsa-signatures': ['rsa-3072', 'ssh-signatures'],
   'ec-signatures': ['ec-p256', 'ssh-signatures'],
@@ -63,7 +63,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** The public key as OpenSSH writes it, by OpenSSH itself. */
+/** Public key in OpenSSH format, converted by OpenSSH itself. */
 function sshLine({ name, publicKey }: PublishedKey): string {
   const file = join(home, `${name}.pem`);
   writeFileSync(file, publicKey, { mode: 0o600 });
@@ -93,7 +93,7 @@ const run = (program: string, args: readonly string[], options: Partial<ToolOpti
 
 const at = (name: string): string => join(home, name);
 
-/** Signs a file; answers how ssh-keygen ended. */
+/** Signs a file and returns the result of ssh-keygen. */
 function signFile(key: string, file: string, namespace = 'file'): Promise<ToolEnd> {
   rmSync(`${file}.sig`, { force: true });
   return run('ssh-keygen', ['-Y', 'sign', '-f', at(`${key}.pub`), '-n', namespace, file]);
@@ -106,7 +106,7 @@ function verifyFile(key: string, file: string, namespace = 'file'): Promise<Tool
 }
 
 describe('ssh-add -l', () => {
-  it('lists the keys for SSH, and no other', async () => {
+  it('lists only the keys for SSH', async () => {
     const { out } = await run('ssh-add', ['-L']);
     const names = new Set(out.toString().trim().split('\n').map((line) => line.split(' ')[2])); // prettier-ignore
     expect(names).toEqual(new Set(Object.keys(KEYS).filter((name) => name.includes('login') || name.includes('signatures')))); // prettier-ignore
@@ -115,7 +115,7 @@ describe('ssh-add -l', () => {
 
 describe('ssh-keygen -Y sign', () => {
   it.each(['rsa-signatures', 'ec-signatures'])(
-    '%s: ssh-keygen -Y verify accepts it for this file and namespace alone',
+    '%s: ssh-keygen -Y verify accepts it for this file and namespace only',
     async (key) => {
       const file = at(`${key}.txt`);
       writeFileSync(file, 'signed by ssh');
@@ -127,7 +127,7 @@ describe('ssh-keygen -Y sign', () => {
     },
   );
 
-  it('shows approvers the namespace and the hash, and signs after their yes', async () => {
+  it('shows approvers the namespace and the hash, and signs after approval', async () => {
     const file = at('guarded.txt');
     writeFileSync(file, 'to be approved');
     const ending = signFile('guarded-signatures', file, 'release');
@@ -140,7 +140,7 @@ describe('ssh-keygen -Y sign', () => {
     expect((await verifyFile('guarded-signatures', file, 'release')).code).toBe(0);
   });
 
-  it('rejected: ssh-keygen ends with an error, and nothing is signed afterwards', async () => {
+  it('rejected: ssh-keygen fails, and nothing is signed afterwards', async () => {
     const file = at('rejected.txt');
     writeFileSync(file, 'to be rejected');
     const ending = signFile('guarded-signatures', file);
@@ -171,7 +171,7 @@ describe('ssh-keygen -Y sign', () => {
 });
 
 describe.skipIf(!has('git'))('git with gpg.format=ssh', () => {
-  it.each(['rsa-signatures', 'ec-signatures'])('commits and tags that are signed by %s verify', async (key) => {
+  it.each(['rsa-signatures', 'ec-signatures'])('verifies commits and tags signed by %s', async (key) => {
     const directory = at(`git-${key}`);
     mkdirSync(directory);
     writeFileSync(at('signers'), `a@b.example ${lines.get(key)}\n`);
@@ -192,7 +192,7 @@ describe.skipIf(!canRunSshd())('ssh', () => {
     return run('ssh', [...options, '-i', at(`${key}.pub`), '-p', String(port), `deploy@${address}`, 'echo', 'in']);
   };
 
-  it('logs in with keys for logins; with keys for signatures it cannot', async () => {
+  it('logs in with login keys, but not with signature keys', async () => {
     const sshd = await startSshd();
     try {
       for (const line of lines.values()) sshd.authorize('deploy', line);
@@ -209,7 +209,7 @@ describe.skipIf(!canRunSshd())('ssh', () => {
     }
   });
 
-  it('a key for logins signs no files', async () => {
+  it('does not let a login key sign files', async () => {
     const file = at('login.txt');
     writeFileSync(file, 'x');
     for (const key of ['rsa-login', 'ec-login', 'code-key', 'pgp-key'])

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Looked at by people; not committed. */
+/** Screenshots for human review; not committed. */
 const PICTURES = join(import.meta.dirname, '../../.tmp/pictures');
 const AXE = join(import.meta.dirname, '../../ui/node_modules/axe-core/axe.min.js');
 
-/** dist/ui is written by `npm run build`. */
+/** Whether `npm run build` has written dist/ui. */
 export const isConsoleBuilt = (): boolean => existsSync(join(import.meta.dirname, '../../dist/ui/index.html'));
 
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
   close(): Promise<void>;
-  /** Nothing was refused by the Content-Security-Policy or by Trusted Types, and no script failed. */
+  /** Asserts that the Content-Security-Policy and Trusted Types blocked nothing and no script failed. */
   assertClean(): void;
 }
 
@@ -22,13 +22,13 @@ interface VisitOptions {
   readonly scheme?: 'light' | 'dark';
   readonly width?: number;
   readonly locale?: string;
-  /** Such as America/Los_Angeles; that of the machine otherwise. */
+  /** IANA time zone such as America/Los_Angeles; by default that of the machine. */
   readonly timezone?: string;
-  /** Cookie and storage of somebody who has signed in. */
+  /** Cookies and storage of a signed-in person. */
   readonly signedIn?: Awaited<ReturnType<BrowserContext['storageState']>>;
 }
 
-/** A browser of its own for one person: no cookie or storage of another. */
+/** Opens a separate browser context that shares no cookies or storage with others. */
 export async function visit(browser: Browser, url: string, options: VisitOptions = {}): Promise<Visit> {
   const { scheme = 'light', width = 1280, locale = 'en-GB', timezone, signedIn } = options;
   const context = await browser.newContext({
@@ -43,7 +43,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   const faults: string[] = [];
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
-    // A refused call is part of the journey that makes it; everything else that the browser complains of is a fault.
+    // A rejected call is part of the journey. Every other error in the browser console is a fault.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });
@@ -60,8 +60,8 @@ export async function signIn(page: Page, email: string, password: string): Promi
 }
 
 /**
- * Opens a page as a link does: the program stays, and axe-core in it, which a browser takes longer to load than to run. Views of the page that
- * is open are loaded anew. That every address is answered by the same document, `served.spec.ts` proves.
+ * Navigates within the app, like a link, so that axe-core stays loaded: loading it takes a browser longer than running it. Other views of the
+ * current page are reloaded. `served.spec.ts` proves that every address returns the same document.
  */
 export async function goTo(page: Page, url: string, path: string): Promise<void> {
   if (path.includes('?') || path === new URL(page.url()).pathname) {
@@ -73,11 +73,11 @@ export async function goTo(page: Page, url: string, path: string): Promise<void>
   await page.locator('main h1:not([data-left])').waitFor();
 }
 
-/** What a page shows while something is on its way to it; a plot is there once it has its first line. */
+/** Placeholders shown while a page loads. A chart counts as loaded once it has its first line. */
 const WAITING =
   '.pf-v6-c-skeleton, .pf-v6-c-spinner, main [aria-busy=true], .sw-chart[data-near=true]:not(:has(svg path))';
 
-/** Waits until a page has what it shows: for two frames, no placeholder, no table that is read again, no empty plot, no colour that still changes. */
+/** Waits until a page is complete: for three frames, no placeholder, no table being reloaded, no empty chart and no running colour transition. */
 export async function settled(page: Page): Promise<void> {
   await page.evaluate(`new Promise((done) => {
     let calm = 0;
@@ -92,7 +92,7 @@ export async function settled(page: Page): Promise<void> {
 
 const AXE_SOURCE = readFileSync(AXE, 'utf8');
 
-/** Every rule of axe-core, or those of one category, on the page as it is now. */
+/** Runs all rules of axe-core, or those of one category, on the current page. */
 export async function accessibilityFaults(page: Page, category?: 'cat.color'): Promise<string[]> {
   if (!(await page.evaluate(`typeof axe === 'object'`))) await page.evaluate(AXE_SOURCE);
   const options = { resultTypes: ['violations'], ...(category && { runOnly: [category] }) };
@@ -109,8 +109,8 @@ export async function picture(page: Page, name: string): Promise<void> {
 }
 
 /**
- * Takes a picture in light and in dark, for the page follows the system's colours as they change. Answers what axe-core finds: in dark
- * nothing but the colours is another.
+ * Takes screenshots in light and dark mode, which the page follows without a reload. Returns the findings of axe-core; in dark mode only colour
+ * rules are checked, because nothing else changes.
  */
 export async function lookedAt(page: Page, name: string): Promise<string[]> {
   const faults: string[] = [];

@@ -23,7 +23,7 @@ beforeAll(async () => {
   stage = await openStage();
   const made = await stage.seed();
   [admin, seeded] = [made, made];
-  // Charts and lists are looked at with something in them.
+  // Demo data fills the charts and lists.
   await runToEnd(['seed-demo', '--out', join(tmpdir(), 'console-inventory.env'), '--inventory'], stage.settings);
   service = await stage.start({ settings: { SVC_OUTBOUND_ALLOW: '127.0.0.1/32' } });
   there = await populate(service, seeded.apiKey);
@@ -39,15 +39,15 @@ const addressOf = (page: string): string =>
 const signInHeading = (page: Page) => page.getByRole('heading', { level: 1, name: 'Sign in' });
 const fileNameOf = (page: string): string => page.replaceAll(/[^a-z]+/gi, '-').replaceAll(/^-|-$/g, '') || 'dashboard';
 
-it('has every page of the console in its list', () => {
+it('the page list contains every console page', () => {
   const routes = [...readFileSync(ROUTES, 'utf8').matchAll(/page\(\s*'([^']+)'/g)].map(([, path = '']) => path);
   const listed = new Set(PAGES.map((page) => page.split('?')[0]?.replaceAll(/\{\w+\}/g, '$id')));
-  // A rotation needs a host: its page is looked at in a journey.
+  // A rotation requires a host, so its page is checked in a journey.
   expect(routes.filter((route) => !listed.has(route))).toEqual(['/rotations/$id']);
 });
 
-describe.skipIf(CHROMIUM === undefined)('every page in light and in dark', () => {
-  it('is without accessibility faults and keeps to the policy', { timeout: 1_800_000 }, async () => {
+describe.skipIf(CHROMIUM === undefined)('every page in light and dark mode', () => {
+  it('has no accessibility faults and no policy violations', { timeout: 1_800_000 }, async () => {
     const { page, context, assertClean } = await visit(browser, service.url);
     await signInHeading(page).waitFor();
     const faults = await lookedAt(page, 'sign-in');
@@ -60,11 +60,11 @@ describe.skipIf(CHROMIUM === undefined)('every page in light and in dark', () =>
     };
     const walk = async (tab: Page) => {
       for (let each = left.shift(); each !== undefined; each = left.shift()) {
-        // What one page does wrong keeps nobody from looking at the others.
+        // A fault on one page does not keep the other pages from being checked.
         faults.push(...(await faultsOf(tab, each).catch((error: unknown) => [`${each} ${String(error)}`])));
       }
     };
-    // Browsers of their own: of the tabs of one, only that in front is drawn as it changes.
+    // Separate browser contexts, because a browser renders only the foreground tab of a window.
     const others = [await visit(browser, service.url)];
     for (const other of others) await signIn(other.page, admin.adminEmail, admin.adminPassword);
     await Promise.all([page, ...others.map((other) => other.page)].map(walk));
@@ -87,8 +87,8 @@ interface Deadline {
 const identityOf = ({ date, state, authority, provision, appliesTo }: Deadline): string =>
   [date, state, authority, provision, appliesTo].join(' | ');
 
-describe.skipIf(CHROMIUM === undefined)('the shell', () => {
-  it('speaks German to who asks for it, and on a phone the approval needs no sideways scrolling', async () => {
+describe.skipIf(CHROMIUM === undefined)('the console shell', () => {
+  it('is shown in German on request, and an approval on a phone needs no horizontal scrolling', async () => {
     const { page, context, assertClean } = await visit(browser, service.url, { locale: 'de-DE', width: 390 });
     expect(await page.locator('html').getAttribute('lang')).toBe('de');
     await page.getByLabel('E-Mail-Adresse').fill(admin.adminEmail);
@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await context.close();
   });
 
-  it('tells the same deadline wherever it is read', async () => {
+  it('shows the same deadline in every time zone', async () => {
     const { page, context, assertClean } = await visit(browser, service.url, { timezone: 'America/Los_Angeles' });
     await signIn(page, admin.adminEmail, admin.adminPassword);
     await page.goto(`${service.url}/deadlines`);
@@ -117,7 +117,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await context.close();
   });
 
-  it('counts the assets of each deadline as the export does, and lists them behind the number', async () => {
+  it('counts the assets of each deadline like the export, and links to the list', async () => {
     const { apiKey } = seeded;
     const get = async (path: string) => (await service.call('GET', path, { key: apiKey })).body;
     const { components } = await get('/api/export/cyclonedx?state=active');
@@ -149,7 +149,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await context.close();
   });
 
-  it('is usable by keyboard: skip link first, and the chosen colours stay', async () => {
+  it('supports the keyboard, with the skip link first, and keeps the chosen colors', async () => {
     const { page, context, assertClean } = await visit(browser, service.url);
     await signIn(page, admin.adminEmail, admin.adminPassword);
     await page.reload();
@@ -165,7 +165,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await context.close();
   });
 
-  it('sends who opens a link to the page after they have signed in, and to the sign-in when they leave', async () => {
+  it('returns to a linked page after sign-in, and to the sign-in page after sign-out', async () => {
     const { page, context, assertClean } = await visit(browser, `${service.url}/settings/general`);
     await signIn(page, admin.adminEmail, admin.adminPassword);
     await page.getByRole('heading', { level: 1, name: 'Service' }).waitFor();

@@ -1,4 +1,4 @@
-/** Every page of the console by its address; `{…}` is filled in with something that is there. */
+/** Addresses of all console pages. `{…}` is replaced by the ID of an existing resource. */
 export const PAGES = [
   '/',
   '/sign',

@@ -11,7 +11,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { signIn, visit, type Visit } from './console.js';
 
-/** One service and one browser for all journeys: on `localhost`, which passkeys take for a domain, and with hosts on loopback. */
+/** Service and browser shared by all journeys. The service runs on `localhost`, which passkeys accept as a domain, and has hosts on loopback addresses. */
 export interface ConsolePlace {
   readonly stage: Stage;
   readonly service: Service;
@@ -19,14 +19,14 @@ export interface ConsolePlace {
   readonly mail: SmtpPeer;
   readonly apiKey: string;
   readonly url: string;
-  /** For files that a journey needs or brings home. */
+  /** Directory for files that a journey uploads or downloads. */
   readonly folder: string;
-  /** A browser in which the administrator has signed in, on this page; it is used again once it is closed. */
+  /** Opens this page in a browser in which the administrator is signed in. The browser is reused after it is closed. */
   asAdmin(path: string): Promise<Visit>;
   close(): Promise<void>;
 }
 
-/** After five minutes the service asks people again who they are before what matters; a journey takes up to two. */
+/** The service requires step-up five minutes after a sign-in; a journey takes up to two minutes. */
 const FRESH_MS = 2 * 60_000;
 
 export async function openConsole(): Promise<ConsolePlace> {
@@ -75,7 +75,7 @@ export async function openConsole(): Promise<ConsolePlace> {
       const visitor = used ?? (await visit(browser, `${url}${path}`, { signedIn: session.signedIn }));
       await visitor.page.getByRole('heading', { level: 1 }).waitFor();
       const since = session;
-      // Of an older session it would be asked who they are.
+      // A visitor with an older session would have to confirm its identity.
       const close = async () => (since === session ? void idle.push(visitor) : visitor.close());
       return { ...visitor, close };
     },
@@ -88,7 +88,7 @@ export async function openConsole(): Promise<ConsolePlace> {
   };
 }
 
-/** Leaves what the browser downloads in the folder. Answers its path. */
+/** Saves the file that the browser downloads to the folder. Returns its path. */
 export async function download(folder: string, page: Page, act: () => Promise<void>): Promise<string> {
   const [file] = await Promise.all([page.waitForEvent('download'), act()]);
   const path = join(folder, file.suggestedFilename());
@@ -98,10 +98,10 @@ export async function download(folder: string, page: Page, act: () => Promise<vo
 
 export const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main navigation' });
 
-/** What the service remembers of a session, it believes for half of five seconds. */
+/** The service caches a session for half of five seconds. */
 const BELIEVED_MS = 2600;
 
-/** Lets an hour pass since people showed who they are. @param whose a condition on their sessions. */
+/** Backdates the last authentication by an hour. @param whose SQL condition on the sessions */
 export async function anHourLater({ stage }: ConsolePlace, whose: string, values: unknown[] = []): Promise<void> {
   await stage.change(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE ${whose}`, values);
   await sleep(BELIEVED_MS);

@@ -11,7 +11,7 @@ import { inDays } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 
-/** One thing of each kind, so that every page has something to show. Answers their ids by the names that pages.ts has. */
+/** Creates one resource of each kind, so that every page has content. Returns the IDs by the names used in pages.ts. */
 export async function populate(service: Service, key: string): Promise<Readonly<Record<string, string>>> {
   const call = async (method: string, path: string, body?: unknown): Promise<Answer['body']> => {
     const answer = await service.call(method, path, { key, body });
@@ -121,7 +121,7 @@ export async function populate(service: Service, key: string): Promise<Readonly<
 
 type Call = (method: string, path: string, body?: unknown) => Promise<Answer['body']>;
 
-/** The access token of a job whose issuer is trusted by its uploaded key. */
+/** Access token of a job whose issuer is trusted through an uploaded key. */
 async function jobOf(service: Service, call: Call): Promise<string> {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
   const issuer = 'https://token.actions.githubusercontent.com';
@@ -137,7 +137,7 @@ async function jobOf(service: Service, call: Call): Promise<string> {
   return (await exchange(service, token)).body.access_token as string;
 }
 
-/** A line of a .pub file. */
+/** Returns a line for a .pub file. */
 function newSshKey(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sealwright-ssh-'));
   try {

@@ -8,7 +8,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { visit } from './console.js';
 
 const BUILT = join(import.meta.dirname, '../../dist/ui');
-/** Bytes, gzipped: what a browser needs before the sign-in page stands. */
+/** Limit for the gzipped size in bytes of the files needed to show the sign-in page. */
 const FIRST_LOAD = 250_000;
 
 let stage: Stage;
@@ -31,8 +31,8 @@ async function raw(path: string, headers: Record<string, string> = {}) {
   return { response, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-describe('the console as it is served', () => {
-  it('is the same document for every page, never kept without asking', async () => {
+describe('the served console', () => {
+  it('is the same document for every page, revalidated on each use', async () => {
     for (const path of [
       '/',
       '/assets',
@@ -56,7 +56,7 @@ describe('the console as it is served', () => {
     expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\son\w+=/);
   });
 
-  it('keeps files for a year, compressed when they were built', async () => {
+  it('caches files for a year, compressed at build time', async () => {
     expect(entryFiles.length).toBeGreaterThan(1);
     for (const file of entryFiles) {
       const plain = readFileSync(join(BUILT, file));
@@ -74,7 +74,7 @@ describe('the console as it is served', () => {
     }
   });
 
-  it('lets no other origin in when the profile is prod', async () => {
+  it('allows no other origin in the prod profile', async () => {
     for (const path of ['/', `/${entryFiles[0]}`, '/api/auth/me']) {
       const { response } = await raw(path, { origin: 'http://localhost:4200' });
       expect(response.headers.get('access-control-allow-origin')).toBeNull();
@@ -82,7 +82,7 @@ describe('the console as it is served', () => {
   });
 
   it.each(['/static/none.js', '/static/../main.js', '/static/%2e%2e/main.js', '/static/', '/nothing', '/favicon.ico'])(
-    'answers a problem for %s',
+    'returns a problem for %s',
     async (path) => {
       const { response } = await raw(path);
       expect(response.status).toBe(404);
@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('the first load', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(FIRST_LOAD);
   });
 
-  it('carries no source map', () => {
+  it('contains no source map', () => {
     expect(readdirSync(join(BUILT, 'static')).filter((name) => name.endsWith('.map'))).toEqual([]);
   });
 });

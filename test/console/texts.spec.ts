@@ -7,7 +7,7 @@ import { en } from '../../ui/src/i18n/en.js';
 
 const SOURCES = join(import.meta.dirname, '../../ui/src');
 const API = join(import.meta.dirname, '../../docs/openapi.json');
-/** Properties that people read or hear. */
+/** Properties whose values are shown to users or read aloud. */
 const READ = [
   'aria-label',
   'alt',
@@ -24,7 +24,7 @@ const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter
 );
 const textOf = (name: string) => readFileSync(join(SOURCES, name), 'utf8');
 
-/** Texts that stand in the code instead of a catalogue. */
+/** Finds texts in the code that should be in a catalogue. */
 function hardCoded(name: string, text: string): string[] {
   const found: string[] = [];
   const source = ts.createSourceFile(name, text, ts.ScriptTarget.ES2023, true, ts.ScriptKind.TSX);
@@ -41,16 +41,16 @@ function hardCoded(name: string, text: string): string[] {
   return found;
 }
 
-describe('texts of the console', () => {
-  it('come from a catalogue, all of them', () => {
+describe('console texts', () => {
+  it('all come from a catalog', () => {
     const found = files.flatMap((name) => hardCoded(name, textOf(name)).map((text) => `${name}: ${text}`));
     expect(found).toEqual([]);
-    // The finder finds.
+    // Checks the finder itself.
     expect(hardCoded('x.tsx', '<p>Two words</p>')).toEqual(['Two words']);
     expect(hardCoded('x.tsx', '<a aria-label="Close" href="x">{t("a")}</a>')).toEqual(['aria-label="Close"']);
   });
 
-  it('have the same keys and the same places to fill in, in both languages', () => {
+  it('have the same keys and placeholders in both languages', () => {
     const places = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort();
     expect(Object.keys(de).sort()).toEqual(Object.keys(en).sort());
     for (const [key, text] of Object.entries(en)) {
@@ -60,7 +60,7 @@ describe('texts of the console', () => {
     }
   });
 
-  it('name whatever the API answers: every state, step, permission and condition', () => {
+  it('cover every state, step, permission and condition of the API', () => {
     const prefixes: Readonly<Record<string, readonly string[]>> = {
       status: ['status'],
       state: ['status', 'target'],

@@ -5,12 +5,12 @@ const CLAIMS = { iss: 'https://issuer.example', repository: 'org/app', actor: 'J
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const token = (payload: string) => `${part({ alg: 'RS256' })}.${payload}.c2ln`;
 
-describe('what is pasted to try a token', () => {
+describe('pasted input for a token test', () => {
   it.each([
     ['a JWT', token(part(CLAIMS))],
     ['a header line', `Bearer ${token(part(CLAIMS))}\n`],
     ['claims as JSON', JSON.stringify(CLAIMS, null, 2)],
-  ])('is read: %s', (_what, text) => {
+  ])('is accepted: %s', (_what, text) => {
     expect(claimsIn(text)).toEqual(CLAIMS);
   });
 
@@ -23,7 +23,7 @@ describe('what is pasted to try a token', () => {
     ['a payload that is no object', token(part([1]))],
     ['a payload that is no UTF-8', token(Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url'))],
     ['half of an object', '{"iss":'],
-  ])('is refused: %s', (_what, text) => {
+  ])('is rejected: %s', (_what, text) => {
     expect(claimsIn(text)).toBeUndefined();
   });
 });

@@ -7,6 +7,6 @@ it.each([
   ['two\nlines\u2028more', 'two⟨U+000A⟩lines⟨U+2028⟩more'],
   ['a\u{e0041}', 'a⟨U+E0041⟩'],
   ['Größe 報告 🔑.txt', 'Größe 報告 🔑.txt'],
-])('people who approve see characters that have no glyph: %j', (text, shown) => {
+])('characters without a glyph are visible to approvers: %j', (text, shown) => {
   expect(visibleText(text)).toBe(shown);
 });

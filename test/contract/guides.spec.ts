@@ -9,7 +9,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The least that says something. */
+/** Minimal document that yields a result. */
 const CBOM = {
   bomFormat: 'CycloneDX',
   specVersion: '1.6',
@@ -36,7 +36,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** What a reader has: the files that the guides name, `sealwright` on the path, and the facts that `npm start` writes. */
+/** Prepares the environment of a reader: the files that the guides name, `sealwright` on the PATH, and the facts written by `npm start`. */
 function furnish(apiKey: string): void {
   const at = (name: string) => join(place, name);
   for (const folder of ['bin', 'home', '.data', 'dist']) mkdirSync(at(folder));
@@ -46,7 +46,7 @@ function furnish(apiKey: string): void {
   writeFileSync(at('key.txt'), apiKey);
   writeFileSync(at('.data/demo.env'), `BASE_URL=${service.url}\nAPI_KEY=${apiKey}\n`);
   program('sealwright', `exec "${process.execPath}" "${join(ROOT, 'dist/sealwright.js')}" "$@"`);
-  // What a reader would see on the screen ends the guide: a refusal.
+  // A rejected call ends the guide, because a reader would see the error on the screen.
   program('curl', `PATH="$READERS_PATH" exec curl --fail-with-body "$@"`);
 }
 
@@ -56,13 +56,13 @@ function program(name: string, line: string): void {
   chmodSync(path, 0o755);
 }
 
-/** The commands of a guide, in order. */
+/** Shell commands of a guide, in order. */
 function commandsOf(guide: string): string {
   const text = readFileSync(join(ROOT, 'docs', guide), 'utf8');
   return [...text.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block]) => block).join('\n');
 }
 
-/** Answers what is on the screen then. Throws with it when a command fails, as those do that are refused. */
+/** Runs the commands and returns their output. Throws with the output if a command fails, including rejected calls. */
 function follow(commands: string): Promise<string> {
   const readersPath = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const env = {
@@ -81,8 +81,8 @@ function follow(commands: string): Promise<string> {
   });
 }
 
-describe.skipIf(!PEERS.every(has))('who types what a guide says, from its beginning to its end', () => {
-  it('signs, and has signatures verified by those who know nothing of us (signing.md)', async () => {
+describe.skipIf(!PEERS.every(has))('following a guide from start to end', () => {
+  it('signs, and verifies signatures with independent tools (signing.md)', async () => {
     await follow('jar --create --file app.jar LICENSE');
     const said = await follow(commandsOf('signing.md'));
     expect(said).toContain('self-signature verify OK');
@@ -100,14 +100,14 @@ describe.skipIf(!PEERS.every(has))('who types what a guide says, from its beginn
     expect(said).toContain('valid');
   }, 150_000);
 
-  it('has people asked, and votes as one of them (approvals.md)', async () => {
+  it('requests approval and votes (approvals.md)', async () => {
     const said = await follow(commandsOf('approvals.md'));
-    // That its hash is of what was shown.
+    // The guide checks that the hash matches the document shown.
     expect(said).toMatch(/true$/m);
     expect(said.match(/"status":"SIGNED"/g)?.length).toBeGreaterThanOrEqual(3);
   }, 150_000);
 
-  it('takes documents and key stores in, and signs what it exports (inventory.md)', async () => {
+  it('imports documents and key stores, and signs the export (inventory.md)', async () => {
     writeFileSync(join(place, 'cbom.json'), JSON.stringify(CBOM));
     const store = 'openssl pkcs12 -export -inkey root.key -in root.pem -out shop.p12 -passout pass:changeit';
     const login = `export SEALWRIGHT_URL="$BASE_URL" SEALWRIGHT_TOKEN="$API_KEY"`;
@@ -115,7 +115,7 @@ describe.skipIf(!PEERS.every(has))('who types what a guide says, from its beginn
     expect(said).toContain('valid: RS256 by release');
   }, 150_000);
 
-  it('get the alert about an expiring certificate and forward it (alerts.md)', async () => {
+  it('receives the alert about an expiring certificate and forwards it (alerts.md)', async () => {
     const said = await follow(commandsOf('alerts.md'));
     expect(said).toContain('incident desk');
   }, 150_000);

@@ -8,13 +8,13 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Another seed makes other calls, and more of them find more: `SW_TEST_SEED=7 SW_TEST_CALLS=400 npm test -- test/contract/hostile-values.spec.ts`. */
+/** Another seed generates other calls, and more calls find more faults: `SW_TEST_SEED=7 SW_TEST_CALLS=400 npm test -- test/contract/hostile-values.spec.ts`. */
 const SEED = Number(process.env['SW_TEST_SEED'] ?? 1);
 const CALLS_PER_OPERATION = Number(process.env['SW_TEST_CALLS'] ?? 8);
 const AT_ONCE = 8;
-/** They end the session or the password that the others are called with. */
+/** Operations that would invalidate the session or password used by the other calls. */
 const LEFT_OUT = ['signOut', 'endSession', 'endOtherSessions', 'changePassword'];
-/** Their errors are those of other protocols: RFC 6749, RFC 3161, and of Vault and SignServer. */
+/** Paths with error formats of other protocols: RFC 6749, RFC 3161, Vault and SignServer. */
 const OTHER_ERRORS = /^\/(?:oauth\/|tsa(?:$|\/)|rest\/|v1\/(?:transit|sys|auth)\/)/;
 const OPERATIONS = operationsOf(shippedDocument()).filter(
   ({ operationId, path }) => !LEFT_OUT.includes(operationId) && !path.endsWith('/events'),
@@ -45,16 +45,16 @@ beforeAll(async () => {
   const settings = { SVC_RATE_LIMIT_PER_MINUTE: '100000000' };
   examples = await openExamples(stage, await stage.start({ role: 'api', settings }));
   await examples.makeAll(OPERATIONS);
-  // Without them most calls would be refused at the first look.
+  // Without these resources, most calls would be rejected at the first check.
   expect([...examples.made].filter(([, id]) => id !== undefined).map(([path]) => path)).toEqual(
     expect.arrayContaining(THERE),
   );
 });
 afterAll(() => stage.close());
 
-/** What is wrong with the answer, if anything. */
+/** Returns what is wrong with the response, or undefined. */
 function faultOf({ path }: Operation, answer: Answer): string | undefined {
-  // A service that has its hands full may say so; a value that the database does not take looks like its absence.
+  // A busy service may return 5xx, but a value that the database rejects must not look as if the database were unavailable.
   const isBusy = answer.headers.has('retry-after') && answer.body.code !== 'database.unavailable';
   if (answer.status >= 500 && !isBusy) return `${answer.status} ${answer.body.code}`;
   if (answer.status < 400 || OTHER_ERRORS.test(path)) return undefined;
@@ -66,7 +66,7 @@ function faultOf({ path }: Operation, answer: Answer): string | undefined {
   }
 }
 
-/** The calls that were not answered as they should be, written so that they can be repeated by hand. */
+/** Returns the calls with wrong responses, in a form that can be repeated by hand. */
 async function faultsOf(calls: readonly HostileCall[]): Promise<string[]> {
   const waiting = calls[Symbol.iterator]();
   const faults: string[] = [];
@@ -82,7 +82,7 @@ async function faultsOf(calls: readonly HostileCall[]): Promise<string[]> {
   return faults;
 }
 
-it('10,000 characters in any text of any call are refused or stored, never an error of the service', async () => {
+it('10,000 characters in any text of any call are rejected or stored, and never cause a server error', async () => {
   const good = {
     pathValue: (operation: Operation, name: string) => examples.idFor(operation, name),
     body: (operation: Operation) => examples.bodyOf(operation),
@@ -104,7 +104,7 @@ it(`no hostile value in any place of any call is answered by anything but a prob
   expect(await faultsOf(someOf(calls, calls.length, random))).toEqual([]);
 }, 1_500_000);
 
-it('what was stored can still be read, in lists and one by one', async () => {
+it('stored values can be read, in lists and individually', async () => {
   const reading = OPERATIONS.filter(({ method }) => method === 'GET');
   const calls = reading.map((operation) => ({
     operation,
@@ -115,7 +115,7 @@ it('what was stored can still be read, in lists and one by one', async () => {
   expect(await faultsOf(calls)).toEqual([]);
 });
 
-it('a worker can work with what was stored', async () => {
+it('a worker can process stored values', async () => {
   const worker = await stage.start({ role: 'worker' });
   await sleep(5000);
   expect(

@@ -15,7 +15,7 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const ROOT = join(import.meta.dirname, '../../integrations');
 const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
-/** Groovy of the version that Jenkins runs. */
+/** Groovy in the version used by Jenkins. */
 const GROOVY = '/usr/share/java/groovy-all.jar';
 const CLIENT = join(import.meta.dirname, '../../dist/sealwright.js');
 const SCRIPT = text('jenkins/resources/sealwright-sign.sh');
@@ -43,7 +43,7 @@ beforeAll(async () => {
   });
   key = await publishedKey(service, apiKey, 'default');
   place = mkdtempSync(join(tmpdir(), 'sealwright-pipeline-'));
-  // The client as its package installs it.
+  // Installs the client like its package does.
   bin = join(place, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'sealwright'), `#!/bin/sh\nexec '${process.execPath}' '${CLIENT}' "$@"\n`, { mode: 0o755 });
@@ -59,7 +59,7 @@ interface Ended {
   readonly said: string;
 }
 
-/** Runs a program as a runner does: with its environment alone, in the workspace. */
+/** Runs a program like a runner: in the workspace and with only the given environment. */
 function run(command: string, args: string[], env: Record<string, string>): Promise<Ended> {
   const PATH = `${bin}:${process.env['PATH']}`;
   return new Promise((resolve) =>
@@ -88,7 +88,7 @@ describe('GitHub Actions', () => {
     readonly runs: { readonly steps: { readonly run: string; readonly env: Record<string, string> }[] };
   }
   const action = load(text('github-action/action.yml')) as Action;
-  /** The runner replaces the expressions of the step, inputs that are not given by their defaults. */
+  /** Evaluates the expressions of the step like the runner, with defaults for missing inputs. */
   const started = (given: Record<string, string>, more: Record<string, string> = issuer.jobEnvironment) => {
     const [step] = action.runs.steps;
     const values: Record<string, string | undefined> = {
@@ -103,7 +103,7 @@ describe('GitHub Actions', () => {
     return shell(step?.run ?? '', { ...env, GITHUB_OUTPUT: join(place, 'output'), ...more });
   };
 
-  it('signs several files and attests how they were built, with the token of the run', async () => {
+  it('signs several files and attests provenance with the run token', async () => {
     issuer.claims = { ...GITHUB };
     writeFileSync(join(place, 'output'), '');
     const files = [file('a.txt'), file('b.txt')];
@@ -119,7 +119,7 @@ describe('GitHub Actions', () => {
     expect(outputs).toMatch(/^provenance=provenance\.sigstore\.json$/m);
   });
 
-  it('fails with the reason for a run that no trust accepts, and without the permission for tokens', async () => {
+  it('fails with the reason for a run that no trust accepts, and without the token permission', async () => {
     issuer.claims = { ...GITHUB, sub: 'repo:octo-org/other:ref:refs/tags/v1' };
     const refused = await started({ url: service.url, key: 'default', files: file('c.txt') });
     expect(refused).toMatchObject({
@@ -138,7 +138,7 @@ describe('GitLab CI', () => {
   ];
   const [job] = Object.values(jobs);
 
-  it('the component signs with the ID token of the job', async () => {
+  it('signs with the job ID token in the component', async () => {
     const given: Record<string, string> = {
       url: service.url,
       key: 'default',
@@ -168,7 +168,7 @@ describe.skipIf(!existsSync(GROOVY))('Jenkins', () => {
       BUILD_TAG: 'jenkins-app-7',
     });
 
-  it('the step of the shared library signs several files with the ID token of the build, which its log does not show', async () => {
+  it('signs several files with the build ID token in the shared library step, without logging the token', async () => {
     const files = [file('j.txt'), file('j j.txt')];
     const sub = 'https://jenkins.example/job/app/';
     const sealwright = await issuer.tokenFor({ sub, build_number: 7 }, service.url);
@@ -176,14 +176,14 @@ describe.skipIf(!existsSync(GROOVY))('Jenkins', () => {
     expect(ended).toMatchObject({ code: 0 });
     expect(ended.said).not.toContain(sealwright);
     expect(files.map(isSigned)).toEqual([true, true]);
-    // The token was used; a step that is repeated with the same one is told so.
+    // The token has been used; repeating the step with the same token reports that.
     expect(await step({ files }, { sealwright })).toMatchObject({
       code: 4,
       said: expect.stringContaining('used already'),
     });
   });
 
-  it('the step fails as the script does when no trust accepts the build', async () => {
+  it('fails the step with the script error if no trust accepts the build', async () => {
     const sealwright = await issuer.tokenFor({ sub: 'https://jenkins.example/job/other/' }, service.url);
     const ended = await step({ files: [file('k.txt')] }, { sealwright });
     expect(ended.code).toBeGreaterThan(0);
@@ -201,7 +201,7 @@ describe('Tekton', () => {
   }
   const task = load(text('tekton/sealwright-sign.yaml')) as Task;
 
-  it('the task signs with the projected token of its service account', async () => {
+  it('signs in the task with the projected token of its service account', async () => {
     const given: Record<string, string> = { url: service.url, key: 'default', files: file('t.txt') };
     const replaced = (value: string) =>
       value
@@ -220,14 +220,14 @@ describe('Tekton', () => {
   });
 });
 
-describe('the script of all parts', () => {
+describe('the shared script', () => {
   const started = async (variables: Record<string, string>) => {
     const token = await issuer.tokenFor(GITLAB, service.url);
     const env = { SEALWRIGHT_URL: service.url, SEALWRIGHT_KEY: 'default', SEALWRIGHT_ID_TOKEN: token, ...variables };
     return shell(SCRIPT, env);
   };
 
-  it('takes patterns, names with a leading dash, and the extension of the format', async () => {
+  it('accepts patterns, names with a leading dash, and the extension of the format', async () => {
     for (const name of ['one.pkg', 'two.pkg', '-three.pkg']) file(name);
     const ended = await started({ SEALWRIGHT_FILES: '*.pkg\n-three.pkg', SEALWRIGHT_FORMAT: 'sigstore-bundle' });
     expect(ended).toMatchObject({ code: 0 });
@@ -239,21 +239,21 @@ describe('the script of all parts', () => {
     ['a file that is not there', 'missing.pkg', 'missing.pkg'],
     ['a pattern that matches nothing', '*.none', '"*.none" matches no file'],
     ['no file', '', 'names no file'],
-  ])('ends with the reason for %s, and asks for no signature', async (_, names, said) => {
+  ])('exits with the reason for %s, and requests no signature', async (_, names, said) => {
     const ended = await started({ SEALWRIGHT_FILES: names });
     expect(ended.code).toBeGreaterThan(0);
     expect(ended.said).toContain(said);
     expect(ended.said).not.toContain('base64');
   });
 
-  it('says what to do about a token that was used already', async () => {
+  it('reports the remedy for a token that was already used', async () => {
     const token = await issuer.tokenFor(GITLAB, service.url);
     const again = { SEALWRIGHT_ID_TOKEN: token, SEALWRIGHT_FILES: file('again.pkg') };
     expect(await started(again)).toMatchObject({ code: 0 });
     expect(await started(again)).toMatchObject({ code: 4, said: expect.stringContaining('repeat the job, whose next run has a new token') }); // prettier-ignore
   });
 
-  it('without the client says where it comes from', async () => {
+  it('reports where to get the client if it is missing', async () => {
     const env = {
       SEALWRIGHT_URL: service.url,
       SEALWRIGHT_KEY: 'default',
@@ -264,10 +264,10 @@ describe('the script of all parts', () => {
   });
 });
 
-describe('the parts for pipelines', () => {
+describe('the pipeline integrations', () => {
   const files = globSync('**/*.*', { cwd: ROOT });
 
-  it('run one and the same script', () => {
+  it('run the same script', () => {
     const lines = SCRIPT.split('\n')
       .slice(1)
       .map((line) => line.trim())
@@ -282,14 +282,14 @@ describe('the parts for pipelines', () => {
     }
   });
 
-  it.each(files)('%s holds no secret, and reads none', (name) => {
+  it.each(files)('include no secret in %s, and read none', (name) => {
     const content = text(name);
     expect(content).not.toMatch(/sw_[a-z0-9]/i);
     expect(content).not.toMatch(/secrets\.|client_secret|password|api[-_]?key|private[-_ ]key|SEALWRIGHT_TOKEN\b/i);
     expect(content).not.toMatch(/eyJ[\w-]{10,}/);
   });
 
-  it('and neither does the guide to them', () => {
+  it('include no secret in their guide', () => {
     const guide = readFileSync(join(ROOT, '../docs/pipelines.md'), 'utf8');
     expect(guide).not.toMatch(/sw_[a-z0-9]|secrets\.|client_secret|SEALWRIGHT_TOKEN\b|eyJ[\w-]{10,}/);
   });

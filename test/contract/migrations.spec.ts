@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** The command line of TypeORM on the entities and migrations of the build. */
+/** Runs the TypeORM command line with the entities and migrations of the build. */
 const typeorm = (...args: string[]) =>
   node([join(ROOT, 'node_modules/typeorm/cli.js'), ...args, '-d', join(ROOT, 'ormconfig.ts')]);
 
@@ -40,13 +40,13 @@ const tables = async (): Promise<string[]> => {
   return rows.map(({ name }) => name);
 };
 
-it('the migrations make what the entities describe', async () => {
+it('migrations create the schema that the entities describe', async () => {
   const { code, output } = await check();
   expect(output).toContain('No changes in database schema were found');
   expect(code).toBe(0);
 });
 
-it('a difference would be found', async () => {
+it('a schema difference would be detected', async () => {
   await stage.sql(`ALTER TABLE signing_request ALTER COLUMN reference SET NOT NULL`);
   const { code, output } = await check();
   expect(output).toContain('reference');
@@ -54,7 +54,7 @@ it('a difference would be found', async () => {
   await stage.sql(`ALTER TABLE signing_request ALTER COLUMN reference DROP NOT NULL`);
 });
 
-it('every index of text is over a bounded column, so that no text that somebody sends exceeds its maximum', async () => {
+it('every text index covers a bounded column, so that no submitted text exceeds the maximum size', async () => {
   const columns = await stage.sql<{ name: string }>(
     `SELECT DISTINCT format('%s.%s', i.indrelid::regclass, trim('"' FROM pg_get_indexdef(i.indexrelid, k, true))) AS name
      FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
@@ -76,7 +76,7 @@ describe('a database of the version before the baseline', () => {
       await stage.sql('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [name.slice(-13), name]);
   };
 
-  it('continues as it is, with the migrations that follow the baseline', async () => {
+  it('continues unchanged, with the migrations that follow the baseline', async () => {
     await applied('FirstSchema1763600000000', 'EndsAtProviders1798000048200');
     await stage.sql('ALTER TABLE approver_group_member DROP COLUMN added_behind');
     await stage.sql('ALTER TABLE workload_trust DROP COLUMN changed_by');
@@ -86,7 +86,7 @@ describe('a database of the version before the baseline', () => {
     expect((await check()).code).toBe(0);
   });
 
-  it('is refused when it lacks a migration that the baseline replaces, with the version that has it', async () => {
+  it('is rejected if it lacks a migration that the baseline replaces, with the version that has it', async () => {
     await applied('FirstSchema1763600000000');
     const { code, output } = await migrate();
     expect(code).not.toBe(0);
@@ -103,7 +103,7 @@ it('every migration can be reverted and applied again', async () => {
     'SELECT count(*)::int AS count FROM migrations',
   );
   expect(count).toBeGreaterThan(0);
-  // One process for all of them: the command line would be one each.
+  // Reverts all migrations in one process; the command line would need one process for each.
   const { code, output } = await node([join(ROOT, 'test/support/revert-migrations.mjs'), String(count)]);
   expect(output).toBe('');
   expect(code).toBe(0);
@@ -113,7 +113,7 @@ it('every migration can be reverted and applied again', async () => {
   expect((await check()).code).toBe(0);
 });
 
-it('searches of large tables have their indexes as soon as the database may have pg_trgm, and until then the operator is told', async () => {
+it('search indexes of large tables are created once pg_trgm is available, and until then the operator is notified', async () => {
   const admin = new Client({ connectionString: process.env['SW_TEST_DATABASE_URL'] });
   await admin.connect();
   const name = `plain_${process.pid}`;
@@ -140,7 +140,7 @@ it('searches of large tables have their indexes as soon as the database may have
     await inside.query('CREATE EXTENSION pg_trgm');
     expect(await migrate()).toBe('The schema is up to date.\n');
     expect(await indexes()).toEqual([]);
-    // As ANALYZE says it of tables with as many rows.
+    // Simulates the statistics of ANALYZE for tables with this many rows.
     await inside.query(`UPDATE pg_class SET reltuples = 300000 WHERE relname IN ('asset', 'asset_occurrence')`);
     expect(await migrate()).toContain('creating the index asset_name_text');
     expect(await indexes()).toEqual([

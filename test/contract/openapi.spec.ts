@@ -24,7 +24,7 @@ function lint(file: string): { errors: number; output: string } {
 }
 
 describe('docs/openapi.json', () => {
-  it('is what this build writes', async () => {
+  it('matches the output of this build', async () => {
     const out = join(directory, 'openapi.json');
     await runToEnd(['openapi', '--out', out], {});
     expect(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')).toBe(readFileSync(out, 'utf8'));

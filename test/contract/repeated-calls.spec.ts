@@ -10,7 +10,7 @@ const MAKING = OPERATIONS.filter(({ method, raw }) => method === 'POST' && '201'
 const isRepeatable = ({ raw }: Operation) =>
   raw.parameters.some(({ name }: { name: string }) => name === 'Idempotency-Key');
 
-/** What needs no Idempotency-Key, and why. */
+/** Operations that do not need an Idempotency-Key, with the reason. */
 const WITHOUT: Record<string, string> = {
   beginTotp: 'it counts for nothing before it is confirmed',
   openSession: 'a sign-in is not to be had without the password again',
@@ -22,10 +22,10 @@ const WITHOUT: Record<string, string> = {
   rotateApiKey: 'a key that was replaced is not replaced again',
   rotateWebhookSecret: 'a new secret does not end those in use: test/alerts/webhooks',
 };
-/** They need more than an example: test/signing, test/ssh-keys/ssh-login. */
+/** Operations that need more than an example and are tested in test/signing and test/ssh-keys/ssh-login. */
 const ELSEWHERE = ['importCertificate', 'loginBySsh', 'onboardCertificate'];
 
-/** A rotation makes whoever repeats it while it is under way come again. */
+/** Error code for a repeated call while the rotation is still in progress. */
 const UNDER_WAY = 'signing-key.rotating';
 
 let stage: Stage;
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-it('whatever makes something takes an Idempotency-Key, or needs none', () => {
+it('every creating operation accepts an Idempotency-Key, or is listed as not requiring one', () => {
   const others = MAKING.filter((operation) => !isRepeatable(operation)).map(({ operationId }) => operationId);
   expect(others.toSorted()).toEqual(Object.keys(WITHOUT).toSorted());
 });
@@ -46,7 +46,7 @@ it('whatever makes something takes an Idempotency-Key, or needs none', () => {
 const REPEATED = MAKING.filter((operation) => isRepeatable(operation) && !ELSEWHERE.includes(operation.operationId));
 
 it.each(REPEATED.map((operation) => [operation.operationId, operation] as const))(
-  '%s makes one thing, however often it is called with one key',
+  '%s creates one resource, however often it is called with one key',
   async (_, operation) => {
     const headers = { 'idempotency-key': randomUUID() };
     const body = differing(operation, examples.bodyOf(operation), 1);
@@ -59,7 +59,7 @@ it.each(REPEATED.map((operation) => [operation.operationId, operation] as const)
       assertProblem(answer, { status: 409, code: 'idempotency.secret-shown' });
       expect(answer.body.instance).toMatch(/^\/api\//);
     }
-    // A secret is shown once; everything else, as it is by now, as often as it is asked for.
+    // A secret is shown once. Any other resource is returned in its current state for every repeated call.
     expect(made).toHaveLength(refused.length > 0 ? 1 : answers.length);
     expect(new Set(made.map((answer) => answer.body.id ?? JSON.stringify(answer.body))).size).toBe(1);
     assertProblem(await call(differing(operation, body, 2)), { status: 422, code: 'idempotency.other-body' });
@@ -68,7 +68,7 @@ it.each(REPEATED.map((operation) => [operation.operationId, operation] as const)
 
 type Told = Record<string, unknown>;
 
-/** Members that identify a resource, or that may differ between two answers. */
+/** Members that identify a resource or that may differ between two responses. */
 const TELLING = ['name', 'email', 'keyId', 'owner'];
 const OTHERWISE: Record<string, (told: Told, n: number) => Told> = {
   addHostAuthority: (told) => ({ ...told, publicKey: publicKeyLine() }),
@@ -78,7 +78,7 @@ const OTHERWISE: Record<string, (told: Told, n: number) => Told> = {
   rotateSigningKey: (_, n) => ({ activate: n === 1 ? 'with-certificate' : 'now' }),
 };
 
-/** A body that is as good, and says something else. */
+/** Returns a valid body with a different meaning. */
 function differing({ operationId }: Operation, body: unknown, n: number): unknown {
   const told = body as Told;
   const otherwise = OTHERWISE[operationId];
@@ -88,7 +88,7 @@ function differing({ operationId }: Operation, body: unknown, n: number): unknow
   return { ...told, [member]: `${n}-${String(told[member])}` };
 }
 
-/** Any 32 bytes are a key (RFC 8709 section 4). */
+/** Creates a public key line. Any 32 bytes are a valid Ed25519 key (RFC 8709 section 4). */
 function publicKeyLine(): string {
   const length = (bytes: number) => Buffer.from([0, 0, 0, bytes]);
   const blob = Buffer.concat([length(11), Buffer.from('ssh-ed25519'), length(32), randomBytes(32)]);

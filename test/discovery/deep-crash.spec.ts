@@ -8,7 +8,7 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const SETTINGS = { SVC_ALLOW_LOOPBACK: 'yes' };
 
-describe.runIf(canRunSshd())('a worker that dies between what a scan found and what is known of keys', () => {
+describe.runIf(canRunSshd())('a worker lost between a scan result and the key inventory', () => {
   let stage: Stage;
   let field: SshFleet;
   let at: ManagedHost;
@@ -27,7 +27,7 @@ describe.runIf(canRunSshd())('a worker that dies between what a scan found and w
     await stage.close();
   });
 
-  /** Whoever records keys of this host waits until the answered function is called. */
+  /** Blocks workers that record keys of this host until the returned function is called. */
   async function holdKeysOf(hostId: string): Promise<() => Promise<void>> {
     const client = new Client({ connectionString: stage.databaseUrl });
     await client.connect();
@@ -35,7 +35,7 @@ describe.runIf(canRunSshd())('a worker that dies between what a scan found and w
     return () => client.end();
   }
 
-  it('loses none: another worker takes them', async () => {
+  it('loses no key: another worker processes them', async () => {
     const key = await field.newKey();
     at.sshd.authorize('deploy', key.publicKey);
     const letGo = await holdKeysOf(at.id);
@@ -48,7 +48,7 @@ describe.runIf(canRunSshd())('a worker that dies between what a scan found and w
     await letGo();
     const places = async () => (await field.ask('GET', `/v1/keys/${key.id}/locations`)).items;
     expect(await places()).toEqual([]);
-    // The lease of who died takes ten minutes to end; the test need not wait for it.
+    // The dead worker's lease lasts ten minutes; the test ends it early.
     await stage.sql('UPDATE handover SET due_at = now()');
     await stage.start({ role: 'worker', settings: SETTINGS });
     await until('the keys', 20, async () => (await waiting()) === undefined);

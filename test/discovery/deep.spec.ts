@@ -15,7 +15,7 @@ const USERS = ['deploy', 'ann', 'eve', ...Array.from({ length: 47 }, (_, i) => `
 const NEXT = Buffer.from('\n');
 const OPTIONS = 'from="10.0.0.0/8",command="echo \\"a, b\\" #",no-pty';
 
-/** An Ed25519 key in OpenSSH's format ends with the seed, the public half again, and the comment. */
+/** Seed of an Ed25519 key. In OpenSSH's format, the key ends with the seed, the public half again, and the comment. */
 function seedOf({ privateKey, publicKey }: ClientKey): Buffer {
   const body = Buffer.from(privateKey.split('\n').slice(1, -2).join(''), 'base64');
   const half = Buffer.from(publicKey.split(' ')[1] ?? '', 'base64').subarray(-32);
@@ -23,14 +23,14 @@ function seedOf({ privateKey, publicKey }: ClientKey): Buffer {
   return body.subarray(end - 32, end);
 }
 
-describe.runIf(canRunSshd())('a scan that logs in', () => {
+describe.runIf(canRunSshd())('a scan with login', () => {
   let stage: Stage;
   let field: SshFleet;
   let at: ManagedHost;
   let result: Answer['body'];
-  /** fingerprint, account, path, line and options of every line that lets somebody in. */
+  /** Fingerprint, account, path, line and options of every line that grants access. */
   const expected: string[] = [];
-  /** What must never leave the host: seeds and private exponents as bytes. */
+  /** Seeds and private exponents, as bytes, which must never leave the host. */
   const secrets: Buffer[] = [];
 
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     letIn(three, 'ann', '/home/keys/ann', 1);
     put('ann', '.ssh/more keys', `restrict ${three.publicKey}\n`);
     letIn(three, 'ann', '/home/ann/.ssh/more keys', 1, 'restrict');
-    // Where public keys belong somebody put links to private ones, of their own and of root.
+    // Symbolic links to private keys, of the user and of root, at paths where public keys are expected.
     const own = newKey('own');
     secrets.push(seedOf(own));
     put('eve', '.ssh/id_ed25519', own.privateKey);
@@ -135,7 +135,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     return (await Promise.all(pages)).flatMap(({ items }) => items);
   };
 
-  it('finds every line of every account with its options, and nothing on the host is changed', async () => {
+  it('finds every line of every account with its options, and changes nothing on the host', async () => {
     expect(result).toMatchObject({ outcome: 'FOUND', hostId: at.id, facts: { confidence: 'high', readAs: 'root' } });
     expect(result.facts.sshd).toMatchObject({ permitrootlogin: 'without-password', loglevel: 'VERBOSE' });
     const known = await until('the keys', 30, async () => {
@@ -184,7 +184,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     expect(one.lastLogin).toMatchObject({ account: 'deploy', source: '192.0.2.7', at: '2026-11-20T13:00:00.000Z' });
   });
 
-  it('sends no private byte, in whatever it prints', () => {
+  it('prints no private byte', () => {
     const accounts = ['root', 'deploy', 'eve', 'user2'].map(
       (user) => `${user}\t/home/${user}/.ssh/authorized_keys\t/home/${user}/.ssh/authorized_keys2`,
     );
@@ -202,7 +202,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     }
   });
 
-  it('hands certificates, key stores and keys to the inventory, and what depends on what', async () => {
+  it('passes certificates, key stores and keys to the inventory, with their dependencies', async () => {
     const assets = await until('the assets', 30, async () => {
       const { items } = await field.ask('GET', '/api/assets?limit=200');
       return items.some((asset: Answer['body']) => asset.name === 'deep.example') && (items as Answer['body'][]);
@@ -215,7 +215,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     expect(neighbours.items.length).toBeGreaterThan(8);
   });
 
-  it('reports what it may not read', async () => {
+  it('reports files it may not read', async () => {
     const { id } = await field.ask('POST', '/v1/hosts', { name: 'no-login', address: '192.0.2.9' });
     const order = (body: object) => field.call('POST', '/v1/scans', { kind: 'ssh-deep', ...body });
     assertProblem(await order({ hosts: [id] }), { status: 422, code: 'scan.no-hosts', pointer: '/hosts/0' });
@@ -227,7 +227,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     expect(await logIn(at, join(field.directory, 'login'), 'root')).toBe('accepted');
   });
 
-  it('is started by a schedule, and its run shows how it ended', async () => {
+  it('is started by a schedule, whose run shows the outcome', async () => {
     const settings = { kind: 'ssh-deep', hosts: [at.id] };
     const order = { name: `nightly ${randomUUID()}`, target: 'discovery-scan', intervalSeconds: 3600, settings };
     const wrong = await field.call('POST', '/api/schedules', {

@@ -12,8 +12,8 @@ import { acceptFirstSuite, answerTooShort, flood, floodPackets, lie } from './mi
 
 const MIB = 1024 ** 2;
 
-/** Eight hosts at a time, each of which does something else to whoever comes; a scan ends with a clear word about each. */
-describe('a scan of hosts that mean no good', () => {
+/** Eight hosts at a time, each of which misbehaves in its own way. A scan must end with a clear outcome for each. */
+describe('a scan of malicious hosts', () => {
   let stage: Stage;
   let service: Service;
   let apiKey: string;
@@ -38,7 +38,7 @@ describe('a scan of hosts that mean no good', () => {
     return answer.body;
   };
 
-  /** A server at every loopback address, which does one of these things by the last number of the address. Answers its port. */
+  /** Starts a server on all loopback addresses whose behaviour depends on the last number of the address. Returns its port. */
   async function everywhere(acts: readonly ((socket: Socket) => unknown)[]): Promise<number> {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -50,7 +50,7 @@ describe('a scan of hosts that mean no good', () => {
     return (server.address() as { port: number }).port;
   }
 
-  /** The outcome of each address of a network. */
+  /** Scans a network and returns the outcome of each address. */
   async function outcomes(kind: string, network: string, acts: readonly ((socket: Socket) => unknown)[]) {
     const port = await everywhere(acts);
     const scope = await ask('POST', '/v1/scan-scopes', { name: network, networks: [network], ports: [port] });
@@ -65,7 +65,7 @@ describe('a scan of hosts that mean no good', () => {
     return found.toSorted((a, b) => Number(a.address.split('.')[3]) - Number(b.address.split('.')[3]));
   }
 
-  it('by SSH', async () => {
+  it('finishes over SSH', async () => {
     const { publicKey } = newClientKey(directory, 'somebody');
     const results = await outcomes('ssh-network', '127.33.0.0/29', [
       () => undefined,
@@ -90,11 +90,11 @@ describe('a scan of hosts that mean no good', () => {
     expect(results[4]?.facts).toMatchObject({
       hostKeys: [{ publicKey: publicKey.split(' ').slice(0, 2).join(' '), possession: 'claimed' }],
     });
-    // What is in the buffers of both ends by then, and no gigabyte.
+    // Only as much was sent as the buffers of both ends hold, not a gigabyte.
     for (const sent of await Promise.all(floods)) expect(sent).toBeLessThan(16 * MIB);
   });
 
-  it('by TLS', async () => {
+  it('finishes over TLS', async () => {
     const results = await outcomes('tls-network', '127.34.0.0/29', [
       () => undefined,
       (socket) => flood(socket, Buffer.alloc(MIB, 22)),
@@ -115,11 +115,11 @@ describe('a scan of hosts that mean no good', () => {
       'FOUND',
       'NOT_THE_PROTOCOL',
     ]);
-    // It took what was offered and finished no handshake.
+    // The server accepted what was offered but completed no handshake.
     expect(results[6]?.facts).toMatchObject({ chain: [], agreed: null });
   });
 
-  it('by a login: each has a clear answer, and none is logged in to', async () => {
+  it('finishes with login: each host has a clear result, and none is logged in to', async () => {
     const { publicKey, privateKey } = newClientKey(directory, 'login');
     const port = await everywhere([
       () => undefined,

@@ -6,7 +6,7 @@ import { wireString } from '../../src/formats/ssh/wire.js';
 
 const GIB = 1024 ** 3;
 
-/** Sends the same bytes again and again, up to 1 GiB. Answers how many left. */
+/** Sends the same bytes repeatedly, up to 1 GiB. Returns the number of bytes sent. */
 export function flood(socket: Socket, bytes: Buffer): Promise<number> {
   const more = (): void => {
     while (!socket.destroyed && socket.bytesWritten < GIB && socket.write(bytes));
@@ -17,7 +17,7 @@ export function flood(socket: Socket, bytes: Buffer): Promise<number> {
   return new Promise((resolve) => socket.once('close', () => resolve(socket.bytesWritten)));
 }
 
-/** Speaks SSH, and then sends messages that mean nothing (SSH_MSG_IGNORE) without end. */
+/** Starts SSH and then sends an endless stream of meaningless messages (SSH_MSG_IGNORE). */
 export function floodPackets(socket: Socket): Promise<number> {
   const packets: Buffer[] = [];
   const ignored = Buffer.concat([Buffer.from([MSG.ignore]), wireString(Buffer.alloc(1000))]);
@@ -26,7 +26,7 @@ export function floodPackets(socket: Socket): Promise<number> {
   return flood(socket, Buffer.concat(packets));
 }
 
-/** Speaks SSH up to a key exchange reply that shows a key and signs with another one. */
+/** Performs SSH up to a key exchange reply that presents one key but is signed with another. */
 export function lie(socket: Socket, { key }: { key: Buffer }): void {
   const none = {
     ciphersIn: ['aes128-ctr'],
@@ -49,7 +49,7 @@ export function lie(socket: Socket, { key }: { key: Buffer }): void {
   );
 }
 
-/** Takes the first cipher suite of a ClientHello, whatever it is, in the version of the ClientHello. */
+/** Accepts the first cipher suite of a ClientHello, whatever it is, in the version of the ClientHello. */
 export function acceptFirstSuite(socket: Socket, hello: Buffer): void {
   const suites = 44 + hello.readUInt8(43) + 2;
   const body = [
@@ -62,7 +62,7 @@ export function acceptFirstSuite(socket: Socket, hello: Buffer): void {
   socket.end(serverHello(Buffer.concat(body)));
 }
 
-/** A ServerHello whose session id is longer than the message. */
+/** Sends a ServerHello whose session ID is longer than the message. */
 export function answerTooShort(socket: Socket): void {
   socket.end(serverHello(Buffer.concat([Buffer.from([3, 3]), randomBytes(32), Buffer.from([255]), randomBytes(8)])));
 }

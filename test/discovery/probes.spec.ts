@@ -46,7 +46,7 @@ describe.runIf(canRunSshd())('the SSH probe of a real sshd', () => {
     return new Map(text.split('\n').map((line) => [line.split(' ')[0] ?? '', (line.split(' ')[1] ?? '').split(',')]));
   };
 
-  it('are the lists of `sshd -T`, and the keys of `ssh-keygen -lf`, each proven, in three connections', async () => {
+  it('returns the lists of `sshd -T` and the keys of `ssh-keygen -lf`, each proven, in three connections', async () => {
     const before = sshd.log().length;
     const facts = await probeSsh(sshd.address, sshd.port);
     const told = effective();
@@ -56,7 +56,7 @@ describe.runIf(canRunSshd())('the SSH probe of a real sshd', () => {
     expect(facts.algorithms.ciphersOut).toEqual(told.get('ciphers'));
     expect(facts.algorithms.macsIn).toEqual(told.get('macs'));
     expect(facts.algorithms.macsOut).toEqual(told.get('macs'));
-    const held = /^(ssh-ed25519|ecdsa-sha2-nistp256|rsa-sha2-(256|512))$/; // what its keys can sign with
+    const held = /^(ssh-ed25519|ecdsa-sha2-nistp256|rsa-sha2-(256|512))$/; // algorithms that its keys can sign with
     expect(facts.algorithms.hostKey.toSorted()).toEqual(
       told
         .get('hostkeyalgorithms')
@@ -87,7 +87,7 @@ describe.runIf(canRunSshd())('the SSH probe of a real sshd', () => {
     }
   });
 
-  it('proves the keys of one that is post-quantum only', async () => {
+  it('proves the keys of a server that is post-quantum only', async () => {
     const only = 'sntrup761x25519-sha512@openssh.com';
     const one = await startSshd({ hostKeys: ['ed25519', 'rsa'], config: [`KexAlgorithms ${only}`] });
     try {
@@ -101,7 +101,7 @@ describe.runIf(canRunSshd())('the SSH probe of a real sshd', () => {
     }
   });
 
-  it('does not believe who shows the key of another one', async () => {
+  it('rejects a server that shows the key of another one', async () => {
     const blob = Buffer.from(sshd.hostKey('ed25519').split(' ')[1] ?? '', 'base64');
     const liar = createServer((socket) => lie(socket, { key: blob }));
     const port = await listen(liar);
@@ -111,7 +111,7 @@ describe.runIf(canRunSshd())('the SSH probe of a real sshd', () => {
   });
 });
 
-describe('whoever', () => {
+describe('the SSH probe of a misbehaving server', () => {
   const servers: Server[] = [];
   afterAll(() => servers.forEach((server) => server.close()));
   const behave = async (act: (socket: Socket) => void): Promise<number> => {
@@ -130,21 +130,21 @@ describe('whoever', () => {
     ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'), 'hung-up'],
     ['sends packets without end', (socket) => floodPackets(socket), 'flood'],
     ['sends a packet that is none', (socket) => socket.write('SSH-2.0-x\r\n\xff\xff\xff\xff\xff\xff'), 'malformed'],
-  ])('%s gets a clear result: %s', async (_, act, code) => {
+  ])('that %s returns a clear result: %s', async (_, act, code) => {
     await expect(probeSsh('127.0.0.1', await behave(act))).rejects.toMatchObject({ code });
   });
 
-  it('sends nothing is abandoned after ten seconds', async () => {
+  it('that sends nothing is aborted after ten seconds', async () => {
     const start = performance.now();
     await expect(probeSsh('127.0.0.1', await behave(() => undefined))).rejects.toMatchObject({ code: 'timeout' });
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
-  it('is not there is closed', async () => {
+  it('that does not listen returns closed', async () => {
     await expect(probeSsh('127.0.0.1', 1)).rejects.toMatchObject({ code: 'closed' });
   });
 
-  it('reads lists as they were written', () => {
+  it('parses algorithm lists as they were written', () => {
     const lists = readKexInit(
       writeKexInit({ ...readKexInit(Buffer.concat([Buffer.from([20]), Buffer.alloc(61)])), kex: ['a', 'b'] }),
     );
@@ -187,7 +187,7 @@ describe('the TLS probe', () => {
     }
   }
 
-  it('finds what openssl s_server was configured with: TLS 1.2 with two suites and one curve', async () => {
+  it('finds the openssl s_server configuration: TLS 1.2 with two suites and one curve', async () => {
     const args = [
       '-no_tls1_3',
       '-min_protocol',
@@ -208,7 +208,7 @@ describe('the TLS probe', () => {
     expect(facts.distrust).toMatch(/SELF_SIGNED/);
   });
 
-  it('finds what openssl s_server was configured with: everything from TLS 1.0 on', async () => {
+  it('finds the openssl s_server configuration: everything from TLS 1.0', async () => {
     const args = [
       '-min_protocol',
       'TLSv1',
@@ -232,7 +232,7 @@ describe('the TLS probe', () => {
   it.each([
     ['SecP384r1MLKEM1024', ['SecP384r1MLKEM1024']],
     ['X25519MLKEM768:X25519', ['X25519MLKEM768', 'x25519']],
-  ])('knows the groups and the chain of a server with %s', async (ecdhCurve, groups) => {
+  ])('finds the groups and the chain of a server with %s', async (ecdhCurve, groups) => {
     const server = createTlsServer({
       key: readFileSync(key),
       cert: readFileSync(cert),
@@ -248,7 +248,7 @@ describe('the TLS probe', () => {
     server.close();
   });
 
-  it('takes part in no key exchange whose cost the server chooses, nor does any other TLS client of the service', async () => {
+  it('never takes part in a key exchange whose cost the server chooses, like every TLS client of the service', async () => {
     const args = ['-no_tls1_3', '-cipher', 'DHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0'];
     await withOpenssl(args, async (port) => {
       const facts = await probeTls('127.0.0.1', port);
@@ -260,7 +260,7 @@ describe('the TLS probe', () => {
     });
   });
 
-  it('is not waited for without end when a server takes its time with every answer', async () => {
+  it('has an overall time limit when a server delays every response', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const server = createServer((socket) => {
@@ -275,7 +275,7 @@ describe('the TLS probe', () => {
     server.close();
   });
 
-  it('is no invention about what is not TLS', async () => {
+  it('returns malformed for a service other than TLS', async () => {
     const server = createServer((socket) => void socket.end('220 mail.example.com ESMTP\r\n'));
     const port = await listen(server);
     await expect(probeTls('127.0.0.1', port)).rejects.toMatchObject({ code: 'malformed' });

@@ -51,7 +51,7 @@ async function scan(scopeId: string, targets?: string[], kind = 'ssh-network'): 
   return (await call('GET', `/v1/scans/${ordered.body.id}/results?limit=200`)).body.items;
 }
 
-/** A server at every loopback address, which notes who was called, and who was told anything: a knock says nothing. */
+/** Server on all loopback addresses that records the addresses called and the sockets that received data. Connections of a sweep send no data. */
 async function everywhere(
   act: (end: () => void) => void,
 ): Promise<{ port: number; called: string[]; told: Set<Socket> }> {
@@ -74,7 +74,7 @@ async function everywhere(
   return { port: address.port, called, told };
 }
 
-describe('a scope', () => {
+describe('a scan scope', () => {
   it.each([
     ['169.254.0.0/16', 'network.denied'],
     ['0.0.0.0/0', 'network.denied'],
@@ -82,18 +82,18 @@ describe('a scope', () => {
     ['64:ff9b::a9fe:a9fe/128', 'network.denied'],
     ['192.0.2.1/24', 'network.spelling'],
     ['10.1/16', 'network.spelling'],
-  ])('cannot hold %s', async (network, code) => {
+  ])('cannot contain %s', async (network, code) => {
     const body = { name: network, networks: [network], ports: [22] };
     assertProblem(await call('POST', '/v1/scan-scopes', body), { status: 403, code, pointer: '/networks/0' });
   });
 
-  it('is made by administrators only', async () => {
+  it('can be created by administrators only', async () => {
     const { key } = await newApiKey(service, apiKey, ['discovery:run']);
     const body = { name: 'mine', networks: ['192.0.2.0/24'], ports: [22] };
     assertProblem(await call('POST', '/v1/scan-scopes', body, key), { status: 403, code: 'insufficient_scope' });
   });
 
-  it('is not left by any spelling, and nothing is sent', async () => {
+  it('cannot be escaped by any spelling, and nothing is sent', async () => {
     const { port, called } = await everywhere((end) => end());
     const scopeId = await newScope(['127.31.0.0/24'], [port], ['example.test', 'localhost']);
     const spellings = [
@@ -203,11 +203,11 @@ describe.runIf(canRunSshd())('an SSH scan', () => {
     expect((await call('POST', `/v1/hosts/${host.id}/test-connection`)).body).toMatchObject({ ok: true });
   });
 
-  it('reports a key that takes the place of one that was seen before, once', async () => {
+  it('reports a replaced key once', async () => {
     const scopeId = await newScope([`${sshd.address}/32`], [sshd.port]);
     const changes = () => stage.sql(`SELECT 1 FROM audit_entry WHERE action = 'host-key.changed'`);
     const before = (await changes()).length;
-    // As if the host had shown other keys until now: none of those that it shows is known.
+    // Simulates that the host presented other keys before, so that none of its current keys is known.
     await stage.sql(`UPDATE host_key SET blob = blob || '\\x00', fingerprint = fingerprint || 'x'`);
     await stage.sql(`DELETE FROM probe_window`);
     const [found] = await scan(scopeId);
@@ -217,7 +217,7 @@ describe.runIf(canRunSshd())('an SSH scan', () => {
     expect((await changes()).length - before).toBe(3);
   });
 
-  it('hands the keys to the inventory', async () => {
+  it('passes the keys to the inventory', async () => {
     let names: string[] = [];
     for (let i = 0; i < 100 && names.length === 0; i += 1) {
       const { body } = await call('GET', '/api/assets?kind=protocol');
@@ -230,7 +230,7 @@ describe.runIf(canRunSshd())('an SSH scan', () => {
   });
 });
 
-it('that is killed half-way goes on where it was, in another process, with at most the open window done again', async () => {
+it('a killed scan resumes in another process, repeating at most the open window', async () => {
   const { port, called, told } = await everywhere((end) => setTimeout(end, 1000));
   const scopeId = await newScope(['127.64.0.0/18'], [port]);
   await service.kill('SIGKILL');
@@ -248,7 +248,7 @@ it('that is killed half-way goes on where it was, in another process, with at mo
   await first.kill('SIGKILL');
   const half = await cursor();
   expect(half).toBeLessThan(14_000);
-  // A dead worker's lease takes half a minute to end; the test need not wait for it.
+  // The dead worker's lease lasts half a minute; the test ends it early.
   await stage.sql('UPDATE scan SET sweep_at = now() WHERE id = $1', [body.id]);
   const second = await stage.start({ role: 'worker', settings: SETTINGS });
   onTestFailed(async () => void (await second.kill('SIGKILL')));
@@ -257,14 +257,14 @@ it('that is killed half-way goes on where it was, in another process, with at mo
   assertProblem(await call('POST', `/v1/scans/${body.id}/cancel`), { status: 409, code: 'scan.over' });
   expect(await scanned(body.id)).toMatchObject({ status: 'CANCELLED', attempts: 2 });
   expect(await cursor()).toBeGreaterThanOrEqual(half + 1000);
-  // Whoever was found is asked what they are meanwhile: that is not the walk, but a question that the kill cut off before its first word
-  // looks like a knock. From the beginning again would be 2,000 and more.
+  // Hosts that were found are probed during the sweep. These probes do not count, but a probe that the kill cut off before its first byte looks
+  // like a sweep connection. Starting over would repeat 2,000 or more.
   const again = called.length - told.size - new Set(called).size;
   expect(again).toBeLessThanOrEqual(600 + 200);
 });
 
-it('waits while a worker runs four others', async () => {
-  // Whoever takes long to hang up keeps the scans at it, and this machine idle.
+it('a scan waits while a worker runs four others', async () => {
+  // A server that is slow to close connections keeps the scans running without load on this machine.
   const { port } = await everywhere((end) => setTimeout(end, 3000));
   const scopeId = await newScope(['127.128.0.0/18'], [port]);
   const ids: string[] = [];
@@ -275,7 +275,7 @@ it('waits while a worker runs four others', async () => {
   };
   const four = ['RUNNING', 'RUNNING', 'RUNNING', 'RUNNING', 'QUEUED', 'QUEUED'];
   await expect.poll(statuses, { timeout: 30_000 }).toEqual(four);
-  await sleep(3000); // more than one look at what is due
+  await sleep(3000); // longer than the interval at which due scans are checked
   expect(await statuses()).toEqual(four);
   await call('POST', `/v1/scans/${ids[0]}/cancel`);
   await expect.poll(async () => (await statuses())[4], { timeout: 30_000 }).toBe('RUNNING');

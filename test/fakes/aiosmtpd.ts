@@ -6,7 +6,7 @@ import { freePort } from '../../scripts/lib/ports.mjs';
 import { until } from '../support/signing.js';
 import { mailCertificate } from './mail-certificate.js';
 
-/** Debian's package belongs to Debian's Python, which need not be the first on the path. */
+/** Debian's aiosmtpd package belongs to Debian's Python, which may not be the first on the PATH. */
 const PYTHON = ['/usr/bin/python3', 'python3'].find(
   (python) => spawnSync(python, ['-c', 'import aiosmtpd']).status === 0,
 );
@@ -18,18 +18,18 @@ export interface TakenMail {
   readonly text: string;
   readonly html: string;
   readonly user: string;
-  /** Of the TLS that it came over. */
+  /** Cipher of the TLS connection. */
   readonly cipher: string;
 }
 
 const [USER, PASSWORD] = ['alerts', 'an0ther-Pass'];
 
-/** aiosmtpd: neither the server nor what it speaks SMTP with is by whoever wrote our client. */
+/** aiosmtpd, an SMTP implementation independent of our client and its library. */
 export class Aiosmtpd {
   readonly mails: TakenMail[] = [];
   private child: ChildProcess | undefined;
 
-  /** Answers the settings that let the service send mails here. Its certificate is put into the directory. */
+  /** Starts the server and returns the settings that let the service send mail to it. Writes its certificate to the directory. */
   async start(directory: string): Promise<Record<string, string>> {
     const { keyFile, certFile } = mailCertificate(directory);
     const port = await freePort();

@@ -2,10 +2,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import ssh2 from 'ssh2';
 
-/** An SSH server of somebody who wants to have passwords: it lets everybody in and keeps what they say. */
+/** An SSH server that harvests passwords: it accepts every login and records the secrets sent. */
 export interface CollectingSshd {
   readonly port: number;
-  /** `METHOD USER SECRET`; the secret is what a password login sent. */
+  /** `METHOD USER SECRET`; for a password login, the secret is the password. */
   readonly said: string[];
   close(): Promise<void>;
 }

@@ -8,13 +8,13 @@ export interface PassedCall {
   readonly body: string;
 }
 
-/** `lose` breaks the line before the call arrives, `mute` after it was carried out and before the answer is heard, `hang` never ends it. */
+/** `lose` drops the connection before the call arrives, `mute` after it was processed but before the response is delivered, `hang` never responds. */
 export type Fate = 'pass' | 'lose' | 'mute' | 'hang';
 
-/** Stands between a client and the service and breaks lines as the test says. Keeps what it was sent. */
+/** Proxy between a client and the service that breaks connections as the test specifies and records all calls. */
 export class DroppingProxy {
   readonly calls: PassedCall[] = [];
-  /** Decides over a call; told how many calls to this path came before. */
+  /** Decides the fate of a call, given the number of earlier calls to the same path. */
   fate: (call: PassedCall, earlier: number) => Fate = () => 'pass';
   private readonly server = createServer((request, response) => void this.handle(request, response));
 
@@ -40,7 +40,7 @@ export class DroppingProxy {
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      return; // The client was killed.
+      return; // the client was killed
     }
     const { url: path = '', method = 'GET', headers } = request;
     const call = {

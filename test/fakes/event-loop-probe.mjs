@@ -4,9 +4,9 @@ import { isMainThread } from 'node:worker_threads';
 
 const LOOK_EVERY_MS = 5;
 
-// Preloaded into the API process, it keeps how long its event loop was kept busy at a time, in milliseconds, in the file LOOP_FILE:
-// {round, p99, max}. SIGUSR2 begins the next round. What counts is the CPU time of the thread between two looks: a machine that is busy
-// with other processes makes a loop late, but not busy.
+// Preloaded into the API process, records how long its event loop was busy without interruption, in milliseconds, in the file LOOP_FILE:
+// {round, p99, max}. SIGUSR2 starts the next round. Measures the CPU time of the thread between two samples, because load of other
+// processes delays an event loop without keeping it busy.
 if (isMainThread && basename(process.argv[1] ?? '') === 'main.js') {
   const cpuMs = () => {
     const { user, system } = process.threadCpuUsage();
@@ -19,7 +19,7 @@ if (isMainThread && basename(process.argv[1] ?? '') === 'main.js') {
     const sorted = busy.toSorted((a, b) => a - b);
     const [p99, max] = [sorted[Math.floor(sorted.length * 0.99)] ?? 0, sorted.at(-1) ?? 0];
     writeFileSync(process.env.LOOP_FILE, JSON.stringify({ round, p99, max }));
-    // Not counted: it is this probe.
+    // Excludes the time used by this probe.
     last = cpuMs();
   };
   setInterval(() => {

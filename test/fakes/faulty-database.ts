@@ -1,15 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** ReadyForQuery, idle (PostgreSQL manual, Message Formats). */
+/** ReadyForQuery in state idle (PostgreSQL manual, Message Formats). */
 const READY = Buffer.from('5a0000000549', 'hex');
-/** ErrorResponse, as a session gets it that an administrator ends. */
+/** ErrorResponse sent to a session that an administrator terminates. */
 const ENDED = errorResponse({ S: 'FATAL', C: '57P01', M: 'terminating connection due to administrator command' });
 
-/** Stands between the service and PostgreSQL. Told so, it ends each connection in the very packet that says that it is open, or falls silent. */
+/**
+ * Proxy between the service and PostgreSQL. On command, it terminates each connection in the same packet that reports it as ready, or stops forwarding data.
+ */
 export class FaultyDatabase {
   ended = 0;
-  /** How often the service said something that went nowhere. */
+  /** Number of packets from the service that were discarded. */
   swallowed = 0;
   private ends = false;
   private silent = false;
@@ -29,7 +31,7 @@ export class FaultyDatabase {
     return url.href;
   }
 
-  /** Those that are open, and each that opens. */
+  /** Terminates open connections and each new one. */
   end(): void {
     this.ends = true;
     for (const socket of this.open) socket.destroy();
@@ -39,7 +41,7 @@ export class FaultyDatabase {
     this.ends = false;
   }
 
-  /** From now on connections stay open and nothing passes, as when a firewall drops packets. */
+  /** Keeps connections open but forwards nothing from now on, like a firewall that drops packets. */
   fallSilent(): void {
     this.silent = true;
   }

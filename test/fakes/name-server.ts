@@ -5,9 +5,9 @@ import type { NameLookup } from '../../src/platform/outbound/name-lookup.js';
 
 const TYPE_A = 1;
 
-/** A DNS server (RFC 1035) that answers questions for A records as the test says, with a time to live of 0. */
+/** A DNS server (RFC 1035) that answers A queries as the test specifies, with a TTL of 0. */
 export class NameServer {
-  /** Names that were asked for, in order. */
+  /** Names queried, in order. */
   readonly asked: string[] = [];
   private readonly socket: Socket = createSocket('udp4');
   private answer: (question: number) => string[] = () => [];
@@ -18,13 +18,13 @@ export class NameServer {
     await once(this.socket, 'listening');
   }
 
-  /** `answer` gets the number of the question since this call, from 0. */
+  /** Sets the answers. `answer` receives the number of the query since this call, starting at 0. */
   says(answer: (question: number) => string[]): void {
     this.asked.length = 0;
     this.answer = answer;
   }
 
-  /** Looks names up at this server. */
+  /** Resolver that uses this server. */
   get lookup(): NameLookup {
     const resolver = new Resolver();
     resolver.setServers([`127.0.0.1:${this.socket.address().port}`]);
@@ -42,12 +42,12 @@ export class NameServer {
   }
 
   private answerTo(query: Buffer): Buffer {
-    const end = query.indexOf(0, 12) + 5; // the name, its final 0, type and class
+    const end = query.indexOf(0, 12) + 5; // the name with its terminating 0, type and class
     const question = query.subarray(12, end);
     const addresses = question.readUInt16BE(question.length - 4) === TYPE_A ? this.answer(this.asked.length) : [];
     this.asked.push(nameOf(question));
     const header = Buffer.from(query.subarray(0, 12));
-    header.writeUInt16BE(0x8580, 2); // an authoritative answer without error
+    header.writeUInt16BE(0x8580, 2); // authoritative answer without error
     header.writeUInt16BE(addresses.length, 6);
     header.fill(0, 8);
     const records = addresses.map((address) =>

@@ -10,14 +10,17 @@ interface Account {
 
 export const CLIENT = { id: 'sealwright', secret: 'a-client-secret-of-the-test-provider' };
 
-/** oidc-provider, a certified OpenID provider, with a sign-in page of its own that believes every name. */
+/** oidc-provider, a certified OpenID provider, with a sign-in page that accepts any name. */
 export class OpenIdPeer {
   readonly accounts = new Map<string, Account>();
   private server: Server | undefined;
   private key: Awaited<ReturnType<typeof generateKeyPair>>['privateKey'] | undefined;
   issuer = '';
 
-  /** `redirectUri` is our callback; `host` is 127.0.0.1, or localhost for another site than the service's. */
+  /**
+   * @param redirectUri our callback
+   * @param host 127.0.0.1, or localhost for a different site from the service's
+   */
   async start(redirectUri: string, host = '127.0.0.1'): Promise<void> {
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });
     this.key = privateKey;
@@ -41,7 +44,7 @@ export class OpenIdPeer {
       cookies: { keys: ['a key of the test provider'] },
       claims: { openid: ['sub'], email: ['email'], profile: ['groups'] },
       features: { backchannelLogout: { enabled: true } },
-      // Its own dispatcher refuses addresses of this machine.
+      // The default dispatcher of oidc-provider refuses local addresses.
       fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined }),
       pkce: { required: () => true },
       findAccount: (_context, sub) => ({
@@ -52,7 +55,7 @@ export class OpenIdPeer {
     server.on('request', (request, response) => void provider.callback()(request, response));
   }
 
-  /** What it would sign if it were told to: for tokens that are wrong in one way only. */
+  /** Signs arbitrary claims with the provider's key, for tokens with a single fault. */
   sign(claims: JWTPayload, typ = 'logout+jwt'): Promise<string> {
     if (this.key === undefined) throw new Error('it was not started');
     return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'one', typ }).sign(this.key);

@@ -11,7 +11,7 @@ export interface SignatureKey {
   readonly jwk: JWK;
 }
 
-/** A key pair with its public JWK; `change` goes over what is published. */
+/** Creates a key pair with its public JWK; `change` overrides members of the published JWK. */
 export async function newProviderKey(alg: string, change: JWK = {}): Promise<SignatureKey> {
   const { privateKey, publicKey } = pairFor(alg);
   return {
@@ -29,44 +29,44 @@ function pairFor(alg: string): { privateKey: KeyObject; publicKey: KeyObject } {
   return alg === 'EdDSA' ? generateKeyPairSync('ed25519') : generateKeyPairSync('rsa', { modulusLength: 2048 });
 }
 
-/** What one provider does in another way than the next. */
+/** Ways in which a provider can deviate. */
 export interface Quirks {
-  /** Behind the origin; what it calls itself unless the document says otherwise. */
+  /** Path after the origin. It is part of the issuer unless the document overrides the issuer. */
   path: string;
-  /** Where the document is, behind the origin. */
+  /** Path of the discovery document after the origin. */
   wellKnown: string;
-  /** Goes over the discovery document; undefined takes a field away. */
+  /** Overrides fields of the discovery document; undefined removes a field. */
   document: Record<string, unknown>;
-  /** The only way of client authentication that it takes. */
+  /** The only client authentication method accepted. */
   method: string;
-  /** Where it finds the keys of a client with private_key_jwt. */
+  /** URL of the JWKS of a client that uses private_key_jwt. */
   clientKeys: string;
   key: SignatureKey;
   published: JWK[];
-  /** Whether a token names its key. */
+  /** Whether tokens have a `kid`. */
   namesKey: boolean;
-  /** Goes over the claims of the ID token. */
+  /** Overrides claims of the ID token. */
   claims: Record<string, unknown>;
   userinfo: Record<string, unknown> | undefined;
-  /** How it answers for userinfo. */
+  /** Status of userinfo responses. */
   userinfoStatus: number;
-  /** Answers for userinfo with a JWT, signed with this key (OpenID Connect core section 5.3.2). */
+  /** Key that signs userinfo responses as JWTs (OpenID Connect Core section 5.3.2). */
   userinfoKey: SignatureKey | undefined;
-  /** Goes over the answer of the token endpoint. */
+  /** Overrides fields of the token response. */
   tokens: Record<string, unknown>;
-  /** What it calls its JSON. */
+  /** Content type of JSON responses. */
   contentType: string;
-  /** Error of the authorization endpoint. */
+  /** Error returned by the authorization endpoint. */
   refusal: Record<string, string> | undefined;
-  /** Names itself in the answer (RFC 9207). */
+  /** `iss` parameter of the authorization response (RFC 9207). */
   iss: string | undefined;
-  /** Waits for this before it answers at the token endpoint. */
+  /** Delays token responses until it resolves. */
   held: Promise<void> | undefined;
-  /** Takes pushed authorization requests alone (RFC 9126). */
+  /** Accepts only pushed authorization requests (RFC 9126). */
   isPushed: boolean;
 }
 
-/** An OpenID provider of the outside world that works, differs, and lies, as it is told. */
+/** An external OpenID provider that behaves correctly, differently or maliciously, as configured. */
 export class QuirkyProvider {
   private server: Server | undefined;
   private readonly pushed = new Map<string, URLSearchParams>();
@@ -74,13 +74,13 @@ export class QuirkyProvider {
   private readonly original: Quirks;
   origin = '';
   quirks: Quirks;
-  /** How clients showed who they are, in order. */
+  /** Client authentication methods used, in order. */
   readonly seen: string[] = [];
-  /** How often its keys were read. */
+  /** Number of requests for the provider's keys. */
   keysRead = 0;
-  /** How often its discovery document was read. */
+  /** Number of requests for the discovery document. */
   documentsRead = 0;
-  /** Queries of the authorization endpoint. */
+  /** Queries received by the authorization endpoint. */
   readonly asked: URLSearchParams[] = [];
 
   private constructor(key: SignatureKey) {
@@ -116,7 +116,7 @@ export class QuirkyProvider {
     return provider;
   }
 
-  /** Is as it was at first, but for these. */
+  /** Resets the provider to the defaults, except for these quirks. */
   is(quirks: Partial<Quirks>): void {
     this.quirks = { ...this.original, ...quirks };
     this.seen.length = 0;
@@ -242,7 +242,7 @@ export class QuirkyProvider {
     return new SignJWT(claims).setProtectedHeader({ alg, kid: jwk.kid ?? 'unpublished' }).sign(privateKey);
   }
 
-  /** The way in which this client showed who it is, or why it did not. */
+  /** Client authentication method used, or why it failed. */
   private async clientBy(authorization: string | undefined, body: URLSearchParams): Promise<string> {
     const { id, secret } = QUIRKY_CLIENT;
     if (authorization?.startsWith('Basic ') === true) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { until } from '../support/signing.js';
 
-/** rsyslog as a receiver of syslog over TLS (RFC 5425), with a certificate of its own. */
+/** rsyslog as a receiver of syslog over TLS (RFC 5425), with its own certificate. */
 export class Rsyslog {
   private process: ChildProcess | undefined;
 
@@ -27,13 +27,13 @@ export class Rsyslog {
     return join(this.directory, 'siem.pem');
   }
 
-  /** Everything that was received, one message a line. */
+  /** All received messages, one per line. */
   lines(): string[] {
     const file = join(this.directory, 'received.log');
     return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
   }
 
-  /** Resolves when it takes connections. */
+  /** Resolves when rsyslog accepts connections. */
   async start(): Promise<void> {
     const file = join(this.directory, 'rsyslog.conf');
     const pem = `defaultNetstreamDriverCAFile="${this.certificate}" defaultNetstreamDriverCertFile="${this.certificate}"`;

@@ -16,14 +16,14 @@ import { join } from 'node:path';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { until } from '../support/signing.js';
 
-/** Where the package lies once it was fetched; what is here is Debian's own file, unpacked. */
+/** Directory of Debian's package after it has been downloaded and unpacked. */
 const CACHE = join(tmpdir(), 'sealwright-simplesamlphp');
 
-/** Debian's package, unpacked and not installed: it would bring a web server along. Undefined where it cannot be had. */
+/** Unpacks Debian's package without installing it, which would add a web server. Returns undefined if it is unavailable. */
 function unpacked(): string | undefined {
   const root = join(CACHE, 'usr/share/simplesamlphp');
   if (existsSync(join(root, 'www'))) return root;
-  // Tests of other files may be at it as well: each makes its own, and the first that is complete takes the place.
+  // Tests in other files may unpack at the same time: each uses its own directory, and the first to finish provides the cache.
   const own = mkdtempSync(`${CACHE}-`);
   spawnSync('apt-get', ['download', 'simplesamlphp'], { cwd: own });
   const file = readdirSync(own).find((name) => /^simplesamlphp_.*\.deb$/.test(name));
@@ -32,7 +32,7 @@ function unpacked(): string | undefined {
     try {
       renameSync(own, CACHE);
     } catch {
-      // Somebody else was first.
+      // Another process was faster.
     }
   }
   rmSync(own, { recursive: true, force: true });
@@ -51,11 +51,11 @@ export interface SamlAccount {
 interface ServiceProvider {
   readonly entityId: string;
   readonly acsUrl: string;
-  /** What of an answer is signed; both when absent. */
+  /** Parts of a response to sign; both by default. */
   readonly signs?: { readonly assertion: boolean; readonly response: boolean };
-  /** The assertion is encrypted for this certificate (base64 alone). */
+  /** Certificate for which the assertion is encrypted (base64 without PEM markers). */
   readonly encryptsFor?: string;
-  /** Single logout, and that what comes from the service must be signed with this certificate (base64 alone). */
+  /** Enables single logout and requires messages of the service to be signed with this certificate (base64 without PEM markers). */
   readonly logout?: {
     readonly url: string;
     readonly binding: 'HTTP-Redirect' | 'HTTP-POST';
@@ -63,16 +63,16 @@ interface ServiceProvider {
   };
 }
 
-/** SimpleSAMLphp as an identity provider, on `localhost`: another site than the service on 127.0.0.1. */
+/** SimpleSAMLphp as an identity provider on `localhost`, a different site from the service on 127.0.0.1. */
 export class SamlPeer {
   private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-idp-'));
   private php: ChildProcess | undefined;
   private port = 0;
   certificate = '';
-  /** PEM: for messages that are wrong in one way only. */
+  /** PEM, for signing messages with a single fault. */
   privateKey = '';
 
-  /** Known when it has started. */
+  /** Available after `start`. */
   get url(): string {
     return `http://localhost:${this.port}`;
   }
@@ -89,7 +89,7 @@ export class SamlPeer {
     return `${this.url}/saml2/idp/SingleLogoutService.php`;
   }
 
-  /** Where people sign out at the provider itself. */
+  /** Page on which people sign out at the provider. */
   get signOutPage(): string {
     return `${this.url}/saml2/idp/initSLO.php?RelayState=${encodeURIComponent(this.entityId)}`;
   }
@@ -130,7 +130,7 @@ export class SamlPeer {
     writeFileSync(inside('app/modules/exampleauth/enable'), '');
   }
 
-  /** Tells it of the service, and how to sign; counts from its next answer. */
+  /** Registers the service at the provider and sets the signature algorithm. Takes effect with the next response. */
   describe(sp: ServiceProvider, signature = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'): void {
     writeFileSync(join(this.directory, 'metadata/saml20-idp-hosted.php'), hosted(signature));
     writeFileSync(join(this.directory, 'metadata/saml20-sp-remote.php'), remote(sp));
@@ -150,7 +150,7 @@ export class SamlPeer {
   }
 }
 
-/** The password is the uid. */
+/** Passwords equal the uid. */
 function authSources(accounts: readonly SamlAccount[]): string {
   const people = accounts.map(({ uid, email, groups }) => {
     const list = groups.map((group) => `'${group}'`).join(', ');

@@ -11,13 +11,13 @@ export interface ReceivedMail {
   readonly text: string;
   readonly html: string;
   readonly messageId: string;
-  /** Who signed in to send it; undefined without authentication. */
+  /** Account used to send the mail; undefined without authentication. */
   readonly user: string | undefined;
-  /** Whether it came over TLS. */
+  /** Whether the mail arrived over TLS. */
   readonly secure: boolean;
 }
 
-/** A server that takes mails only over STARTTLS and from this account. Key and certificate in PEM. */
+/** Account and certificate of a server that accepts mail only over STARTTLS and with authentication. Key and certificate in PEM. */
 export interface SecureSmtp {
   readonly key: string;
   readonly cert: string;
@@ -31,13 +31,13 @@ interface SmtpStart {
   readonly pauseMs?: number;
 }
 
-/** A real SMTP server that keeps what it gets. */
+/** A real SMTP server that stores received mail. */
 export class SmtpPeer {
   readonly received: ReceivedMail[] = [];
   private server: SMTPServer | undefined;
   private port = 0;
 
-  /** The next start listens at the same port. `tls`: offers STARTTLS. `pauseMs`: takes that long for the greeting and for each command. */
+  /** Starts the server; a restart uses the same port. `tls` offers STARTTLS. `pauseMs` delays the greeting and each command. */
   async start({ tls = false, secure, pauseMs = 0 }: SmtpStart = {}): Promise<void> {
     const slowly = (done: (error?: Error | null) => void) => void sleep(pauseMs).then(() => done());
     const server = new SMTPServer({
@@ -80,7 +80,7 @@ export class SmtpPeer {
     });
   }
 
-  /** The mail to this address with this in its subject, as soon as it is there. */
+  /** Waits for a mail to this address whose subject contains the text. */
   mailTo(address: string, subject: string): Promise<ReceivedMail> {
     return until(`a mail to ${address} about "${subject}"`, 45, async () =>
       this.received.find((mail) => mail.to === address && mail.subject.includes(subject)),

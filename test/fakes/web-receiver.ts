@@ -11,10 +11,10 @@ export interface ReceivedCall {
 
 type Reaction = (response: ServerResponse, call: ReceivedCall) => void;
 
-/** An HTTP server that keeps what it gets and answers as the test says. */
+/** An HTTP server that records requests and responds as the test specifies. */
 export class WebReceiver {
   readonly received: ReceivedCall[] = [];
-  /** Connections that were opened, whatever came over them. */
+  /** Number of connections opened, regardless of the data received. */
   connections = 0;
   private react: Reaction = (response) => response.end();
   private readonly reactions = new Map<string, Reaction>();
@@ -40,7 +40,7 @@ export class WebReceiver {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Answers with these statuses in turn, the last one for good. */
+  /** Responds with these statuses in turn and then repeats the last one. */
   answers(...statuses: number[]): void {
     this.reacts(answering(statuses));
   }
@@ -49,7 +49,7 @@ export class WebReceiver {
     this.react = react;
   }
 
-  /** The same for one path alone, for tests that run beside each other. */
+  /** Like `answers`, for one path only, for tests that run concurrently. */
   answersAt(path: string, ...statuses: number[]): void {
     this.reactions.set(path, answering(statuses));
   }
@@ -58,7 +58,7 @@ export class WebReceiver {
     this.reactions.set(path, react);
   }
 
-  /** The calls to this path, as soon as there are so many. */
+  /** Waits until this path has received `count` requests and returns them. */
   calls(path: string, count = 1, seconds = 30): Promise<ReceivedCall[]> {
     return until(`${count} calls to ${path}`, seconds, async () => {
       const found = this.received.filter((call) => call.path === path);

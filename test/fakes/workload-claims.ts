@@ -1,8 +1,8 @@
-/** Claims of jobs in the shapes that the build systems document, without those that the issuer adds (iss, aud, iat, exp, jti). */
+/** Claims of jobs in the formats documented by the build systems, without those added by the issuer (iss, aud, iat, exp, jti). */
 
 const SHA = '714a629c0b401fdce83e847fc9589983fc6f46bc';
 
-/** GitHub Actions: a tag is built by a release workflow on a runner of GitHub. */
+/** GitHub Actions: a release workflow builds a tag on a GitHub-hosted runner. */
 export const GITHUB = {
   sub: 'repo:octo-org@123456/octo-repo@456789:ref:refs/tags/v1.2.0',
   ref: 'refs/tags/v1.2.0',
@@ -41,7 +41,7 @@ export const GITHUB_PULL_REQUEST = {
   base_ref: 'main',
 };
 
-/** GitLab CI: a protected tag is built on a runner of GitLab. */
+/** GitLab CI: a protected tag is built on a runner hosted by GitLab. */
 export const GITLAB = {
   namespace_id: '72',
   namespace_path: 'my-group',
@@ -66,7 +66,7 @@ export const GITLAB = {
   sub: 'project_path:my-group/my-project:ref_type:tag:ref:v1.2.0',
 };
 
-/** Kubernetes: the projected token of a pod. */
+/** Kubernetes: the projected service account token of a pod. */
 export const KUBERNETES = {
   'kubernetes.io': {
     namespace: 'release',

@@ -4,21 +4,21 @@ import { exportJWK, generateKeyPair, type JWTHeaderParameters, type JWTPayload, 
 import { Provider } from 'oidc-provider';
 
 const RUNNER = { id: 'runner', secret: 'the runner proves itself to the build system, not to us' };
-/** What a runner gives its job to ask for tokens with, as GitHub Actions does. */
+/** Token with which a job requests identity tokens, as in GitHub Actions. */
 const REQUEST_TOKEN = 'the-request-token-of-the-job';
 
-/** How the issuer's documents are answered, for tests of what it does wrong. */
+/** Faulty ways to serve the issuer's documents. */
 export type Misbehaviour = 'slow' | 'huge' | 'empty' | 'other-issuer' | 'no-json' | 'away' | 'inside';
 
 /**
  * An issuer of identity tokens for jobs: oidc-provider, a certified OpenID provider, which signs JWTs with the claims of a build system.
- * Jobs ask for tokens as they ask GitHub Actions; other build systems put them into the environment or a file.
+ * Jobs request tokens as in GitHub Actions; other build systems provide them in the environment or a file.
  */
 export class WorkloadIssuer {
-  /** What the build system knows of the job that asks. */
+  /** Claims of the job that requests a token. */
   claims: JWTPayload = {};
   misbehaviour: Misbehaviour | undefined;
-  /** How often its keys were read. */
+  /** Number of requests for the issuer's keys. */
   keyReadings = 0;
   issuer = '';
   private server: Server | undefined;
@@ -34,7 +34,7 @@ export class WorkloadIssuer {
     await this.rotate();
   }
 
-  /** Gives the issuer another key; the one before is not published any more. */
+  /** Replaces the issuer's key. The previous key is no longer published. */
   async rotate(): Promise<void> {
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });
     this.key = privateKey;
@@ -76,7 +76,7 @@ export class WorkloadIssuer {
     });
   }
 
-  /** The environment of a job of GitHub Actions with `id-token: write`. */
+  /** Environment of a GitHub Actions job with `id-token: write`. */
   get jobEnvironment(): Record<string, string> {
     return {
       ACTIONS_ID_TOKEN_REQUEST_URL: `${this.issuer}/_apis/job/token?api-version=2.0`,
@@ -84,7 +84,7 @@ export class WorkloadIssuer {
     };
   }
 
-  /** A token for a job with these claims, as the provider issues it. */
+  /** Returns a token for a job with these claims, issued by the provider. */
   async tokenFor(claims: JWTPayload, audience: string): Promise<string> {
     this.claims = claims;
     const credentials = Buffer.from(`${RUNNER.id}:${encodeURIComponent(RUNNER.secret)}`).toString('base64');
@@ -98,7 +98,7 @@ export class WorkloadIssuer {
     return token;
   }
 
-  /** What it would sign if it were told to: for tokens that are wrong in one way only. */
+  /** Signs arbitrary claims with the issuer's key, for tokens with a single fault. */
   sign(claims: JWTPayload, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
     if (this.key === undefined) throw new Error('it was not started');
     const protectedHeader = { alg: 'RS256', kid: String(this.kid), ...header };
@@ -128,7 +128,7 @@ export class WorkloadIssuer {
   }
 }
 
-/** Whether the answer was given, or is never given. */
+/** Responds according to `how`. Returns true if the response was sent or is withheld forever. */
 function misbehaved(how: Misbehaviour, pathname: string, response: ServerResponse): boolean {
   const isKeys = pathname === '/jwks';
   const send = (body: string, status = 200) => {

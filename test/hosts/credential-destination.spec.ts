@@ -49,8 +49,8 @@ const acceptAll = async ({ id }: Answer['body']) => {
 };
 const byPassword = (user = 'deploy') => ({ credential: { user, password: PASSWORD } });
 
-describe('a credential', () => {
-  it('does not follow its host to another address, whoever accepts the key that is shown there', async () => {
+describe('a host credential', () => {
+  it('does not follow its host to another address, whoever accepts the key shown there', async () => {
     const host = await newHost({ address: '127.33.0.1', ...byPassword() });
     const moved = await change(host, { address: ELSEWHERE, port: collector.port });
     expect(moved.body.dropped).toEqual({ credential: true, pinnedKeys: 0, credentialsBehind: 0 });
@@ -61,7 +61,7 @@ describe('a credential', () => {
     expect(collector.said).toEqual([]);
   });
 
-  it('that comes with the new address is for that one', async () => {
+  it('supplied with a new address is for that address', async () => {
     const host = await newHost({ address: '127.33.0.1', ...byPassword() });
     const moved = await change(host, { address: ELSEWHERE, port: collector.port, ...byPassword('other') });
     expect(moved.body).not.toHaveProperty('dropped');
@@ -77,7 +77,7 @@ describe('a credential', () => {
     ['a jump host', { jumpHostId: 'jump' }, true],
     ['name, owner and labels', { name: 'renamed-1', owner: 'Ann', labels: { a: 'b' } }, false],
     ['the same address in other letters', { address: '2001:DB8:0::0001' }, false],
-  ])('is dropped or kept with another %s', async (_, fields, isDropped) => {
+  ])('is dropped or kept with a different %s', async (_, fields, isDropped) => {
     const jump = await newHost({ address: '192.0.2.40' });
     const host = await newHost({ address: '2001:db8::1', ...byPassword() });
     const order = 'jumpHostId' in fields ? { jumpHostId: jump.id } : fields;
@@ -91,7 +91,7 @@ describe('a credential', () => {
     expect(row?.kept).toBe(!isDropped);
   });
 
-  it('of a host behind is dropped when its jump host moves, and only when the change allows it', async () => {
+  it('of a host behind a jump host is dropped when the jump host moves, if the change allows it', async () => {
     const first = await newHost({ address: '192.0.2.50', ...byPassword() });
     const second = await newHost({ address: '192.0.2.51', jumpHostId: first.id });
     const behind = await newHost({ address: '10.0.0.5', jumpHostId: second.id, ...byPassword() });
@@ -122,7 +122,7 @@ describe('a credential', () => {
       (_: string, jump: string) => [`UPDATE host SET address = '${ELSEWHERE}' WHERE id = $1`, [jump]],
     ],
     ['way', (id: string) => ['UPDATE host SET jump_host_id = NULL WHERE id = $1', [id]]],
-  ] as const)('cannot be opened when the database says another %s', async (what, statement) => {
+  ] as const)('cannot be opened when the database states a different %s', async (what, statement) => {
     const jump = await newHost({
       address: '127.33.0.2',
       hostKeyPolicy: 'tofu',
@@ -163,7 +163,7 @@ describe.runIf(canRunSshd())('with a real sshd', () => {
 
   const at = () => ({ address: sshd.address, port: sshd.port, hostKeyPolicy: 'tofu' });
 
-  it('what a version before sealed for the host still opens, and is bound when it is first used', async () => {
+  it('a credential sealed for the host by the previous version opens, and is bound on first use', async () => {
     const host = await newHost({ ...at(), credential: { user: 'deploy', password: 'x' } });
     const login = { kind: 'private-key', user: 'deploy', privateKey: key.privateKey, passphrase: 'opens it' };
     const sealed = await new HsmSeal(vault).close('host-credential', host.id, Buffer.from(JSON.stringify(login)));
@@ -178,7 +178,7 @@ describe.runIf(canRunSshd())('with a real sshd', () => {
     expect(await test(host)).toMatchObject({ ok: true });
   });
 
-  it('pinned keys wait to be confirmed again after a move', async () => {
+  it('pinned keys must be confirmed again after a move', async () => {
     const host = await newHost({
       ...at(),
       credential: { user: 'deploy', privateKey: key.privateKey, passphrase: 'opens it' },
@@ -194,7 +194,7 @@ describe.runIf(canRunSshd())('with a real sshd', () => {
     expect(hostKey.state).toBe('tofu-pending');
   });
 
-  it('two hops that both hold a credential are gone through', async () => {
+  it('two hops with a credential each are traversed', async () => {
     const credential = { user: 'deploy', privateKey: key.privateKey, passphrase: 'opens it' };
     const first = await newHost({ ...at(), credential });
     const second = await newHost({ ...at(), jumpHostId: first.id, credential });
@@ -202,7 +202,7 @@ describe.runIf(canRunSshd())('with a real sshd', () => {
   });
 });
 
-describe('a private key', () => {
+describe('a private key for a host', () => {
   const made = (credential: object) =>
     call('POST', '/v1/hosts', { name: `key-${(names += 1)}`, address: '192.0.2.60', credential });
 
@@ -220,7 +220,7 @@ describe('a private key', () => {
       'host.passphrase-missing',
       '/credential/passphrase',
     ],
-  ])('is refused with a code that says what is wrong', async (privateKey, passphrase, code, pointer) => {
+  ])('is rejected with a specific code', async (privateKey, passphrase, code, pointer) => {
     assertProblem(await made({ user: 'x', privateKey, passphrase }), { status: 400, code, pointer });
   });
 });

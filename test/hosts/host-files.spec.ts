@@ -25,7 +25,7 @@ import { FIND_SSHD, readEffective } from '../../src/platform/ssh/key-files.js';
 import { askSshd } from '../../src/ssh-keys/rotation/steps/sshd-settings.js';
 import { canRunSshd, type ClientKey, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
 
-describe.runIf(canRunSshd())('a session with a real sshd', () => {
+describe.runIf(canRunSshd())('an SSH session with a real sshd', () => {
   const files = new HostFiles();
   let sshd: Sshd;
   let key: ClientKey;
@@ -67,7 +67,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
   const pathOf = (name: string): string => join(sshd.home('ann'), name);
 
-  it('runs commands with arguments that no shell reads, and hands input and status through', async () => {
+  it('runs commands with arguments that no shell interprets, and passes input and status', async () => {
     const odd = `it's "$HOME" \`id\` \\ ; * \n end`;
     const result = await root.run('printf "%s|" "$@"; cat; exit 7', { args: [odd, ''], input: Buffer.from('in') });
     expect(result).toMatchObject({ code: 7, signal: null, truncated: false });
@@ -76,8 +76,8 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     await expect(deploy.run('id', { as: 'root' })).rejects.toMatchObject({ code: 'host.privilege' });
   });
 
-  it('reads the output of the script alone, whatever the login shell prints before it', async () => {
-    // What ~/.ssh/rc prints arrives as that of .bashrc or .zshenv does.
+  it('reads only the output of the script, whatever the login shell prints before it', async () => {
+    // Output of ~/.ssh/rc arrives like that of .bashrc or .zshenv.
     const rc = join(sshd.home('deploy'), '.ssh/rc');
     writeFileSync(rc, `echo '${'Welcome\n[7m%\n'.repeat(100)}'\n`);
     writeFileSync(join(sshd.home('deploy'), 'odd'), '\0\nno end');
@@ -92,7 +92,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     rmSync(rc);
   });
 
-  it('takes the output of no other command for its own', async () => {
+  it('does not accept the output of another command as its own', async () => {
     for (const forced of ['echo 0', 'echo $SSH_ORIGINAL_COMMAND']) {
       const restricted = newClientKey(sshd.directory, `restricted-${forced.length}`);
       sshd.authorize('ann', `command="${forced}" ${restricted.publicKey}`);
@@ -102,7 +102,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     }
   });
 
-  it('tells what its sshd does for a login over this connection, also where sudo takes its name away', async () => {
+  it('reads the sshd settings for a login over this connection, even if sudo clears SSH_CONNECTION', async () => {
     const patterns = ['.ssh/authorized_keys', '.ssh/here'];
     expect((await askSshd(root, 'ann')).settings).toMatchObject({ confidence: 'high', patterns });
     const bare = 'env -u SSH_CONNECTION sh -c "$1" sh ann; exit $?';
@@ -110,17 +110,17 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     expect(readEffective(stdout.toString())).toMatchObject({ patterns });
   });
 
-  it('ends what talks without end or takes too long', async () => {
+  it('aborts commands with endless output or excessive duration', async () => {
     const flood = await deploy.exec('yes', { maxBytes: 10_000, timeoutMs: 5000 });
     expect({ size: flood.stdout.length, truncated: flood.truncated }).toEqual({ size: 10_000, truncated: true });
     await expect(deploy.exec('sleep 30', { timeoutMs: 200 })).rejects.toMatchObject({ code: 'host.timeout' });
     expect((await deploy.exec('echo still here')).stdout.toString()).toBe('still here\n');
   });
 
-  it('is lost as soon as the host is silent for the time limit of the login, whatever the limit of the command', async () => {
+  it('is lost once the host is silent for the login timeout, whatever the timeout of the command', async () => {
     const session = await login('deploy', key, 2000);
     const began = performance.now();
-    // The process that serves this connection stops, as it does for us when its network is gone.
+    // Stopping the process that serves this connection looks like a lost network to the client.
     const command = session.exec('echo $PPID > ~/served-by; kill -STOP $PPID; sleep 60', { timeoutMs: 60_000 });
     await expect(command).rejects.toMatchObject({ code: 'host.lost' });
     expect(performance.now() - began).toBeLessThan(15_000);
@@ -148,7 +148,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     await expect(files.read(root, '/home/ann/plain', { maxBytes: 2 })).rejects.toMatchObject({ code: 'host.output' });
   });
 
-  it('replaces a file in one step, as its owner, and keeps mode and owner', async () => {
+  it('replaces a file atomically as its owner, and keeps mode and owner', async () => {
     const path = '/home/ann/.ssh/authorized_keys';
     const here = pathOf('.ssh/authorized_keys');
     const old = readFileSync(here, 'utf8');
@@ -172,7 +172,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     expect(readdirSync(pathOf('.ssh'))).toEqual(['authorized_keys']);
   });
 
-  it('makes a new file only where none is, and follows a link to the file itself', async () => {
+  it('creates a file only if none exists, and follows a symbolic link to the file', async () => {
     await files.replace(root, {
       path: '/home/ann/new',
       content: Buffer.from('1'),
@@ -201,7 +201,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     expect(readFileSync(pathOf('new'), 'utf8')).toBe('3');
   });
 
-  it('an attempt that outlives its worker puts nothing in place once the next one has begun', async () => {
+  it('prevents an attempt that outlives its worker from replacing a file once the next has started', async () => {
     const place = mkdtempSync(join(sshd.directory, 'attempts-'));
     const [path, left] = [join(place, 'keys'), join(place, '.sealwright.r3.1.tmp')];
     for (const file of [path, left]) writeFileSync(file, 'old');
@@ -234,11 +234,11 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     ],
     ['any other change counts, and ours does not', 'echo theirs > "$file"', 76, 'theirs\n'],
     ['another file in its place is seen', 'late="echo theirs > $file"', 76, 'theirs\n'],
-  ])('of what somebody writes in the moment in which it is put in place, %s', async (_, meanwhile, code, then) => {
+  ])('handles concurrent writes while a file is replaced: %s', async (_, meanwhile, code, then) => {
     const place = mkdtempSync(join(sshd.directory, 'moment-'));
     const path = join(place, 'keys');
     writeFileSync(path, 'old\n');
-    // Somebody who comes right before the rename, and may go on right after it.
+    // Simulates a concurrent change immediately before the rename and, optionally, immediately after it.
     const commands = mkdtempSync(join(sshd.directory, 'commands-'));
     const script = `#!/bin/sh\nfile=${path}; late=:\n${meanwhile}\n/bin/mv "$@"; status=$?\neval "$late"; exit $status\n`;
     writeFileSync(join(commands, 'mv'), script, { mode: 0o755 });
@@ -254,7 +254,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     expect(readdirSync(place)).toEqual(['keys']);
   });
 
-  it('takes away what a host that stopped in the middle left behind, and nothing else', async () => {
+  it('removes only files left behind by an interrupted replacement', async () => {
     for (const name of ['.sealwright.r4.77.tmp', '.sealwright.r5.78.tmp']) writeFileSync(pathOf(name), 'x');
     await files.tidy(root, { path: '/home/ann/any', as: 'ann', mark: 'r4' });
     expect(readdirSync(pathOf('.')).filter((name) => name.startsWith('.sealwright'))).toEqual([
@@ -262,7 +262,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     ]);
   });
 
-  it('does to a file what its owner may, and leaves all as it was when that is too little', async () => {
+  it('changes a file with the rights of its owner, and leaves everything unchanged if they are insufficient', async () => {
     writeFileSync(pathOf('of-root'), 'x', { mode: 0o600 });
     const path = '/etc/hosts';
     const attempt = files.replace(root, { path, content: Buffer.from('x'), expected: null, as: 'ann', mark: 'n' });
@@ -271,7 +271,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     expect(existsSync('/etc/.sealwright.n.tmp')).toBe(false);
   });
 
-  it('knows that it has ended', async () => {
+  it('detects that it has ended', async () => {
     const session = await login('deploy');
     await expect(session.exec('kill -9 $PPID; sleep 30')).rejects.toMatchObject({ code: 'host.lost' });
     expect(session.isOpen).toBe(false);

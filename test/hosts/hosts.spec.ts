@@ -24,7 +24,7 @@ const call = (method: string, path: string, body?: unknown, headers: Record<stri
 const newHost = (body: object): Promise<Answer> => call('POST', '/v1/hosts', { name: `host-${(names += 1)}`, ...body });
 
 describe('a host', () => {
-  it('is added, shown, listed, changed and removed', async () => {
+  it('can be added, read, listed, updated and deleted', async () => {
     const made = await newHost({ address: 'Web-1.Example.com.', labels: { env: 'prod', tier: 'web' }, owner: 'Ann' });
     expect(made.status).toBe(201);
     expect(made.headers.get('etag')).toBe('"1"');
@@ -49,7 +49,7 @@ describe('a host', () => {
     expect(entries).toEqual([{ action: 'host.created' }, { action: 'host.changed' }, { action: 'host.removed' }]);
   });
 
-  it('is not changed by a caller who has not seen its last change', async () => {
+  it('is not updated by a caller without the latest version', async () => {
     const { body } = await newHost({ address: '192.0.2.7' });
     const path = `/v1/hosts/${body.id}`;
     assertProblem(await call('PATCH', path, { port: 1 }), { status: 428, code: 'request.if-match-missing' });
@@ -62,7 +62,7 @@ describe('a host', () => {
     assertProblem(await call('DELETE', path, undefined, { 'if-match': '"1"' }), { status: 412, code: 'request.stale' });
   });
 
-  it('is made once under one Idempotency-Key', async () => {
+  it('is created once per Idempotency-Key', async () => {
     const body = { name: 'only-once', address: '192.0.2.8' };
     const twice = await Promise.all([1, 2].map(() => call('POST', '/v1/hosts', body, { 'idempotency-key': 'once' })));
     expect(twice.map(({ status }) => status)).toEqual([201, 201]);
@@ -75,7 +75,7 @@ describe('a host', () => {
     ['169.254.169.254', 403, 'network.denied'],
     ['::ffff:169.254.169.254', 403, 'network.denied'],
     ['a b', 403, 'network.spelling'],
-  ])('is not added at %s', async (address, status, code) => {
+  ])('is rejected at %s', async (address, status, code) => {
     assertProblem(await newHost({ address }), { status, code });
   });
 
@@ -85,7 +85,7 @@ describe('a host', () => {
     [{ port: 0 }, '/port'],
     [{ colour: 'red' }, '/colour'],
     [{ credential: { user: 'root; id', password: 'x' } }, '/credential/user'],
-  ])('is not added with %j', async (fields, pointer) => {
+  ])('is rejected with %j', async (fields, pointer) => {
     assertProblem(await newHost({ address: '192.0.2.9', ...fields }), {
       status: 400,
       code: 'request.invalid',
@@ -93,7 +93,7 @@ describe('a host', () => {
     });
   });
 
-  it('is found by its labels, page by page', async () => {
+  it('is found by label, paginated', async () => {
     for (let i = 0; i < 5; i += 1)
       await newHost({ address: '192.0.2.20', labels: { set: 'paged', odd: String(i % 2) } });
     const seen: string[] = [];
@@ -110,7 +110,7 @@ describe('a host', () => {
     assertProblem(await call('GET', '/v1/hosts?label=,:x'), { status: 400, code: 'request.invalid' });
   });
 
-  it('cannot be its own jump host, round a corner either, and one that others need stays', async () => {
+  it('cannot be its own jump host, even indirectly, and a jump host in use cannot be deleted', async () => {
     const [a, b] = [(await newHost({ address: '192.0.2.30' })).body, (await newHost({ address: '192.0.2.31' })).body];
     await call('PATCH', `/v1/hosts/${a.id}`, { jumpHostId: b.id }, { 'if-match': '"1"' });
     for (const [host, jump] of [
@@ -176,13 +176,13 @@ describe.runIf(canRunSshd())('a real sshd', () => {
     });
   });
 
-  it('shows the key that is pinned, although it has others', async () => {
+  it('uses the pinned key although it has others', async () => {
     const host = await add();
     await call('POST', `/v1/hosts/${host.id}/host-keys`, { publicKey: sshd.hostKey('ecdsa') });
     expect(await test(host)).toMatchObject({ ok: true, hostKeyFingerprint: fingerprintOfLine(sshd.hostKey('ecdsa')) });
   });
 
-  it('is trusted on first use by a key login, never by a password', async () => {
+  it('is trusted on first use for a key login, never for a password', async () => {
     const byKey = await add({ hostKeyPolicy: 'tofu' });
     expect(await test(byKey)).toMatchObject({ ok: true });
     expect(await keysOf(byKey)).toMatchObject([{ state: 'tofu-pending', possession: 'proven' }]);
@@ -190,7 +190,7 @@ describe.runIf(canRunSshd())('a real sshd', () => {
     expect(await test(byPassword)).toMatchObject({ ok: false, code: 'host.key-unknown' });
   });
 
-  it('with a swapped key is refused before authentication, and reported once', async () => {
+  it('with a swapped key is rejected before authentication, and reported once', async () => {
     const other = await startSshd({ users: ['deploy'] });
     try {
       other.authorize('deploy', key.publicKey);
@@ -217,7 +217,7 @@ describe.runIf(canRunSshd())('a real sshd', () => {
     }
   });
 
-  it('is reached through another one', async () => {
+  it('is reached through another host', async () => {
     const jump = await add({ hostKeyPolicy: 'tofu' });
     const behind = await add({
       hostKeyPolicy: 'tofu',
@@ -232,7 +232,7 @@ describe.runIf(canRunSshd())('a real sshd', () => {
     );
   });
 
-  it('refuses an unknown key, which is not the same as being unreachable', async () => {
+  it('refuses an unknown login key, which is not reported as unreachable', async () => {
     const stranger = newClientKey(sshd.directory, 'stranger', ['-t', 'ecdsa'], 'opens it');
     const credential = { user: 'deploy', privateKey: stranger.privateKey, passphrase: 'opens it' };
     const host = await add({ hostKeyPolicy: 'tofu', credential });
@@ -247,13 +247,13 @@ describe.runIf(canRunSshd())('a real sshd', () => {
     });
   });
 
-  it('at a part of this service itself is not connected to', async () => {
+  it('is not connected to if it belongs to this service', async () => {
     const { port } = new URL(stage.settings['SVC_REDIS_URL'] ?? '');
     const host = await add({ address: '127.0.0.1', port: Number(port), hostKeyPolicy: 'tofu' });
     expect(await test(host)).toMatchObject({ ok: false, code: 'network.own-service' });
   });
 
-  it('leaves no secret in a log, an answer or the database', async () => {
+  it('leaves no secret in a log, a response or the database', async () => {
     const secret = key.privateKey.split('\n')[2] ?? '';
     const host = await add();
     expect(JSON.stringify([host, (await call('GET', '/v1/hosts')).body])).not.toContain(secret);
@@ -265,14 +265,14 @@ describe.runIf(canRunSshd())('a real sshd', () => {
   });
 });
 
-/** From reports about other SSH clients: mscdex/ssh2#621, libssh2#627, curl#10143, paramiko#2035. */
-describe.runIf(canRunSshd())('the algorithms of a host', () => {
+/** Cases from bug reports of other SSH clients: mscdex/ssh2#621, libssh2#627, curl#10143, paramiko#2035. */
+describe.runIf(canRunSshd())('host algorithms', () => {
   const OLD_KEX = 'diffie-hellman-group-exchange-sha1,diffie-hellman-group1-sha1';
   const directory = mkdtempSync(join(tmpdir(), 'host-algorithms-'));
   const login = newClientKey(directory, 'login');
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  /** A host whose RSA key is pinned, and a login test of it. */
+  /** Adds a host with a pinned RSA key and tests the login. */
   async function hostWith(lines: string[]) {
     const sshd = await startSshd({ hostKeys: ['rsa'], config: lines });
     onTestFinished(() => sshd.close());
@@ -287,7 +287,7 @@ describe.runIf(canRunSshd())('the algorithms of a host', () => {
     return { id: body.id as string, test };
   }
 
-  it('that signs with SHA-2 alone are used again and again', async () => {
+  it('with only SHA-2 signatures work repeatedly', async () => {
     const { test } = await hostWith(['HostKeyAlgorithms rsa-sha2-512,rsa-sha2-256']);
     expect([await test(), await test()]).toMatchObject([{ ok: true }, { ok: true }]);
   });
@@ -296,7 +296,7 @@ describe.runIf(canRunSshd())('the algorithms of a host', () => {
     ['key exchange', `KexAlgorithms ${OLD_KEX}`, OLD_KEX.replaceAll(',', ', ')],
     ['host key', 'HostKeyAlgorithms ssh-rsa', 'ssh-rsa'],
     ['cipher', 'Ciphers aes128-cbc', 'aes128-cbc'],
-  ])('that are old (%s) are named, and allowed for this host alone', async (subject, line, offer) => {
+  ])('that are obsolete (%s) are named, and allowed for this host only', async (subject, line, offer) => {
     const { id, test } = await hostWith([line]);
     expect(await test()).toMatchObject({
       code: 'host.no-algorithm',
@@ -307,7 +307,7 @@ describe.runIf(canRunSshd())('the algorithms of a host', () => {
     expect(await test()).toMatchObject({ ok: true });
   });
 
-  it('that let the host choose the group of the key exchange are not offered, since one packet would stop the process', async () => {
+  it('with a server-chosen key exchange group are not offered, because one packet would block the process', async () => {
     const offer = 'diffie-hellman-group-exchange-sha256';
     const { id, test } = await hostWith([`KexAlgorithms ${offer}`]);
     const refusal = { code: 'host.no-algorithm', detail: expect.stringContaining(offer) };
@@ -316,7 +316,7 @@ describe.runIf(canRunSshd())('the algorithms of a host', () => {
     expect(await test()).toMatchObject(refusal);
   });
 
-  it('for logins are named as a reason why a key is refused', async () => {
+  it('accepted for logins are named as the reason for a refused key', async () => {
     const { test } = await hostWith(['PubkeyAcceptedAlgorithms ssh-rsa']);
     expect(await test()).toMatchObject({
       code: 'host.login-refused',

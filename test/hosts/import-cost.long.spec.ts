@@ -31,7 +31,7 @@ const bomb = (levels: number) =>
     }),
   ].join('\n');
 
-describe('an import that asks for much', () => {
+describe('an expensive import', () => {
   it.each([
     ['aliases of YAML, 900 bytes', 'ansible-yaml', () => bomb(8)],
     ['aliases of YAML, twenty levels', 'ansible-yaml', () => bomb(20)],
@@ -48,7 +48,7 @@ describe('an import that asks for much', () => {
     ],
     ['addresses without end', 'list', () => '0.0.0.0-255.255.255.255'],
     ['too many hosts', 'csv', () => `name,address\n${'a,b\n'.repeat(400_000)}`],
-  ])('%s: is refused, and nobody else waits', async (_, format, make) => {
+  ])('%s: is rejected without delaying others', async (_, format, make) => {
     const text = make();
     let answer: Awaited<ReturnType<typeof take>> | undefined;
     const delays = await loop.during(service, async () => {
@@ -58,7 +58,7 @@ describe('an import that asks for much', () => {
     expect(delays.p99).toBeLessThan(P99_MS);
   });
 
-  it('unknown hashed names are compared with all hosts without blocking other requests', async () => {
+  it('compares unknown hashed names with all hosts without blocking other requests', async () => {
     await stage.sql(
       `INSERT INTO host (id, name, address) SELECT gen_random_uuid(), 'h' || n, 'h' || n || '.example' FROM generate_series(1, 1000) n`,
     );
@@ -73,7 +73,7 @@ describe('an import that asks for much', () => {
     expect(delays.p99).toBeLessThan(P99_MS);
   });
 
-  it('five thousand hosts are taken while others are answered', async () => {
+  it('of five thousand hosts succeeds while others are served', async () => {
     const text = Array.from({ length: 5000 }, (_, i) => `n${i}.example.net`).join('\n');
     const delays = await loop.during(service, async () => {
       expect((await take('list', text)).body.counts).toEqual({ created: 5000 });
@@ -81,7 +81,7 @@ describe('an import that asks for much', () => {
     expect(delays.p99).toBeLessThan(P99_MS);
   });
 
-  it('ends when its client leaves, and nothing is stored', async () => {
+  it('ends when its client disconnects, and nothing is stored', async () => {
     const names = Array.from({ length: 5000 }, (_, i) => `left${i}.example.net`).join(' ');
     const body = JSON.stringify({ format: 'list', text: names });
     const { hostname, port } = new URL(service.url);

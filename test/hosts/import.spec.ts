@@ -34,7 +34,7 @@ const keysOf = async (name: string) => {
 };
 const count = async () => Number((await stage.sql<{ n: string }>('SELECT count(*) AS n FROM host'))[0]?.n);
 
-describe('an import', () => {
+describe('a host import', () => {
   const csv = [
     'name,address,port,label.env,labels,owner,hostKey,jumpHost',
     'jump-1,192.0.2.1,,prod,,Platform,,',
@@ -47,7 +47,7 @@ describe('an import', () => {
     'web-6,192.0.2.16',
   ].join('\r\n');
 
-  it('of CSV reports on every line, and stores nothing while one is refused', async () => {
+  it('of CSV reports on every line, and stores nothing while one is rejected', async () => {
     const { body } = await take('csv', csv);
     expect(body.stored).toBe(false);
     expect(body.counts).toEqual({ created: 2, refused: 6 });
@@ -78,7 +78,7 @@ describe('an import', () => {
     expect((await take('csv', csv, { onRefusal: 'skip' })).body.counts).toEqual({ unchanged: 2, refused: 6 });
   });
 
-  it('of known_hosts makes a host of each name and finds hashed names again', async () => {
+  it('of known_hosts creates a host for each name, and matches hashed names', async () => {
     const file = join(directory, 'known_hosts');
     writeFileSync(file, `[192.0.2.10]:2222 ${keys[1]}\nother.example ${keys[1]}\n`);
     execFileSync('ssh-keygen', ['-q', '-H', '-f', file], { stdio: 'ignore' });
@@ -153,7 +153,7 @@ describe('an import', () => {
       ].join('\n'),
       '/all/children/db/hosts/here',
     ],
-  ])('of an inventory (%s) takes hosts with their groups', async (format, text, refused) => {
+  ])('of an inventory (%s) imports hosts with their groups', async (format, text, refused) => {
     await stage.sql('DELETE FROM host_key');
     await stage.sql('DELETE FROM host');
     const { body } = await take(format, text, { onRefusal: 'skip' });
@@ -167,7 +167,7 @@ describe('an import', () => {
     expect(app.ignored.sort()).toEqual(['ansible_password (a secret)', 'ansible_user']);
   });
 
-  it('is refused when it is no such file', async () => {
+  it('is rejected if the file has another format', async () => {
     for (const [format, text] of [
       ['csv', 'host;ip\na;b'],
       ['ansible-yaml', 'a: [b'],
@@ -178,14 +178,14 @@ describe('an import', () => {
   });
 });
 
-describe('credentials of an import', () => {
+describe('import credentials', () => {
   const deploy = newClientKey(directory, 'deploy');
   const credentials = [
     { name: 'default', user: 'deploy', privateKey: deploy.privateKey },
     { name: 'legacy', user: 'root', password: 'a long password' },
   ];
 
-  it('of CSV are taken by name, else the default one, with the login name of the row', async () => {
+  it('for CSV are selected by name or else the default, with the login name of the row', async () => {
     const text = [
       'name,address,user,credential',
       'cred-1,192.0.2.61,,',
@@ -203,7 +203,7 @@ describe('credentials of an import', () => {
     expect(JSON.stringify([body, await stage.sql('SELECT detail FROM audit_entry')])).not.toContain('a long password');
   });
 
-  it('of ssh_config take its User; a name that the import does not have is a fault of the row', async () => {
+  it('for ssh_config use its User; an unknown credential name is a fault of the row', async () => {
     await take('ssh-config', 'Host cred-4\n  HostName 192.0.2.64\n  User admin\n', { credentials });
     expect((await host('cred-4')).credential).toMatchObject({ user: 'admin', kind: 'private-key' });
     const { body } = await take('csv', 'name,address,credential\ncred-5,192.0.2.65,nobody\n', { credentials });
@@ -212,7 +212,7 @@ describe('credentials of an import', () => {
     expect(odd.body.items[0]).toMatchObject({ outcome: 'refused', errors: [{ pointer: 'line 2/user' }] });
   });
 
-  it('are given to many hosts by their label, each sealed for its host', async () => {
+  it('are assigned to many hosts by label, and sealed for each host', async () => {
     const labels = { set: 'many' };
     for (const i of [1, 2, 3]) await call('POST', '/v1/hosts', { name: `many-${i}`, address: `192.0.2.7${i}`, labels });
     const order = {
@@ -244,7 +244,7 @@ describe('credentials of an import', () => {
   });
 });
 
-it('a changed key of a trusted known_hosts file takes the place of the pinned one', async () => {
+it('a changed key in a trusted known_hosts file replaces the pinned one', async () => {
   const { body } = await call('POST', '/v1/hosts', { name: 'moved-key', address: '192.0.2.80' });
   await call('POST', `/v1/hosts/${body.id}/host-keys`, { publicKey: keys[0] });
   await take('known-hosts', `192.0.2.80 ${keys[1]}`);

@@ -5,7 +5,7 @@ import { TOKEN_KEY_TYPES, type TokenKeyType } from '../../src/hsm/key-vault.js';
 import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import { createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 
-/** What OpenSSL must say of the public key. */
+/** Properties of the public key expected from OpenSSL. */
 const DETAILS: Record<TokenKeyType, object> = {
   'rsa-2048': { modulusLength: 2048, publicExponent: 65537n },
   'rsa-3072': { modulusLength: 3072, publicExponent: 65537n },
@@ -31,23 +31,30 @@ afterAll(async () => {
 });
 
 describe('generate', () => {
-  it.each(TOKEN_KEY_TYPES)('%s: the key is of that type and the token vouches that it cannot leave', async (type) => {
-    const { publicKey, evidence } = await vault.generate({ ckaId: randomBytes(16), identity: newIdentity(type), type });
-    const details = createPublicKey({ key: publicKey, format: 'der', type: 'spki' }).asymmetricKeyDetails;
-    expect(details).toEqual(DETAILS[type]);
-    expect(evidence).toEqual({
-      tokenLabel: token.label,
-      tokenSerial: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
-      tokenModel: 'SoftHSM v2',
-      local: true,
-      sensitive: true,
-      extractable: false,
-      alwaysSensitive: true,
-      neverExtractable: true,
-    });
-  });
+  it.each(TOKEN_KEY_TYPES)(
+    '%s: creates a key of that type, and the token attests that it is never extractable',
+    async (type) => {
+      const { publicKey, evidence } = await vault.generate({
+        ckaId: randomBytes(16),
+        identity: newIdentity(type),
+        type,
+      });
+      const details = createPublicKey({ key: publicKey, format: 'der', type: 'spki' }).asymmetricKeyDetails;
+      expect(details).toEqual(DETAILS[type]);
+      expect(evidence).toEqual({
+        tokenLabel: token.label,
+        tokenSerial: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
+        tokenModel: 'SoftHSM v2',
+        local: true,
+        sensitive: true,
+        extractable: false,
+        alwaysSensitive: true,
+        neverExtractable: true,
+      });
+    },
+  );
 
-  it('refuses a CKA_ID that is taken, and the first key still signs', async () => {
+  it('rejects a CKA_ID in use, and the first key still signs', async () => {
     const key = await newKey(vault, 'ec-p256');
     const again = vault.generate({ ckaId: key.ckaId, identity: newIdentity('again'), type: 'ec-p384' });
     await expect(again).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
@@ -55,14 +62,14 @@ describe('generate', () => {
     expect((await vault.sign(order)).length).toBeGreaterThan(60);
   });
 
-  it.each([0, 256])('refuses a CKA_ID of %i bytes', async (length) => {
+  it.each([0, 256])('rejects a CKA_ID of %i bytes', async (length) => {
     const made = vault.generate({ ckaId: Buffer.alloc(length), identity: newIdentity('x'), type: 'ec-p256' });
     await expect(made).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
   });
 });
 
 describe('sign', () => {
-  it('lets no signature out under a public key that is not that of the key, and keeps serving', async () => {
+  it('returns no signature if the stored public key does not belong to the key, and keeps serving', async () => {
     const [key, other] = [await newKey(vault, 'ec-p256'), await newKey(vault, 'ec-p256')];
     const mixed = { ...key, publicKey: other.publicKey };
     const order = { key: mixed, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
@@ -74,15 +81,15 @@ describe('sign', () => {
     ['ec-p256', 'ecdsa-der'],
     ['rsa-2048', 'rsa-pkcs1v15'],
     ['rsa-2048', 'rsa-pss'],
-  ] as const)('refuses a stored public key of %s that cannot be read (%s)', async (type, scheme) => {
+  ] as const)('rejects an unreadable stored public key of %s (%s)', async (type, scheme) => {
     const key = { ...(await newKey(vault, type)), publicKey: randomBytes(50) };
     const order = { key, scheme, algorithm: 'sha3-256', digest: randomBytes(32) } as const;
     await expect(vault.sign(order)).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
     expect(vault.health()).toMatchObject({ up: true, respawns: 0 });
   });
 
-  // Last, since it replaces the key process: the others count on theirs.
-  it('says that a key is missing only after a process that created none has looked for it', async () => {
+  // Runs last because it replaces the key process, and the other tests count respawns.
+  it('reports a missing key only after a process that created none has searched for it', async () => {
     const key = { ...(await newKey(vault, 'ec-p256')), ckaId: randomBytes(16) };
     const order = { key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
     await expect(vault.sign(order)).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.key-missing' });
@@ -91,7 +98,7 @@ describe('sign', () => {
   });
 });
 
-it('the key process gets neither the PIN nor the service’s settings by its arguments or its environment', () => {
+it('the key process does not receive the PIN or settings of the service in its arguments or environment', () => {
   const { pid } = vault.health();
   expect(pid).toBeGreaterThan(0);
   const seen = execFileSync('cat', [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`], { encoding: 'latin1' });

@@ -9,7 +9,7 @@ import { buildShim } from '../fakes/pkcs11-shim/shim.js';
 import { createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 
 const DEADLINE_MS = 600;
-/** A new process is there in about 200 ms, which the first test measures; on a machine that is busy, in a multiple of that. */
+/** A new process starts in about 200 ms, which the first test measures; on a busy machine it takes a multiple of that. */
 const SOON_MS = 10_000;
 const token = createToken();
 const shim = buildShim(token.directory);
@@ -37,7 +37,7 @@ afterAll(async () => {
   token.remove();
 });
 
-/** Signs the SHA-256 of a fresh message and checks the answer with OpenSSL, independently of the vault. */
+/** Signs the SHA-256 digest of a new message and verifies the signature with OpenSSL, independently of the vault. */
 async function signChecked(key: VaultKey, scheme: SignatureScheme = 'ecdsa-der'): Promise<void> {
   const message = randomBytes(40);
   const digest = createHash('sha256').update(message).digest();
@@ -56,7 +56,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
   }
 }
 
-/** Waits until a signature comes; gives the milliseconds it took. */
+/** Waits for a successful signature and returns the milliseconds it took. */
 async function serving(): Promise<number> {
   const start = performance.now();
   while ((await codeOf(signChecked(ec))) !== 'done') {
@@ -67,7 +67,7 @@ async function serving(): Promise<number> {
 }
 
 describe('kill -9 of the key process under 200 concurrent callers', () => {
-  it('costs only the orders it held: no wrong signature, and service is back within a second', async () => {
+  it('loses only the requests it held: no wrong signature, and the service recovers within a second', async () => {
     const run = { stop: false, done: 0 };
     const codes = new Map<string, number>();
     const caller = async (): Promise<void> => {
@@ -96,20 +96,20 @@ describe('kill -9 of the key process under 200 concurrent callers', () => {
     await Promise.all(callers);
     console.log(`${JSON.stringify(kills)}; ${run.done} signed; ${JSON.stringify([...codes])}`);
     expect([...codes.keys()].filter((code) => code !== 'hsm.unavailable')).toEqual([]);
-    // 32 orders are with the process at a time; the others wait a second for its successor, and never see the kill.
-    // The best of three: what else this machine does is no fault of the vault.
+    // The process holds at most 32 orders; the others wait up to a second for its successor and never notice the kill.
+    // One of three kills must meet the limit, because other load on the machine may delay the others.
     expect(kills.some(({ backMs, lost }) => backMs < 1000 && lost <= 32)).toBe(true);
     expect(run.done).toBeGreaterThan(500);
   });
 });
 
-describe('a signature that is wrong by one bit', () => {
+describe('a signature with one wrong bit', () => {
   it.each([
     ['ecdsa-der', () => ec],
     ['ecdsa-raw', () => ec],
     ['rsa-pkcs1v15', () => rsa],
     ['rsa-pss', () => rsa],
-  ] as const)('%s: does not leave, and the key process is replaced', async (scheme, key) => {
+  ] as const)('%s: is not returned, and the key process is replaced', async (scheme, key) => {
     const { respawns } = vault.health();
     const digest = randomBytes(32);
     shim.fault(`flip 1${scheme === 'rsa-pss' ? '' : ` only ${digest.toString('hex')}`}`);
@@ -120,8 +120,8 @@ describe('a signature that is wrong by one bit', () => {
   });
 });
 
-describe('an HSM call that does not return', () => {
-  it('ends at the deadline as hsm.deadline, the process is replaced and others are served', async () => {
+describe('a hanging HSM call', () => {
+  it('ends at the deadline with hsm.deadline, the process is replaced and others are served', async () => {
     const { pid } = vault.health();
     const digest = randomBytes(32);
     shim.fault(`hang 1 only ${digest.toString('hex')}`);
@@ -134,7 +134,7 @@ describe('an HSM call that does not return', () => {
     expect(vault.health().pid).not.toBe(pid);
   });
 
-  it('is found as well when it blocks the whole process', async () => {
+  it('is detected even if it blocks the whole process', async () => {
     const { pid = 0 } = vault.health();
     process.kill(pid, 'SIGSTOP');
     const code = codeOf(signChecked(ec));
@@ -144,7 +144,7 @@ describe('an HSM call that does not return', () => {
   });
 });
 
-describe('an error code of the HSM', () => {
+describe('an HSM error code', () => {
   const onlyThis = (): { digest: Buffer; only: string } => {
     const digest = randomBytes(32);
     return { digest, only: `only ${digest.toString('hex')}` };
@@ -156,7 +156,7 @@ describe('an error code of the HSM', () => {
     ['CKR_SESSION_HANDLE_INVALID', 0xb3],
     ['CKR_TOKEN_NOT_PRESENT', 0xe0],
     ['CKR_USER_NOT_LOGGED_IN', 0x101],
-  ])('%s: hsm.unavailable, and a new process serves soon', async (_name, ckr) => {
+  ])('%s: returns hsm.unavailable, and a new process serves soon', async (_name, ckr) => {
     const { respawns } = vault.health();
     const { digest, only } = onlyThis();
     shim.fault(`err ${ckr} 1 ${only}`);
@@ -172,7 +172,7 @@ describe('an error code of the HSM', () => {
     ['CKR_DATA_LEN_RANGE', 0x21, 'hsm.refused'],
     ['CKR_FUNCTION_FAILED', 0x06, 'hsm.unavailable'],
     ['CKR_OPERATION_ACTIVE', 0x90, 'hsm.unavailable'],
-  ])('%s: the order fails, the process stays', async (_name, ckr, expected) => {
+  ])('%s: fails the request, and the process remains', async (_name, ckr, expected) => {
     const { pid } = vault.health();
     const { digest, only } = onlyThis();
     shim.fault(`err ${ckr} 1 ${only}`);
@@ -181,7 +181,7 @@ describe('an error code of the HSM', () => {
     expect(vault.health().pid).toBe(pid);
   });
 
-  it('CKR_KEY_HANDLE_INVALID: the key is found again and the caller notices nothing', async () => {
+  it('CKR_KEY_HANDLE_INVALID: the key is looked up again, unnoticed by the caller', async () => {
     const { pid } = vault.health();
     const { digest, only } = onlyThis();
     shim.fault(`err 0x60 1 ${only}`);
@@ -189,7 +189,7 @@ describe('an error code of the HSM', () => {
     expect(vault.health().pid).toBe(pid);
   });
 
-  it('CKR_OBJECT_HANDLE_INVALID twice: the token lost its objects, a new process looks for them', async () => {
+  it('CKR_OBJECT_HANDLE_INVALID twice: the token lost its objects, and a new process searches for them', async () => {
     const { respawns } = vault.health();
     const { digest, only } = onlyThis();
     shim.fault(`err 0x82 2 ${only}`);
@@ -199,7 +199,7 @@ describe('an error code of the HSM', () => {
     expect(vault.health().respawns).toBe(respawns + 1);
   });
 
-  it('a crash inside the library takes neither this process nor later orders with it', async () => {
+  it('a crash inside the library affects neither this process nor later requests', async () => {
     const { digest, only } = onlyThis();
     shim.fault(`crash 1 ${only}`);
     const code = await codeOf(vault.sign({ key: ec, scheme: 'ecdsa-der', algorithm: 'sha256', digest }));
@@ -208,7 +208,7 @@ describe('an error code of the HSM', () => {
   });
 });
 
-it('a key of which the token does not say that it can never leave is refused and destroyed', async () => {
+it('a key that the token does not report as never extractable is rejected and destroyed', async () => {
   const order = { ckaId: randomBytes(16), identity: newIdentity('doubtful'), type: 'ec-p256' } as const;
   shim.fault('lie 1');
   expect(await codeOf(vault.generate(order))).toBe('hsm.refused');
@@ -216,15 +216,15 @@ it('a key of which the token does not say that it can never leave is refused and
   expect(evidence.neverExtractable).toBe(true);
 });
 
-describe('a token that is taken away', () => {
+describe('a token that is removed', () => {
   const away = `${token.tokens}.away`;
 
-  it('is hsm.unavailable, never hsm.key-missing, and comes back unaided', async () => {
+  it('is reported as hsm.unavailable, never as hsm.key-missing, and recovers automatically', async () => {
     const { respawns } = vault.health();
     renameSync(token.tokens, away);
     const codes = new Set<string>();
     const goneAt = performance.now();
-    // Callers that ask again at once: they must not keep this process from starting the next key process.
+    // Callers that retry immediately must not keep this process from starting the next key process.
     while (vault.health().up || vault.health().respawns < respawns + 2) {
       codes.add(await codeOf(signChecked(ec)));
       codes.add(await codeOf(signChecked(rsa, 'rsa-pkcs1v15')));
@@ -236,7 +236,7 @@ describe('a token that is taken away', () => {
     expect([...codes].filter((code) => code !== 'done')).toEqual(['hsm.unavailable']);
   });
 
-  it('is noticed without traffic', async () => {
+  it('is detected without traffic', async () => {
     renameSync(token.tokens, away);
     await expect.poll(() => vault.health().up, { timeout: 5000 }).toBe(false);
     renameSync(away, token.tokens);
@@ -244,13 +244,13 @@ describe('a token that is taken away', () => {
   });
 });
 
-it('more orders than may wait are turned away as hsm.busy, and all others are served', async () => {
+it('requests beyond the queue limit fail with hsm.busy, and all others are served', async () => {
   const codes = await Promise.all(Array.from({ length: 10_050 }, () => codeOf(signChecked(ec))));
   expect(codes.filter((code) => code === 'hsm.busy')).toHaveLength(50);
   expect(codes.filter((code) => code === 'done')).toHaveLength(10_000);
 });
 
-it('the library was always initialized for threads, and never finalized or logged out', () => {
+it('the library is always initialized for threads, and never finalized or logged out', () => {
   const journal = shim.journal();
   const CKF_OS_LOCKING_OK = '2';
   expect(new Set(journal.filter(({ kind }) => kind === 'init').map(({ hex }) => hex))).toEqual(

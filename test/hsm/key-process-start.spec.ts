@@ -45,7 +45,7 @@ function logins(): number[] {
   return shim.journal().flatMap(({ kind, result }) => (kind === 'login' ? [result] : []));
 }
 
-/** False as well for a process that is dead and not yet reaped: an orphan is reaped by whoever is process 1. */
+/** Whether the process is running. Returns false for a zombie, which only process 1 can reap if it is an orphan. */
 function runs(pid: number): boolean {
   try {
     const [, state] = /^\d+ \(.*\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
@@ -70,7 +70,7 @@ describe('a wrong PIN', () => {
     ['CKR_PIN_EXPIRED', 0xa3],
     ['CKR_PIN_LOCKED', 0xa4],
     ['a code of the vendor', 0x80000001],
-  ])('by the word of the token (%s) is tried exactly once', async (_, code) => {
+  ])('rejected by the token with %s is tried exactly once', async (_, code) => {
     shim.fault(`deny ${code}`);
     const vault = await open();
     await expect.poll(logins, { timeout: 30_000 }).toHaveLength(1);
@@ -79,7 +79,7 @@ describe('a wrong PIN', () => {
     expect(vault.health()).toMatchObject({ up: false, respawns: 0 });
   });
 
-  it('is tried exactly once: the vault stays down, says why and answers at once', async () => {
+  it('is tried exactly once: the vault stays down, reports why and responds immediately', async () => {
     writeFileSync(token.pinFile, '000000\n');
     const vault = await open();
     await expect.poll(logins, { timeout: 30_000 }).toHaveLength(1);
@@ -103,7 +103,7 @@ describe('a wrong PIN', () => {
     expect(performance.now() - start).toBeLessThan(1000);
   });
 
-  it('that became wrong while the service ran is tried once too, by the next key process', async () => {
+  it('that becomes wrong while the service runs is tried once too, by the next key process', async () => {
     const vault = await open();
     const key = await newKey(vault, 'ec-p256');
     writeFileSync(token.pinFile, '000000\n');
@@ -115,8 +115,8 @@ describe('a wrong PIN', () => {
   });
 });
 
-describe('a start without', () => {
-  it('the PIN file waits for it', async () => {
+describe('startup', () => {
+  it('waits for a missing PIN file', async () => {
     renameSync(token.pinFile, `${token.pinFile}.later`);
     const vault = await open();
     expect(vault.health()).toMatchObject({ up: false, detail: expect.stringContaining(`${token.pinFile} (ENOENT)`) });
@@ -128,14 +128,14 @@ describe('a start without', () => {
     ['CKR_USER_PIN_NOT_INITIALIZED, as SoftHSM says while another process logs in', CKR_USER_PIN_NOT_INITIALIZED],
     ['CKR_GENERAL_ERROR, as it says at other moments', CKR_GENERAL_ERROR],
     ['CKR_DEVICE_ERROR', 0x30],
-  ])('being told of the PIN waits for it: %s', async (_, code) => {
+  ])('waits if the PIN is not yet accepted: %s', async (_, code) => {
     shim.fault(`deny ${code} 2`);
     const vault = await open();
     await expect.poll(() => vault.health().up, { timeout: 30_000 }).toBe(true);
     expect(logins()).toEqual([code, code, 0]);
   });
 
-  it('the token waits for it and says which one is missing', async () => {
+  it('waits for a missing token and reports its label', async () => {
     renameSync(token.tokens, `${token.tokens}.later`);
     const vault = await open();
     expect(vault.health().up).toBe(false);
@@ -144,12 +144,12 @@ describe('a start without', () => {
     await newKey(vault, 'ec-p256');
   });
 
-  it('any token of the label says so', async () => {
+  it('reports that no token has the label', async () => {
     const vault = await open({ SVC_PKCS11_TOKEN_LABEL: 'another' });
     expect(vault.health()).toMatchObject({ up: false, detail: 'no token has the label "another"' });
   });
 
-  it('a usable library says so', async () => {
+  it('reports an unusable library', async () => {
     const library = join(token.directory, 'no-such-module.so');
     const vault = await open({ SVC_PKCS11_LIBRARY: library });
     expect(vault.health().up).toBe(false);
@@ -157,15 +157,15 @@ describe('a start without', () => {
   });
 });
 
-describe('several services on one token', () => {
-  it('start together, sign together, and see the keys that the others made', async () => {
+describe('several services with one token', () => {
+  it('start together, sign together, and see keys created by the others', async () => {
     const opened = await Promise.all(Array.from({ length: 6 }, () => open({ SVC_PKCS11_SESSIONS: '2' })));
     await expect.poll(() => opened.every((vault) => vault.health().up), { timeout: 60_000 }).toBe(true);
     const keys = await Promise.all(opened.map((vault) => newKey(vault, 'ec-p256')));
     const orders = opened.flatMap((vault) => keys.flatMap((key) => Array.from({ length: 10 }, () => ({ vault, key }))));
     const signed = await Promise.all(orders.map(({ vault, key }) => answered(() => sign(vault, key))));
     expect(signed).toHaveLength(360);
-    // What SoftHSM says while another process writes the file of the token; of the PIN itself nothing.
+    // Errors that SoftHSM returns while another process writes the token file; none is about the PIN itself.
     expect(logins().filter((result) => ![0, CKR_GENERAL_ERROR, CKR_USER_PIN_NOT_INITIALIZED].includes(result))).toEqual(
       [],
     );
@@ -174,7 +174,7 @@ describe('several services on one token', () => {
 });
 
 describe('the key process', () => {
-  it('ignores the signals that a terminal sends to the whole group', async () => {
+  it('ignores signals that a terminal sends to the process group', async () => {
     const vault = await open();
     const { pid = 0 } = vault.health();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
@@ -183,7 +183,7 @@ describe('the key process', () => {
     expect(vault.health()).toMatchObject({ pid, respawns: 0 });
   });
 
-  it('is gone when the vault is closed, after what was accepted has been done', async () => {
+  it('exits when the vault is closed, after accepted requests are done', async () => {
     const vault = await open();
     const { pid = 0 } = vault.health();
     const key = await newKey(vault, 'ec-p256');
@@ -194,7 +194,7 @@ describe('the key process', () => {
     await expect(sign(vault, key)).rejects.toMatchObject({ code: 'hsm.unavailable' });
   });
 
-  it('dies with its parent', async () => {
+  it('exits with its parent', async () => {
     useToken(token);
     const script = `
       import { KeyProcessVault } from ${JSON.stringify(VAULT_SOURCE)};

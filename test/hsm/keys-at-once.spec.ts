@@ -20,7 +20,7 @@ const signed = (key: VaultKey) =>
 const generate = (ckaId = randomBytes(16), identity = newIdentity('brief')) =>
   vault.generate({ ckaId, identity, type: 'ec-p256' });
 
-/** A key that is not there: a process that made another one cannot know, so it is replaced by one that can. */
+/** Signs with a key that does not exist. A process that has created keys itself may not see all keys, so it is replaced before the key is reported missing. */
 const missing = (known: VaultKey) => signed({ ...known, ckaId: randomBytes(16) });
 
 interface Outcome {
@@ -29,7 +29,7 @@ interface Outcome {
   readonly respawns: number;
 }
 
-/** What becomes of orders that a process holds when it is asked for a key that is not there. */
+/** Outcome of other orders that a process holds when a missing key is requested. */
 async function besideMissing(known: VaultKey, orders: () => Promise<unknown>[]): Promise<Outcome> {
   const { respawns } = vault.health();
   const [refused, ...others] = await Promise.allSettled([missing(known), ...orders()]);
@@ -40,7 +40,7 @@ async function besideMissing(known: VaultKey, orders: () => Promise<unknown>[]):
   };
 }
 
-/** The best of three: a machine on which the next process takes a second is no fault of the vault. */
+/** Returns the first of three attempts in which all other orders succeed, because the next process may take a second to start on a busy machine. */
 async function bestOfThree(attempt: () => Promise<Outcome>): Promise<Outcome> {
   for (let left = 2; left > 0; left -= 1) {
     const outcome = await attempt();
@@ -49,7 +49,7 @@ async function bestOfThree(attempt: () => Promise<Outcome>): Promise<Outcome> {
   return attempt();
 }
 
-it('a process that cannot see a key is replaced, and no order that it held is lost', async () => {
+it('a process that cannot see a key is replaced, and none of its requests is lost', async () => {
   const known = await newKey(vault, 'ec-p256');
   const many = () => Array.from({ length: 100 }, () => signed(known));
   const outcome = await bestOfThree(async () => {
@@ -59,7 +59,7 @@ it('a process that cannot see a key is replaced, and no order that it held is lo
   expect(outcome).toEqual({ missing: 'hsm.key-missing', others: ['fulfilled'], respawns: 1 });
 });
 
-it('keys that wait are left to the next process when one cannot be seen', async () => {
+it('waiting keys are left to the next process when one cannot be seen', async () => {
   const known = await newKey(vault, 'ec-p256');
   const outcome = await bestOfThree(async () => {
     const slow = Array.from({ length: 4 }, () => newKey(vault, 'rsa-4096'));
@@ -69,7 +69,7 @@ it('keys that wait are left to the next process when one cannot be seen', async 
   expect(outcome).toMatchObject({ missing: 'hsm.key-missing', others: ['fulfilled'] });
 });
 
-it('keys that are made and destroyed at once do not disturb each other', async () => {
+it('keys created and destroyed concurrently do not affect each other', async () => {
   const { respawns } = vault.health();
   const both = async () => {
     const key = { ckaId: randomBytes(16), identity: newIdentity('brief') };

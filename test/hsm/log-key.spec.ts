@@ -8,7 +8,7 @@ import { answered, createToken, newIdentity, newKey, openVault } from '../suppor
 
 const token = createToken();
 let vault: KeyProcessVault;
-/** Of another process of the service, on the same token. */
+/** Vault of another service process on the same token. */
 let other: KeyProcessVault;
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ afterAll(async () => {
   token.remove();
 });
 
-/** A log in memory, whose leaves are its own texts. */
+/** An in-memory log with generated leaves. */
 class Leaves {
   constructor(private readonly hashes: readonly Buffer[]) {}
 
@@ -53,7 +53,7 @@ async function newLog(origin = `log-${randomUUID()}.example/log`): Promise<Log> 
   return { ...made, origin, ckaId };
 }
 
-/** Asks for a checkpoint over these leaves, as the sequencer does: with a proof from what the token keeps. */
+/** Requests a checkpoint over these leaves like the sequencer: with a consistency proof from the anchor stored in the token. */
 async function checkpoint(log: Log, leaves: Leaves, { by = vault, from = undefined as number | undefined } = {}) {
   const { origin, ckaId, publicKey } = log;
   const start = from ?? (await answered(() => by.logAnchor(origin)))?.size ?? 0;
@@ -69,8 +69,8 @@ const noteOf = ({ origin, publicKey }: Log, leaves: Leaves, answer: CheckpointAn
 };
 const sizeOf = (anchor: LogAnchor | undefined) => anchor?.size;
 
-describe('the key of a log signs only what continues its last checkpoint', () => {
-  it('a log that grows, whichever process asks', async () => {
+describe('the log key signs only a continuation of its last checkpoint', () => {
+  it('for a growing log, whichever process asks', async () => {
     const log = await newLog();
     for (const [size, by] of [
       [1, vault],
@@ -86,27 +86,27 @@ describe('the key of a log signs only what continues its last checkpoint', () =>
     for (const one of [vault, other]) expect(sizeOf(await one.logAnchor(log.origin))).toBe(301);
   });
 
-  it('the same tree again, after a stop before the checkpoint was committed', async () => {
+  it('for the same tree again, after a crash before the checkpoint was committed', async () => {
     const log = await newLog();
     await checkpoint(log, Leaves.of(5));
     expect(await checkpoint(log, Leaves.of(5), { by: other })).toMatchObject({ kind: 'signed' });
     expect(await checkpoint(log, Leaves.of(6), { by: other })).toMatchObject({ kind: 'signed' });
   });
 
-  it('no shorter tree, no other tree of the same size, no tree with another past', async () => {
+  it('and no shorter tree, no other tree of the same size, no tree with a different history', async () => {
     const log = await newLog();
     await checkpoint(log, Leaves.of(8));
     expect(await checkpoint(log, Leaves.of(7), { from: 7 })).toMatchObject({ kind: 'held', why: 'rolled-back' });
     expect(await checkpoint(log, Leaves.of(8, 'forged'))).toMatchObject({ kind: 'held', why: 'forked' });
     expect(await checkpoint(log, Leaves.of(9, 'forged'))).toMatchObject({ kind: 'held', why: 'forked' });
-    // With a proof from elsewhere, and as if nothing had been signed.
+    // With a proof from another starting size, and as if nothing had been signed before.
     for (const from of [0, 4, 7])
       expect(await checkpoint(log, Leaves.of(9), { from })).toMatchObject({ kind: 'held', why: 'forked' });
     expect(sizeOf(await vault.logAnchor(log.origin))).toBe(8);
     expect(await checkpoint(log, Leaves.of(9))).toMatchObject({ kind: 'signed' });
   });
 
-  it('not under another key, though that is one of a log too', async () => {
+  it('and not one of another key, even if that is also a log key', async () => {
     const [log, another] = [await newLog(), await newLog()];
     await checkpoint(log, Leaves.of(3));
     const { ckaId, publicKey } = another;
@@ -115,7 +115,7 @@ describe('the key of a log signs only what continues its last checkpoint', () =>
     await expect(again).rejects.toMatchObject({ code: 'hsm.refused' });
   });
 
-  it('not under a name that it never had', async () => {
+  it('and not under an origin that it never had', async () => {
     const log = await newLog();
     await checkpoint(log, Leaves.of(3));
     const origin = 'elsewhere.example/log';
@@ -126,7 +126,7 @@ describe('the key of a log signs only what continues its last checkpoint', () =>
       });
   });
 
-  it('a log that an earlier version began, from a checkpoint that its key signed', async () => {
+  it('and continues a log started by an earlier version, from a checkpoint signed by its key', async () => {
     const log = await newLog();
     const leaves = Leaves.of(6);
     const lastNote = noteOf(log, leaves, await checkpoint(log, leaves));
@@ -139,7 +139,7 @@ describe('the key of a log signs only what continues its last checkpoint', () =>
       const answer = await answered(() => vault.signCheckpoint({ ...order, lastNote: note }));
       expect(answer).toMatchObject({ kind: 'held', why: 'no-anchor' });
     }
-    // The log does not begin again under a name that was put into its row.
+    // The log cannot start again under a name written to its row.
     const renamed = await answered(() => vault.signCheckpoint({ ...order, origin: 'renamed.example/log', lastNote }));
     expect(renamed).toMatchObject({ kind: 'held', why: 'no-anchor' });
     expect(await vault.signCheckpoint({ ...order, lastNote })).toMatchObject({ kind: 'signed' });
@@ -148,7 +148,7 @@ describe('the key of a log signs only what continues its last checkpoint', () =>
     expect(Date.now() - (anchor?.since ?? 0)).toBeLessThan(60_000);
   });
 
-  it('from the state that an operator accepted', async () => {
+  it('and continues from a state accepted by an operator', async () => {
     const log = await newLog();
     await checkpoint(log, Leaves.of(8));
     const older = Leaves.of(5);
@@ -159,11 +159,11 @@ describe('the key of a log signs only what continues its last checkpoint', () =>
   });
 });
 
-describe('no order reaches a key of another purpose, whatever the database says', () => {
+describe('whatever the database states, a request', () => {
   const order = (key: Parameters<KeyProcessVault['sign']>[0]['key']) =>
     vault.sign({ key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) });
 
-  it('not that of the log: a checkpoint of the caller’s own making is not signed', async () => {
+  it('cannot make the log key sign a checkpoint forged by the caller', async () => {
     const log = await newLog();
     const note = noteText({ origin: log.origin, size: 7, root: randomBytes(32) });
     const digest = createHash('sha256').update(note).digest();
@@ -175,7 +175,7 @@ describe('no order reaches a key of another purpose, whatever the database says'
     }
   });
 
-  it('not that of another signing key, another version, another purpose, an SSH authority', async () => {
+  it('cannot reach another signing key, another version, another purpose, or an SSH CA', async () => {
     const key = await newKey(vault, 'ec-p256');
     expect((await order(key)).length).toBeGreaterThan(60);
     const { owner } = key.identity;
@@ -194,7 +194,7 @@ describe('no order reaches a key of another purpose, whatever the database says'
     expect((await order(key)).length).toBeGreaterThan(60);
   });
 
-  it('an order that does not say whose key it means, or in another form, is refused', async () => {
+  it('is rejected if it does not identify the key owner, or has another form', async () => {
     const key = await newKey(vault, 'ec-p256');
     const owners = ['', 'x', '-log', 'a v1', `ssh ca v1 ${'0'.repeat(32)}`, `${key.identity.owner} `, 'x'.repeat(200)];
     for (const owner of owners)
@@ -203,7 +203,7 @@ describe('no order reaches a key of another purpose, whatever the database says'
       });
   });
 
-  it('a sealed key opens for its own purpose and owner alone', async () => {
+  it('cannot open a sealed key for another purpose or owner', async () => {
     const identity = newIdentity('quantum');
     const ckaId = randomBytes(16);
     const { publicKey, sealed } = await vault.generate({ ckaId, identity, type: 'ml-dsa-44' });
@@ -217,7 +217,7 @@ describe('no order reaches a key of another purpose, whatever the database says'
     expect((await answered(() => sign(key))).length).toBe(2420);
   });
 
-  it('a signature that verifies with the key of the log is over a checkpoint', async () => {
+  it('with the log key yields signatures over checkpoints only', async () => {
     const log = await newLog();
     const leaves = Leaves.of(2);
     const note = noteOf(log, leaves, await checkpoint(log, leaves));

@@ -18,12 +18,12 @@ afterAll(async () => {
 
 const objects = (...filter: string[]): string[] => objectsIn(token, ...filter);
 
-/** Values of a field, of every object of a kind. */
+/** Values of a field of all objects of a type. */
 const fields = (kind: string, name: string): string[] =>
   objects('--type', kind).flatMap((one) => new RegExp(`${name}: +(\\S+)`).exec(one)?.[1] ?? []);
 
 describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
-  it.each(['rsa-2048', 'ec-p256'] as const)('%s: agrees with the evidence that was stored', async (type) => {
+  it.each(['rsa-2048', 'ec-p256'] as const)('%s: matches the stored evidence', async (type) => {
     const ckaId = randomBytes(16);
     const identity = newIdentity(`evidence-of-${type}`);
     const { evidence } = await vault.generate({ ckaId, identity, type });
@@ -35,7 +35,7 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     expect(privateKey).toContain(`label:      sealwright signing ${identity.owner}`);
   });
 
-  it('shows the public key that was stored, to the byte', async () => {
+  it('shows the stored public key exactly', async () => {
     const { ckaId, publicKey } = await newKey(vault, 'ec-p256');
     const shown = objects('--type', 'pubkey').find((one) => one.includes(ckaId.toString('hex')));
     const point = Buffer.from(/EC_POINT: +(\w+)/.exec(shown ?? '')?.[1] ?? '', 'hex').subarray(2);
@@ -45,7 +45,7 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     expect(publicKey.subarray(-65)).not.toEqual(point);
   });
 
-  it('shows nothing of a pair that was destroyed, and all others', async () => {
+  it('shows no destroyed pair, and all others', async () => {
     const [gone, stays] = [randomBytes(16), randomBytes(16)];
     const identity = newIdentity('a-pair');
     for (const ckaId of [gone, stays]) await vault.generate({ ckaId, identity, type: 'ec-p256' });
@@ -58,14 +58,14 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     }
   });
 
-  it('makes a pair of the same CKA_ID under another label: ours signs; under the same label too: neither does', async () => {
+  it('creates a duplicate CKA_ID: with another label, signing continues; with the same label, neither key signs', async () => {
     const key = await newKey(vault, 'ec-p256');
     const order = { key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
     const id = key.ckaId.toString('hex');
     const make = (label: string) =>
       pkcs11Tool(token, '--keypairgen', '--key-type', 'EC:prime256v1', '--id', id, '--label', label);
     make('of somebody else');
-    // A process that knows no handle of it yet.
+    // A new process, which has not cached the key's handle.
     const fresh = await openVault(token);
     expect((await fresh.sign(order)).length).toBeGreaterThan(60);
     make(`sealwright signing ${key.identity.owner}`);
@@ -74,7 +74,7 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     await Promise.all([fresh.onApplicationShutdown(), last.onApplicationShutdown()]);
   });
 
-  it('the key that seals secrets stays in the token too', async () => {
+  it('shows the sealing key in the token too', async () => {
     await new HsmSeal(vault).close('test', 'row', Buffer.from('secret'));
     const [secretKey, ...more] = objects('--type', 'secrkey');
     expect(more).toEqual([]);
@@ -83,7 +83,7 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     expect(/Usage: +(.*)$/m.exec(secretKey ?? '')?.[1]).toBe('encrypt, decrypt');
     expect(secretKey).toMatch(/AES length 32/);
     const ckaId = Buffer.from(/ID: +(\w+)/.exec(secretKey ?? '')?.[1] ?? '', 'hex');
-    // Only pairs are looked for. A process that has made keys may not see all; the one in its place finds none of this id.
+    // Only key pairs are searched. A process that has created keys may not see all objects; its replacement finds no pair with this ID.
     expect(await answered(() => vault.destroy({ ckaId, identity: newIdentity() }))).toBe(0);
     expect(objects('--type', 'secrkey')).toHaveLength(1);
     const canary = { ckaId: Buffer.from('sealwright-canary'), identity: newIdentity('canary') };

@@ -23,7 +23,7 @@ afterAll(async () => {
 const SECRET = Buffer.from('ssh-password of a host that nobody may read');
 
 describe('HsmSeal', () => {
-  it('opens sealed bytes, here and in another process on the same token', async () => {
+  it('opens sealed data, in this and in another process with the same token', async () => {
     const sealed = await seal.close('test', 'row-1', SECRET);
     expect(await seal.open('test', 'row-1', sealed)).toEqual(SECRET);
     expect(await new HsmSeal(other).open('test', 'row-1', sealed)).toEqual(SECRET);
@@ -34,12 +34,12 @@ describe('HsmSeal', () => {
     expect(await seal.open('test', 'row', await seal.close('test', 'row', plain))).toEqual(plain);
   });
 
-  it.each([0, 65_537])('refuses %i bytes', async (length) => {
+  it.each([0, 65_537])('rejects %i bytes', async (length) => {
     const closing = seal.close('test', 'row', Buffer.alloc(length));
     await expect(closing).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
   });
 
-  it('seals the same secret differently each time, and it shows in none', async () => {
+  it('seals the same secret differently each time, without revealing it', async () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => seal.close('test', 'row', SECRET)));
     expect(new Set(all.map((sealed) => sealed.toString('hex'))).size).toBe(50);
     expect(all.some((sealed) => sealed.includes(SECRET.subarray(0, 4)))).toBe(false);
@@ -49,12 +49,12 @@ describe('HsmSeal', () => {
     ['test', 'row-2'],
     ['other', 'row-1'],
     ['testrow', '-1'],
-  ])('does not open it for the purpose %s and the place %s', async (purpose, place) => {
+  ])('does not open data for the purpose %s and the location %s', async (purpose, place) => {
     const sealed = await seal.close('test', 'row-1', SECRET);
     await expect(seal.open(purpose, place, sealed)).rejects.toMatchObject({ code: 'hsm.not-authentic' });
   });
 
-  it('refuses every changed byte of method, nonce, ciphertext and tag, and goes on', async () => {
+  it('rejects any changed byte of method, nonce, ciphertext and tag, and keeps working', async () => {
     const sealed = await seal.close('test', 'row', SECRET);
     for (let at = 0; at < sealed.length; at += 1) {
       if (at >= 1 && at < 17) continue; // names the key, see below
@@ -68,13 +68,13 @@ describe('HsmSeal', () => {
     expect(vault.health()).toMatchObject({ up: true, respawns: 0 });
   });
 
-  it('says that a key is missing when the token holds none of this name', async () => {
+  it('reports a missing key when the token has none with this name', async () => {
     const sealed = await seal.close('test', 'row', SECRET);
     sealed[1] = (sealed[1] ?? 0) ^ 1;
     await expect(new HsmSeal(other).open('test', 'row', sealed)).rejects.toMatchObject({ code: 'hsm.key-missing' });
   });
 
-  it('opens bytes that were sealed before the key process was killed, with signing going on', async () => {
+  it('opens data sealed before the key process was killed, while signing continues', async () => {
     const sealed = await seal.close('test', 'row', SECRET);
     const key = await newKey(vault, 'ec-p256');
     process.kill(vault.health().pid ?? 0, 'SIGKILL');
@@ -86,8 +86,8 @@ describe('HsmSeal', () => {
   });
 });
 
-// Last, since it replaces both key processes: only one that has made no key itself says for sure that there is none.
-it('a key that one process destroyed is missing for every other, also for one that has just signed with it', async () => {
+// Runs last because it replaces both key processes: only a process that has created no key itself can report a key as missing.
+it('a key destroyed by one process is missing for every other, even one that has just signed with it', async () => {
   const key = await newKey(vault, 'ec-p256');
   const { ckaId, identity } = key;
   const pair = { ckaId, identity };

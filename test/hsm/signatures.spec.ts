@@ -67,7 +67,7 @@ describe.each(TOKEN_KEY_TYPES)('%s', (type) => {
   }
 
   it.each(ALGORITHMS.flatMap((algorithm) => schemes.map((scheme) => [scheme, algorithm] as const)))(
-    '%s over %s: openssl dgst -verify accepts the file and no other',
+    '%s over %s: openssl dgst -verify accepts this file only',
     async (scheme, algorithm) => {
       const signature = await signFile(scheme, algorithm);
       const forOpenssl = scheme === 'ecdsa-raw' ? rawToDer(signature) : signature;
@@ -77,11 +77,11 @@ describe.each(TOKEN_KEY_TYPES)('%s', (type) => {
     },
   );
 
-  it.each(strange)('refuses %s, which is for another kind of key', async (scheme) => {
+  it.each(strange)('rejects %s, which is for another key type', async (scheme) => {
     await expect(signFile(scheme, 'sha256')).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
   });
 
-  it('refuses a digest that is not as long as its algorithm says', async () => {
+  it('rejects a digest with the wrong length for its algorithm', async () => {
     const [scheme] = schemes;
     if (!scheme) throw new Error('no scheme');
     const order = { key, scheme, algorithm: 'sha384', digest: Buffer.alloc(32) } as const;
@@ -89,7 +89,7 @@ describe.each(TOKEN_KEY_TYPES)('%s', (type) => {
   });
 });
 
-it('ecdsa-raw has the fixed length that JWS needs, whatever r and s are', async () => {
+it('ecdsa-raw has the fixed length that JWS requires, for any r and s', async () => {
   const key = await newKey(vault, 'ec-p521');
   const digest = createHash('sha512').update(CONTENT).digest();
   const lengths = new Set<number>();
@@ -101,6 +101,6 @@ it('ecdsa-raw has the fixed length that JWS needs, whatever r and s are', async 
   expect([...lengths]).toEqual([132]);
 });
 
-it('the openssl that checked these signatures is the one of the system, not of Node', () => {
+it('the openssl used to verify these signatures is the system binary, not the one in Node', () => {
   expect(execFileSync('openssl', ['version'], { encoding: 'utf8' })).toMatch(/^OpenSSL \d/);
 });

@@ -48,7 +48,7 @@ async function idsOf(source: string, kind = 'certificate'): Promise<string[]> {
   return body.items.map(({ id }: { id: string }) => id).sort();
 }
 
-describe('certificates of the same names and times', () => {
+describe('certificates with equal names and validity', () => {
   it.each<[string, object, object, string?]>([
     ['signature algorithm', { signatureAlgorithmRef: 'SHA256withRSA' }, { signatureAlgorithmRef: 'SHA256withECDSA' }],
     ['key', { subjectPublicKeyRef: 'k1' }, { subjectPublicKeyRef: 'k2' }],
@@ -78,7 +78,7 @@ describe('certificates of the same names and times', () => {
       '1.7',
     ],
   ])(
-    'are two when they differ in their %s, in one document or two, and one when they do not',
+    'are distinct if and only if they differ in their %s, in one document or two',
     async (what, one, other, version) => {
       const name = what.replaceAll(' ', '-');
       const keys = [key('k1', '1'.repeat(40)), key('k2', '2'.repeat(40))];
@@ -95,7 +95,7 @@ describe('certificates of the same names and times', () => {
     },
   );
 
-  it('have serial numbers that are one number however they are written', async () => {
+  it('have equal serial numbers in any notation', async () => {
     for (const [source, serialNumber] of [
       ['s1', '00:0A:01'],
       ['s2', '0xa01'],
@@ -105,13 +105,13 @@ describe('certificates of the same names and times', () => {
     expect(new Set((await Promise.all(['s1', 's2', 's3'].map((source) => idsOf(source)))).flat()).size).toBe(1);
   });
 
-  it('are told apart by no reference that leads nowhere', async () => {
+  it('are not distinguished by dangling references', async () => {
     await send(document('d1', [certificate('a', { signatureAlgorithmRef: 'lost-1' })]));
     await send(document('d2', [certificate('a', { signatureAlgorithmRef: 'lost-2' })]));
     expect(await idsOf('d1')).toEqual(await idsOf('d2'));
   });
 
-  it('are the same where an export of them is read', async () => {
+  it('are the same when an export of them is imported', async () => {
     const { body: exported } = await service.call('GET', '/api/export/cyclonedx', { key: apiKey });
     const other = await openStage();
     try {
@@ -129,8 +129,8 @@ describe('certificates of the same names and times', () => {
   });
 });
 
-describe('a certificate that the version before took in', () => {
-  /** The id by names and times, which was all that it looked at. */
+describe('a certificate stored by the previous version', () => {
+  /** ID as computed by the previous version, from names and times only. */
   const former = (name: string) =>
     hashId(
       'asset',
@@ -142,7 +142,7 @@ describe('a certificate that the version before took in', () => {
       NAMES.notValidAfter,
     );
 
-  /** As that version would have left it. */
+  /** Restores the state left by that version. */
   async function goBack(source: string, name: string): Promise<void> {
     const [id] = await idsOf(source);
     for (const statement of [
@@ -172,7 +172,7 @@ describe('a certificate that the version before took in', () => {
       '1.7',
     ],
     ['with a serial number', { serialNumber: '0b01' }, { serialNumber: '0b02' }, '1.7'],
-  ])('%s stays that asset, and another one beside it is another', async (what, facts, otherFacts, version) => {
+  ])('%s remains the same asset, and another one next to it is distinct', async (what, facts, otherFacts, version) => {
     const name = `former ${what}`;
     const source = what.replaceAll(/[^a-z0-9]/gi, '-');
     const one = (ref: string, said: object) => ({ ...certificate(ref, said), name });
@@ -191,10 +191,10 @@ describe('a certificate that the version before took in', () => {
   });
 });
 
-describe('keys', () => {
+describe('keys in the inventory', () => {
   const fingerprint = (digit: string) => ({ fingerprint: { alg: 'SHA-256', content: digit.repeat(64) } });
 
-  it('are told apart by the fingerprint that 1.7 states, and are one where it is the same', async () => {
+  it('are distinguished by the fingerprint stated in 1.7, and are one if it is equal', async () => {
     const one = (ref: string, digit: string, more: object = {}) =>
       material(ref, { type: 'secret-key', ...fingerprint(digit), ...more }, `${ref}.c`);
     await send(document('f1', [one('a', '1'), one('b', '2')], '1.7'));

@@ -25,7 +25,7 @@ const tls = {
 };
 const STRATEGY = { identifier: '12.3.3-STRATEGY', score: 1, rationale: 'The plan was approved.' };
 
-/** A policy of one's own, of one requirement that a query checks. */
+/** A custom policy with a single requirement that is checked by a query. */
 const packOf = (name: string, version: string, requirement: { identifier: string; text: string; q: string }) => ({
   name,
   version,
@@ -69,7 +69,7 @@ async function evaluated(
 }
 
 describe('a policy pack', () => {
-  it('of each authority comes with the product', async () => {
+  it('of each authority is included in the product', async () => {
     const { body } = await packs('GET', '');
     expect(body.items.map(({ id }: { id: string }) => id)).toEqual([
       'cnsa-2.0',
@@ -79,7 +79,7 @@ describe('a policy pack', () => {
     ]);
   });
 
-  it('is held against the inventory, on a day: deprecated and disallowed come in their time', async () => {
+  it('is evaluated against the inventory as of a date: deprecated and disallowed take effect on time', async () => {
     const cnsa = await evaluated('cnsa-2.0', { asOf: '2026-06-01' });
     expect(cnsa).toMatchObject({ 'CNSA-KE': [1, 1], 'CNSA-SIG': [3, 1], 'CNSA-AES': [3, 2], 'CNSA-HASH': [2, 1] });
     expect(cnsa['CNSA-KNOWN']?.[1]).toBe(0);
@@ -96,7 +96,7 @@ describe('a policy pack', () => {
     expect((await evaluated('cnsa-2.0', { scope: 'family=AES' }))['CNSA-AES']).toEqual([2, 1]);
   });
 
-  it('tells what is accepted only for now, and until when', async () => {
+  it('reports what is accepted only temporarily, and until when', async () => {
     const { body } = await call('POST', '/evaluations', { pack: 'cnsa-2.0', asOf: '2026-06-01' });
     const results = new Map(body.results.map((one: { identifier: string }) => [one.identifier, one]));
     expect(results.get('CNSA-SIG')).toMatchObject({
@@ -106,7 +106,7 @@ describe('a policy pack', () => {
     expect(results.get('CNSA-AES')).not.toHaveProperty('acceptedUntil');
   });
 
-  it("of one's own checks by queries, and its faults are told", async () => {
+  it('can be custom, with checks by query, and reports its faults', async () => {
     const pack = packOf('Ours', '1', { identifier: 'OURS-1', text: 'No small RSA', q: 'family=RSA and bits<3072' });
     const made = await packs('POST', '', pack);
     expect(made.status).toBe(201);
@@ -133,7 +133,7 @@ describe('a policy pack', () => {
     expect((await call('POST', '/evaluations', { pack: 'none' })).body.code).toBe('policy-pack.missing');
   });
 
-  it("of one's own is changed under another version and removed; attestations keep it as it was", async () => {
+  it('that is custom can be replaced under another version and deleted; attestations keep the old one', async () => {
     const pack = packOf('Changing', '1.0', { identifier: 'C-1', text: 'No RSA', q: 'family=RSA' });
     const { body: made } = await packs('POST', '', pack);
     const { body: attested } = await call('POST', '', { pack: made.id, statement: 'As it stands.' });
@@ -173,7 +173,7 @@ describe('a policy pack', () => {
     expect(done.map(({ action }) => action.split('-').at(-1))).toEqual(['created', 'changed', 'removed']);
   });
 
-  it('that is removed while it is attested keeps nobody waiting', async () => {
+  it('can be deleted during an attestation without blocking anybody', async () => {
     const pack = packOf('Leaving', '1', { identifier: 'L-1', text: 'No RSA', q: 'family=RSA' });
     const { body: made } = await packs('POST', '', pack);
     const holder = new Client({ connectionString: stage.databaseUrl });
@@ -207,7 +207,7 @@ describe('an attestation', () => {
     evidence: [{ description: 'Minutes', url: 'https://wiki.example.com/review' }],
   };
 
-  it('is kept with reviewer, evidence and expiry, and exported as valid CycloneDX declarations', async () => {
+  it('is stored with reviewer, evidence and expiry, and exported as valid CycloneDX declarations', async () => {
     const { status, body } = await call('POST', '', order);
     expect(status).toBe(201);
     expect(body).toMatchObject({
@@ -244,11 +244,11 @@ describe('an attestation', () => {
       { reviews: [{ ...STRATEGY, identifier: '12.3.3-VIABILITY' }] },
       'request.invalid',
     ],
-  ])('is not made %s', async (_, more, code) => {
+  ])('cannot be created %s', async (_, more, code) => {
     expect((await call('POST', '', { ...order, ...more })).body.code).toBe(code);
   });
 
-  it('needs the scope', async () => {
+  it('requires the scope', async () => {
     const { key } = await newApiKey(service, apiKey, ['inventory:read']);
     expect((await service.call('POST', '/api/attestations', { key, body: order })).status).toBe(403);
     expect((await call('GET', '/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11')).body.code).toBe('attestation.missing');

@@ -14,7 +14,7 @@ afterAll(() => files.remove());
 const keytool = (...words: string[]) => files.run('keytool', words);
 const bytesOf = (file: string) => files.bytesOf(file);
 
-describe('BCFKS', () => {
+describe('a BCFKS key store', () => {
   const length = (count: number) =>
     count < 128 ? [count] : count < 256 ? [0x81, count] : [0x82, count >> 8, count & 0xff];
   const der = (tag: number, ...parts: (Buffer | string)[]) => {
@@ -27,7 +27,7 @@ describe('BCFKS', () => {
   const utf16 = (text: string) => Buffer.from(`${text}\u0000`, 'utf16le').swap16();
   const TIME = der(0x18, '20260101000000Z');
 
-  /** As Bouncy Castle writes it: PBES2 of a derivation over the password and the purpose, and AES-256 in CCM mode. */
+  /** Encrypts like Bouncy Castle: PBES2 with a key derived from the password and the purpose, and AES-256 in CCM mode. */
   function encrypted(
     clear: Buffer,
     purpose: string,
@@ -81,7 +81,7 @@ describe('BCFKS', () => {
   }
 
   it.each(['scrypt', 'pbkdf2'] as const)(
-    'under %s shows certificates, keys and what secret keys are for',
+    'with %s lists certificates, keys and the use of secret keys',
     (derivation) => {
       const bytes = store(derivation);
       const { format, names, components, warnings } = readCredential(bytes, PASSWORD);
@@ -103,12 +103,12 @@ describe('BCFKS', () => {
     },
   );
 
-  it('that asks for more rounds than one body may cost is not opened', () => {
+  it('is not opened if it requires more rounds than the limit per body', () => {
     expect(refusal(() => readCredential(store('pbkdf2', 1_000_000_000), PASSWORD))).toBe('key-store.password');
   });
 
   const jar = '/usr/share/java/bcprov.jar';
-  it.skipIf(!hasKeytool || !existsSync(jar))('that Bouncy Castle wrote is read', () => {
+  it.skipIf(!hasKeytool || !existsSync(jar))('written by Bouncy Castle is read', () => {
     const provider = ['-providerpath', jar, '-providerclass', 'org.bouncycastle.jce.provider.BouncyCastleProvider'];
     const target = ['-keystore', 'real.bcfks', '-storetype', 'BCFKS', '-storepass', PASSWORD, ...provider];
     keytool('-genseckey', '-alias', 'master', '-keyalg', 'AES', '-keysize', '256', ...target);

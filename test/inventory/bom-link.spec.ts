@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 describe('a BOM-Link', () => {
-  it('leads to a document and to its elements, also of old versions', async () => {
+  it('resolves to a document and its elements, including old versions', async () => {
     const document = { serialNumber: `urn:uuid:${UUID}`, source: 'shop', newestVersion: '3' };
     expect(await resolve(`urn:cdx:${UUID}/1`)).toMatchObject({ document: { ...document, version: '1' } });
     expect(await resolve(`urn:cdx:${UUID}/1#old%231`)).toMatchObject({
@@ -42,13 +42,13 @@ describe('a BOM-Link', () => {
   });
 
   it.each([`urn:cdx:${UUID.toUpperCase()}/1`, `urn:cdx:${UUID}/0`, `urn:uuid:${UUID}`, `urn:cdx:${UUID}/1#%`])(
-    '%s is refused',
+    '%s is rejected',
     async (link) => {
       expect(await resolve(link)).toMatchObject({ status: 400, code: 'bom-link.invalid' });
     },
   );
 
-  it('is made, and listed by document and by asset', async () => {
+  it('is created, and listed by document and by asset', async () => {
     const body = { serialNumber: `urn:uuid:${UUID}`, version: '1', ref: 'old#1' };
     const made = await service.call('POST', '/api/bom-link', { key: apiKey, body });
     expect({ status: made.status, link: made.body.link }).toEqual({ status: 200, link: `urn:cdx:${UUID}/1#old%231` });
@@ -59,7 +59,7 @@ describe('a BOM-Link', () => {
     expect(links.map(({ link }: { link: string }) => link)).toEqual([`urn:cdx:${UUID}/3#aes`]);
   });
 
-  it('leads to the source that used the serial number first, whoever sends another document with it', async () => {
+  it('resolves to the source that used the serial number first, whoever sends another document with it', async () => {
     const other = {
       ...bom([algorithm({ name: 'ML-KEM-768', ref: 'aes' })], about('other')),
       serialNumber: `urn:uuid:${UUID}`,
@@ -80,7 +80,7 @@ describe('a BOM-Link', () => {
     );
   });
 
-  it('leads into an export that was made', async () => {
+  it('resolves into a created export', async () => {
     const { body } = await get('/api/export/cyclonedx');
     const [component] = body.components;
     const link = `urn:cdx:${body.serialNumber.slice('urn:uuid:'.length)}/1#${component['bom-ref']}`;

@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const openssl = (...args: string[]) =>
   execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
 
-/** A certificate that OpenSSL makes of a key that it makes. */
+/** Generates a key and a certificate with OpenSSL. */
 function certificate(key: string[], more: string[] = []): Buffer {
   openssl('genpkey', ...key, '-out', 'key.pem');
   openssl(
@@ -39,7 +39,7 @@ function certificate(key: string[], more: string[] = []): Buffer {
   return readFileSync(join(folder, 'a.der'));
 }
 
-/** Each with the size of its field, as OpenSSL lists them, but for the two that have no object identifier. */
+/** Curves with their field sizes as listed by OpenSSL, except the two that have no object identifier. */
 const CURVES = openssl('ecparam', '-list_curves')
   .toString()
   .replaceAll(/:\s*\n\s+/g, ': ')
@@ -49,8 +49,8 @@ const CURVES = openssl('ecparam', '-list_curves')
     return name === undefined || name.startsWith('Oakley') ? [] : [[name, Number(bits)] as const];
   });
 
-describe('certificates of OpenSSL', () => {
-  it('are read on every curve that it has, with the bits of the field', () => {
+describe('OpenSSL certificates', () => {
+  it('are read on every supported curve, with the bits of the field', () => {
     expect(CURVES.length).toBeGreaterThan(75);
     const read = CURVES.map(([name, bits]) => {
       const der = certificate([
@@ -67,7 +67,7 @@ describe('certificates of OpenSSL', () => {
     expect(read.filter(({ bits, found, isNamed }) => bits !== found || !isNamed)).toEqual([]);
   });
 
-  it('say the hash of RSASSA-PSS, and SHA-1 where they leave it to the default', () => {
+  it('report the hash of RSASSA-PSS, including the SHA-1 default', () => {
     const pss = (hash: string) => {
       const options = ['-sigopt', 'rsa_padding_mode:pss', `-${hash}`];
       return readX509Certificate(certificate(['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048'], options))
@@ -81,7 +81,7 @@ describe('certificates of OpenSSL', () => {
     ]);
   });
 
-  it('name signatures by hashes of SHA-3', () => {
+  it('report signatures with SHA-3 hashes', () => {
     const der = certificate(['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048'], ['-sha3-256']);
     expect(readX509Certificate(der).signature.name).toMatch(/SHA3-256.*RSA/);
   });
@@ -90,7 +90,7 @@ describe('certificates of OpenSSL', () => {
     ['keyEncipherment', 'HIGH'],
     ['dataEncipherment', 'HIGH'],
     ['digitalSignature', 'MEDIUM'],
-  ])('whose RSA key is for %s are %s', (usage, level) => {
+  ])('with an RSA key for %s are rated %s', (usage, level) => {
     const extension = ['-addext', `keyUsage=critical,${usage}`, '-addext', 'basicConstraints=CA:FALSE'];
     const der = certificate(['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:3072'], extension);
     expect(readX509Certificate(der).keyUsages).toEqual([usage]);
@@ -98,7 +98,7 @@ describe('certificates of OpenSSL', () => {
   });
 });
 
-/** The verdicts of the assets of a body, with what their own key is called. */
+/** Verdicts of the assets in a body, with the algorithm family of each asset's public key. */
 function verdictsOf(bytes: Buffer) {
   const [read] = readBody(bytes, { kind: 'any', mode: 'repair', source: 'test', password: undefined });
   if (read === undefined) return [];
@@ -117,7 +117,7 @@ function verdictsOf(bytes: Buffer) {
 }
 
 describe.skipIf(!hasCorpus)('public certificates', () => {
-  it('are listed under the family of their own key', () => {
+  it('are listed with the family of their own key', () => {
     const truth = JSON.parse(corpusFile('certs/openssl-ground-truth.json').toString()) as { file: string }[];
     const certificates = truth
       .flatMap(({ file }) => verdictsOf(corpusFile(join('certs', file))))

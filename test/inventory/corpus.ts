@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Public documents beside the repository; tests that need them are skipped where they are not there. */
+/** Public documents stored next to the repository. Tests that need them are skipped if they are missing. */
 const DATA = join(import.meta.dirname, '../../../shared/data');
 
 export const hasCorpus = existsSync(DATA);

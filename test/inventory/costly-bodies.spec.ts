@@ -8,11 +8,11 @@ import { costlyStore } from './costly-store.js';
 import { about, algorithm, bom } from './documents.js';
 
 const MB = 1024 * 1024;
-/** How long the event loop may be kept busy at a time, but for one time in a hundred. */
+/** Limit for the 99th percentile of the time that the event loop is blocked, in milliseconds. */
 const MAX_P99_MS = 100;
 const loop = watchEventLoop();
 const STALL_SECONDS = 2;
-/** Within the budget of a store, and more than that of work on any machine: three hashes a round, one call each. */
+/** Number of rounds within the budget of a key store that still exceeds the time limit on any machine, because each round takes three separate hash calls. */
 const SLOW_ROUNDS = 1_000_000;
 
 let stage: Stage;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Does the work, and nobody else waited for it. */
+/** Runs the work and checks that the event loop stayed responsive. */
 async function during<Found>(work: () => Promise<Found>): Promise<Found> {
   let found: Found | undefined;
   const { p99 } = await loop.during(service, async () => {
@@ -54,7 +54,7 @@ const described = (description: string) =>
 const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"m${i}":1`).join(',')}}`;
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-/** Small or large, each of them once cost far more than it is long. */
+/** Bodies of any size, each of which once cost far more than its length justifies. */
 const BODIES: readonly [what: string, body: () => string | Buffer | object, status: number, type?: string][] = [
   ['4 MB of a letter', () => 'a'.repeat(4 * MB), 422, 'application/octet-stream'],
   ['a description of 4 MB of a letter', () => described(`${'a'.repeat(4 * MB)} token`), 200],
@@ -79,25 +79,25 @@ const BODIES: readonly [what: string, body: () => string | Buffer | object, stat
   ['lists of DER in one another', () => Buffer.alloc(MB, Buffer.from([0x30, 0x80])), 200, 'application/octet-stream'],
 ];
 
-describe('a body that seems to cost more than it is long', () => {
-  it.each(BODIES)('is taken or refused, and nobody waits for it: %s', async (_, body, status, type) => {
+describe('input that may cost more than its length suggests', () => {
+  it.each(BODIES)('is accepted or rejected without delaying others: %s', async (_, body, status, type) => {
     const bytes = body();
     const sent = await during(() => ingest(bytes, { type }));
     const { status: got, body: answer } = sent;
-    // A body of nested lists may be refused as no JSON that is read, or as none of the formats.
+    // A body of nested lists may be refused as unreadable JSON or as an unknown format.
     expect([`${status}`, '400'].map((one) => `${one} ${got === 200 ? '' : answer.code}`)).toContain(
       `${got} ${got === 200 ? '' : answer.code}`,
     );
   });
 
-  it('is an address of question marks, which costs nothing', async () => {
+  it('includes a URL of question marks, which costs nothing', async () => {
     const calls = () => Array.from({ length: 20 }, () => service.call('GET', `/x${'?'.repeat(15_500)}`));
     const [first] = await during(() => Promise.all(calls()));
     expect(first?.status).toBe(404);
   });
 });
 
-describe('a document that keeps its reader busy for too long', () => {
+describe('a document that takes too long to process', () => {
   let hasty: Service;
   beforeAll(async () => {
     hasty = await stage.start({ role: 'api', settings: { SVC_INGEST_STALL_SECONDS: String(STALL_SECONDS) } });
@@ -106,21 +106,21 @@ describe('a document that keeps its reader busy for too long', () => {
   const slow = () => costlyStore(1, '3DES', SLOW_ROUNDS);
   const good = (name: string) => bom([algorithm({ name: 'AES-128' })], about(name));
 
-  it('is refused and says why, and those behind it are taken', async () => {
+  it('is rejected with the reason, and later documents are processed', async () => {
     const type = 'application/x-pkcs12';
-    // As many as there are threads, so that the others have to wait behind them.
+    // One per thread, so that the other documents have to wait.
     const costly = [ingest(slow(), { type, to: hasty }), ingest(slow(), { type, to: hasty })];
     const others = ['first', 'second', 'third'].map((name) => ingest(good(name), { to: hasty }));
     for (const { status, body } of await Promise.all(costly)) {
       expect({ status, code: body.code }).toEqual({ status: 422, code: 'document.too-costly' });
-      // By the watch over the thread; the budget of rounds speaks of the key store.
+      // Stopped by the watchdog of the thread; an exceeded round budget would be reported for the key store.
       expect(body.detail).toMatch(/^The document /);
     }
     for (const { status, body } of await Promise.all(others))
       expect({ status, code: body.code }).toEqual({ status: 200 });
   });
 
-  it('is refused when the database takes as long to merge it, and another one is merged', async () => {
+  it('is also rejected when the merge takes too long in the database, and another document is merged', async () => {
     const parts = (...names: string[]) =>
       bom(
         names.map((name) => algorithm({ name })),
@@ -138,7 +138,7 @@ describe('a document that keeps its reader busy for too long', () => {
     expect((await ingest(parts('AES-128'), { to: hasty })).status).toBe(200);
   });
 
-  it('is refused once and not tried again when it is taken in later', async () => {
+  it('is rejected once and not retried when imported in the background', async () => {
     const { status, headers } = await ingest(slow(), { type: 'application/x-pkcs12', to: hasty, later: true });
     expect(status).toBe(202);
     let ended: Answer['body'];
@@ -148,7 +148,7 @@ describe('a document that keeps its reader busy for too long', () => {
   });
 });
 
-describe('a reporter who sends costly documents', () => {
+describe('a reporter with costly documents', () => {
   const type = 'application/x-pkcs12';
   const COUNT = 24;
   let hostile: string;
@@ -161,7 +161,7 @@ describe('a reporter who sends costly documents', () => {
   });
   const small = (name: string) => bom([algorithm({ name: 'AES-128' })], about(name));
 
-  it('delays another reporter by no more than the documents that are being read', async () => {
+  it('delays another reporter by at most the documents being read', async () => {
     const order: string[] = [];
     const ended = (name: string) => () => void order.push(name);
     const costly = Array.from({ length: COUNT }, () =>
@@ -174,19 +174,19 @@ describe('a reporter who sends costly documents', () => {
     expect(order.indexOf('small') - sentAfter).toBeLessThan(COUNT / 3);
   });
 
-  it('keeps no other reporter waiting, however long their documents take', async () => {
+  it('does not block other reporters, however long its documents take', async () => {
     const ended: string[] = [];
     const long = Array.from({ length: 3 }, () =>
       ingest(costlyStore(1, 'PBES2', 2_500_000), { type, key: hostile }).then(() => void ended.push('long')),
     );
-    // The first has a thread when this is answered, or soon.
+    // By the time the first call returns, the long document has a thread or is about to get one.
     await ingest(small('first'), { key: other });
     await ingest(small('beside'), { key: other });
     expect(ended).toEqual([]);
     await Promise.all(long);
   });
 
-  it('delays the later imports of another reporter no more either', async () => {
+  it('delays background imports of another reporter no longer than that', async () => {
     for (let sent = 0; sent < 10; sent += 1)
       expect((await ingest(costlyStore(1, 'PBES2', 250_000), { type, key: hostile, later: true })).status).toBe(202);
     const { body } = await ingest(small('fair later'), { key: other, later: true });
@@ -200,7 +200,7 @@ describe('a reporter who sends costly documents', () => {
     expect(before?.count).toBeLessThan(4);
   });
 
-  it('takes a part of the import queue, whatever the number of their keys, which leaves room for others', async () => {
+  it('uses a limited part of the import queue, whatever the number of its keys', async () => {
     const { key: sensor } = await registerSensor(service, apiKey);
     await stage.sql(
       `INSERT INTO inventory_import (id, bytes, "order", owner_id, lease_until)
@@ -217,11 +217,11 @@ describe('a reporter who sends costly documents', () => {
     expect(answers[0]?.headers.get('retry-after')).toBe('30');
   });
 
-  it('may make the service derive keys for so long a minute, which is no matter to plain documents and to others', async () => {
+  it('has a limit of key derivation per minute, which does not affect plain documents or others', async () => {
     const thrifty = await stage.start({ role: 'api', settings: { SVC_DERIVATION_ROUNDS_PER_MINUTE: '60000' } });
     const store = () => costlyStore(1, 'PBES2', 40_000);
     const answers: Answer[] = [];
-    // Three, since a minute may begin between two of them.
+    // Three, because a new minute may begin between two of them.
     for (let sent = 0; sent < 3; sent += 1) answers.push(await ingest(store(), { type, to: thrifty, key: hostile }));
     expect(answers[0]?.body.code).toBe('key-store.password');
     const refused = answers.filter(({ status }) => status === 429);

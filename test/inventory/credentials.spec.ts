@@ -55,10 +55,10 @@ async function detail(source: string, kind: string, name: string): Promise<Answe
   return (await service.call('GET', `/api/assets/${found?.id}`, { key: apiKey })).body;
 }
 
-describe('certificates', () => {
+describe('uploaded certificates', () => {
   const chain = () => `${bytesOf('leaf.pem').toString()}${bytesOf('ca.pem').toString()}`;
 
-  it('come as a chain, and say what OpenSSL says of them', async () => {
+  it('form a chain, with the same details as in OpenSSL', async () => {
     const { status, body } = await post(chain(), PEM, '?source=shop:/etc/ssl/chain.pem');
     expect({ status, format: body.format, rejected: body.rejected }).toEqual({
       status: 200,
@@ -78,7 +78,7 @@ describe('certificates', () => {
     expect(leaf).toMatchObject({ level: 'MEDIUM', notAfter: expect.any(String) });
   });
 
-  it('depend on the authority that issued them', async () => {
+  it('depend on the CA that issued them', async () => {
     const authority = await detail('shop:/etc/ssl/chain.pem', 'certificate', 'Test CA');
     const { body } = await service.call('GET', `/api/relationships/${authority.id}/blast-radius`, { key: apiKey });
     expect(body.items.map(({ name }: Listed) => name)).toEqual(['shop.example.com']);
@@ -87,13 +87,13 @@ describe('certificates', () => {
   it.each([
     ['leaf.der', 'application/octet-stream', 1],
     ['chain.p7b', 'application/x-pkcs7-certificates', 2],
-  ])('are the same assets as %s of the type %s', async (file, type, certificates) => {
+  ])('are the same assets when sent as %s with type %s', async (file, type, certificates) => {
     const { body } = await post(bytesOf(file), { 'content-type': type }, `?source=${file}`);
     expect(body).toMatchObject({ created: 0, rejected: [] });
     expect((await assetsOf(file)).filter(({ kind }) => kind === 'certificate')).toHaveLength(certificates);
   });
 
-  it('may be handed over one by one by a sensor, with what uses them', async () => {
+  it('may be reported individually by a sensor, with the assets that use them', async () => {
     const certificate = bytesOf('leaf.der').toString('base64');
     const shop = { component: { type: 'application', name: 'shop' }, dependsOn: ['tls'] };
     const scan = { source: 'probe', assets: [shop, { certificate, ref: 'tls', occurrence: { location: 'shop:443' } }] };
@@ -108,11 +108,11 @@ describe('certificates', () => {
   });
 });
 
-describe('key stores', () => {
+describe('uploaded key stores', () => {
   it.each([
     ['shop.p12', 'application/pkcs12', PASSWORD, 'PBES2-HMAC-SHA256-AES-256-CBC'],
     ['old.p12', 'application/x-pkcs12', 'old', 'PBEWithSHA1AndDESede'],
-  ])('%s of the type %s gives its certificates, and tells of its key what protects it', async (...row) => {
+  ])('%s with type %s yields its certificates, and the protection of its key', async (...row) => {
     const [file, type, password, protection] = row;
     const headers = { 'content-type': type, 'x-key-store-password': encodeURIComponent(password) };
     const { status, body } = await post(bytesOf(file), headers, `?source=${file}`);
@@ -125,7 +125,7 @@ describe('key stores', () => {
     expect(scheme.name).toBe(protection);
   });
 
-  describe.skipIf(!hasKeytool)('that keytool wrote', () => {
+  describe.skipIf(!hasKeytool)('written by keytool', () => {
     const written = (file: string, type: string, ...options: string[]) => {
       const source = ['-srckeystore', 'shop.p12', '-srcstoretype', 'PKCS12', '-srcstorepass', PASSWORD];
       const target = ['-destkeystore', file, '-deststoretype', type, '-deststorepass', PASSWORD];
@@ -134,7 +134,7 @@ describe('key stores', () => {
     };
     const opening = (password: string) => ({ ...BYTES, 'x-key-store-password': encodeURIComponent(password) });
 
-    it('as JKS show their certificates without a password', async () => {
+    it('list their certificates without a password as JKS', async () => {
       const { body } = await post(written('shop.jks', 'JKS'), BYTES, '?source=shop.jks');
       expect(body).toMatchObject({ format: 'JKS', rejected: [] });
       const names = (await assetsOf('shop.jks')).map(({ kind, name }) => `${kind} ${name}`);
@@ -145,7 +145,7 @@ describe('key stores', () => {
       expect(wrong.body).toMatchObject({ status: 422, code: 'key-store.password' });
     });
 
-    it('as PKCS #12 are opened by their password, and show the same certificate and key', async () => {
+    it('are opened with their password as PKCS #12, with the same certificate and key', async () => {
       const store = written('java.p12', 'PKCS12');
       const { body } = await post(store, opening(PASSWORD), '?source=java.p12');
       expect(body).toMatchObject({ format: 'PKCS #12', rejected: [] });
@@ -155,7 +155,7 @@ describe('key stores', () => {
       expect(wrong.body).toMatchObject({ status: 422, code: 'key-store.password' });
     });
 
-    it('as PKCS #12 of older days hide their certificates behind 40-bit RC2, and are read all the same', async () => {
+    it('are read even if they hide certificates with 40-bit RC2, as older PKCS #12', async () => {
       const store = written('java-old.p12', 'PKCS12', '-J-Dkeystore.pkcs12.legacy');
       const { body } = await post(store, opening(PASSWORD), '?source=java-old.p12');
       expect(body).toMatchObject({ format: 'PKCS #12', rejected: [] });
@@ -164,7 +164,7 @@ describe('key stores', () => {
     });
   });
 
-  it('that no password or a wrong one opens are refused, and no password is kept', async () => {
+  it('are rejected without the correct password, and no password is stored', async () => {
     expect((await post(bytesOf('shop.p12'), BYTES)).body).toMatchObject({ status: 422, code: 'key-store.password' });
     const wrong = await post(bytesOf('shop.p12'), { ...BYTES, 'x-key-store-password': 'not this one' });
     expect(wrong.body).toMatchObject({ status: 422, code: 'key-store.password' });
@@ -174,8 +174,8 @@ describe('key stores', () => {
   });
 });
 
-describe('SSH keys', () => {
-  it('come as authorized_keys has them, and go by the fingerprint that ssh-keygen shows', async () => {
+describe('uploaded SSH keys', () => {
+  it('are accepted as authorized_keys, and identified by the ssh-keygen fingerprint', async () => {
     const lines = `# people\nno-pty ${bytesOf('id_ed25519.pub').toString()}${bytesOf('id_rsa.pub').toString()}`;
     const { body } = await post(lines, BYTES, '?source=host:authorized_keys');
     expect(body).toMatchObject({ format: 'SSH keys', rejected: [] });
@@ -188,7 +188,7 @@ describe('SSH keys', () => {
     });
   });
 
-  it('a private key is known by its public half, and only one in the clear is a finding', async () => {
+  it('are identified by their public half, and only an unencrypted private key is a finding', async () => {
     const open = await post(bytesOf('id_ed25519'), BYTES, '?source=open');
     const closed = await post(bytesOf('id_rsa'), BYTES, '?source=closed');
     expect([open.body.rejected, closed.body.rejected]).toEqual([[], []]);
@@ -204,8 +204,8 @@ describe('SSH keys', () => {
   });
 });
 
-describe('what other modules hand over', () => {
-  it('is taken in like a scan, and is gone from the hand-over', async () => {
+describe('documents from other modules', () => {
+  it('are ingested like a scan, and removed from the inbox', async () => {
     const publicKey = bytesOf('id_ed25519.pub').toString();
     const body = { reporter: 'discovery', source: 'host db1', complete: true, assets: [{ publicKey }] };
     await stage.sql(`INSERT INTO handover (id, topic, body) VALUES (gen_random_uuid(), 'inventory.assets-found', $1)`, [
@@ -215,7 +215,7 @@ describe('what other modules hand over', () => {
     expect((await assetsOf('host db1')).map(({ name }) => name).sort()).toEqual(['Ed25519', 'alice@laptop']);
   });
 
-  it('belongs to the service, although somebody else reported that source before', async () => {
+  it('belong to the service, even if somebody else reported that source before', async () => {
     const { key } = await newApiKey(service, apiKey, ['inventory:report']);
     const report = () =>
       service.call('POST', '/api/ingest?source=tls://db2:443', { key, body: { complete: true, assets: [] } });
@@ -229,8 +229,8 @@ describe('what other modules hand over', () => {
   });
 });
 
-describe('bytes that come back after others', () => {
-  it('are news: what they show is there again', async () => {
+describe('content that returns after other content', () => {
+  it('is processed as new, and its assets are present again', async () => {
     const state = async () => (await detail('rollback', 'certificate', 'Test CA')).state;
     await post(bytesOf('ca.pem'), PEM, '?source=rollback');
     await post(bytesOf('id_rsa.pub'), BYTES, '?source=rollback');
@@ -243,7 +243,7 @@ describe('bytes that come back after others', () => {
   });
 });
 
-/** Of public certificates, at once: most of the time of one is waited. */
+/** Concurrent uploads of public certificates; an upload spends most of its time waiting. */
 const SENDERS = 4;
 
 describe.skipIf(!hasCorpus)('public certificates', () => {

@@ -6,7 +6,7 @@ export function runIn(folder: string, program: string, words: string[]): string 
   return execFileSync(program, words, { cwd: folder, stdio: 'pipe' }).toString();
 }
 
-/** Made with OpenSSL and OpenSSH: an authority, a server certificate that it issued, key stores around it, SSH keys. */
+/** Creates, with OpenSSL and OpenSSH, a CA, a server certificate issued by it, key stores containing them, and SSH keys. */
 export function makeCredentials(folder: string): void {
   const openssl = (...words: string[]) => runIn(folder, 'openssl', words);
   const sshKeygen = (...words: string[]) => runIn(folder, 'ssh-keygen', words);

@@ -26,7 +26,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-it('the demo is marked, and one call takes out all of it and nothing else', async () => {
+it('demo data is marked, and one call removes all of it and nothing else', async () => {
   const { body } = await call('GET', '/api/analytics/risk-over-time');
   expect(body.items.length).toBeGreaterThan(80);
   expect(body.items.every(({ demo }: { demo: boolean }) => demo)).toBe(true);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Small documents that tests make themselves. */
+/** An algorithm in a small test document. */
 export interface Algorithm {
   readonly name: string;
   readonly ref?: string;
@@ -32,12 +32,12 @@ export function bom(components: object[], more: object = {}): Record<string, unk
   return { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components, ...more };
 }
 
-/** The description of an application, which names the source of a document. */
+/** Metadata of an application, which names the source of a document. */
 export function about(name: string, timestamp?: string): object {
   return { metadata: { ...(timestamp === undefined ? {} : { timestamp }), component: { type: 'application', name } } };
 }
 
-/** The same items in another order; the same one for the same seed. */
+/** Returns the items in another order that depends only on the seed. */
 export function inOtherOrder<Item>(items: readonly Item[], seed: string): Item[] {
   const keyOf = (item: Item) =>
     createHash('sha256')
@@ -49,7 +49,7 @@ export function inOtherOrder<Item>(items: readonly Item[], seed: string): Item[]
     .map(({ item }) => item);
 }
 
-/** The same value with the members of its objects, and unless `keepsLists` the items of its lists, in another order. */
+/** Returns the value with the members of its objects in another order, and also the items of its lists unless `keepsLists` is set. */
 export function shuffled<Value>(value: Value, seed: string, keepsLists = false): Value {
   if (Array.isArray(value)) {
     const items = value.map((item: unknown) => shuffled(item, seed, keepsLists));

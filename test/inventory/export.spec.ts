@@ -38,14 +38,14 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-describe('the export', () => {
+describe('the inventory export', () => {
   const raw = (headers: Record<string, string> = {}, query = '') =>
     fetch(`${service.url}/api/export/cyclonedx${query}`, {
       headers: { authorization: `Bearer ${apiKey}`, ...headers },
     });
   const bytes = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
-  it('is the same byte by byte while nothing changes, and 304 for who has it', async () => {
+  it('is byte-identical while nothing changes, and returns 304 for a current ETag', async () => {
     const [first, second] = [
       await raw({ 'accept-encoding': 'identity' }),
       await raw({ 'accept-encoding': 'identity' }),
@@ -58,14 +58,14 @@ describe('the export', () => {
     expect((await raw({ 'accept-encoding': 'identity', 'if-none-match': etag })).status).toBe(200);
   });
 
-  it('comes compressed to who asks for it', async () => {
+  it('is compressed on request', async () => {
     const plain = await bytes(await raw({ 'accept-encoding': 'identity' }));
     const response = await raw({ 'accept-encoding': 'gzip' });
     expect(response.headers.get('content-encoding')).toBe('gzip');
     expect((await bytes(response)).equals(plain)).toBe(true);
   });
 
-  it('is filtered, and text in a filter is never SQL', async () => {
+  it('can be filtered, and filter text is never SQL', async () => {
     const document = JSON.parse((await bytes(await raw({}, '?family=Serpent&kind=algorithm'))).toString());
     expect(document.components).toHaveLength(120);
     expect(document.dependencies).toHaveLength(120);
@@ -73,7 +73,7 @@ describe('the export', () => {
     expect(JSON.parse((await bytes(odd)).toString())).toMatchObject({ components: [], dependencies: [] });
   });
 
-  it('has, when asked for, the signing keys of the service itself, valid and under another tag', async () => {
+  it('includes the signing keys of the service on request, is valid and has another ETag', async () => {
     const [plain, own] = [await raw({}, '?kind=algorithm'), await raw({}, '?kind=algorithm&own=true')];
     expect(own.headers.get('etag')).not.toBe(plain.headers.get('etag'));
     const document = JSON.parse((await bytes(own)).toString());
@@ -94,17 +94,17 @@ describe('the export', () => {
     expect(check.errors ?? []).toEqual([]);
   });
 
-  describe('of all documents that are public', () => {
+  describe('with all public documents', () => {
     beforeAll(async () => {
       const key = material('storefront', { type: 'public-key', id: 'key of the storefront', algorithmRef: 'RSA-4096' });
-      // A key that its source no longer shows has no edges to be judged by.
+      // A key that its source no longer reports has no edges from which a verdict could follow.
       for (const components of [[algorithm({ name: 'RSA-4096' }), key], [algorithm({ name: 'RSA-4096' })]])
         await ingest(bom(components, about('a source that shrinks')));
       for (const path of hasCorpus ? FOLDERS.flatMap((folder) => corpusFiles(folder)) : [])
         await ingest(corpusFile(path));
     });
 
-    it('keep their verdicts when the same reader reads them again out of the inventory', async () => {
+    it('keeps the verdicts when the same reader reads them again from the inventory', async () => {
       const verdicts = 'SELECT id, verdict_id, resolved_by::text, content, changed_at::text FROM asset ORDER BY id';
       const before = await stage.sql<Record<string, unknown>>(verdicts);
       await stage.sql('UPDATE inventory_source SET reading = NULL');
@@ -118,7 +118,7 @@ describe('the export', () => {
     });
 
     it.each(['1.6', '1.7'] as const)(
-      'in %s is valid by a validator that is not ours, and the same out of an empty instance that took it in any order',
+      'in %s is valid in an independent validator, and the same from an empty instance that imported it in any order',
       async (version) => {
         const path = `/api/export/cyclonedx?version=${version}`;
         const document = JSON.parse((await bytes(await raw({}, `?version=${version}`))).toString()) as Lists;
@@ -151,7 +151,7 @@ describe('the export', () => {
     );
   });
 
-  it('ends for readers who are slow too, holds nobody else up, and is not begun when six are running, or two of the same caller', async () => {
+  it('completes for slow readers, delays nobody, and is limited to six at once and two per caller', async () => {
     const keys = Array.from({ length: 20_000 }, (_, i) =>
       material(`key-${i}`, { type: 'public-key', id: `a key with a long id ${i}` }, `src/${'x'.repeat(400)}/${i}.ts`),
     );
@@ -185,7 +185,7 @@ describe('the export', () => {
     for (const answer of own) answer.destroy();
   });
 
-  it('is cut within seconds for a caller who lost the right, and leaves its place, also where nobody reads it', async () => {
+  it('is cut within seconds for a caller who lost the right, freeing its slot even if nobody reads it', async () => {
     const readers = await Promise.all(Array.from({ length: 3 }, reader));
     const url = `${service.url}/api/export/cyclonedx`;
     const silent = await Promise.all(
@@ -212,7 +212,7 @@ describe('the export', () => {
 
   const reader = () => newApiKey(service, apiKey, ['inventory:read']);
 
-  it('has the same bytes whether two connections read it by turns or one reads what a filter lets through', async () => {
+  it('has the same bytes whether read by two connections in turns or by one through a filter', async () => {
     const [whole, filtered] = await Promise.all(
       ['', '?lastSeenAfter=2000-01-01T00:00:00Z'].map(async (query) => String(await bytes(await raw({}, query)))),
     );
@@ -221,7 +221,31 @@ describe('the export', () => {
     expect(content(whole) === content(filtered)).toBe(true);
   });
 
-  it('gives its connections back when its reader goes away', async () => {
+  it('contains as many places of an asset as one value can hold, of those that each document may list', async () => {
+    const placed = (folder: string, count: number) => {
+      const occurrences = Array.from({ length: count }, (_, index) => ({ location: `${folder}/${index}` }));
+      return bom([{ ...algorithm({ name: 'Serpent-placed' }), evidence: { occurrences } }], about(folder));
+    };
+    const many = await ingest(placed('many', 10_007));
+    expect(many.body.warnings).toMatchObject([
+      { code: 'asset.places-left-out', detail: expect.stringContaining('7 places') },
+    ]);
+    await ingest(placed('x'.repeat(800), 3000));
+    const [stored] = await stage.sql<{ count: number }>(
+      `SELECT count(*)::int AS count FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id WHERE a.name = 'Serpent-placed'`,
+    );
+    expect(stored?.count).toBe(13_000);
+    for (const query of ['', '?family=Serpent']) {
+      const { components } = (await (await raw({}, query)).json()) as {
+        components: { name: string; evidence?: { occurrences: { location: string }[] } }[];
+      };
+      const found = components.find(({ name }) => name === 'Serpent-placed')?.evidence?.occurrences ?? [];
+      expect(found.length).toBeGreaterThan(1000);
+      expect(JSON.stringify(found).length).toBeLessThan(2_100_000);
+    }
+  });
+
+  it('returns its connections when its reader disconnects', async () => {
     const headers = { authorization: `Bearer ${apiKey}` };
     for (let i = 0; i < 13; i += 1) {
       const [answer] = await once(get(`${service.url}/api/export/csv`, { headers }), 'response');

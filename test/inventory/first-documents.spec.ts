@@ -6,7 +6,7 @@ import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
 
-/** So many are felt by whoever reads them first. */
+/** Enough rows to slow down the first reader noticeably. */
 const MANY = 5000;
 const HEADERS = { 'content-type': 'application/vnd.cyclonedx+json' };
 
@@ -34,8 +34,8 @@ function certificate(name: string, validity: object): Record<string, unknown> {
 }
 
 /**
- * Places that were ever written, those of a transaction that was rolled back as well. Connections report what they wrote seconds later, but
- * always when they end: so no service may run.
+ * Occurrences ever written, including those of rolled-back transactions. Connections report statistics with a delay of seconds, but always when
+ * they end, so all services are stopped first.
  */
 async function placesEverWritten(): Promise<number> {
   for (const service of services.splice(0)) await service.kill();
@@ -52,7 +52,7 @@ async function placesEverWritten(): Promise<number> {
 }
 
 describe('the first document of a source', () => {
-  it('arrives as it was, whatever is in its texts and times', async () => {
+  it('is stored unchanged, whatever its texts and times contain', async () => {
     const texts = [
       'tab\tand\nlines\r',
       String.raw`\N \. \\ \t`,
@@ -80,7 +80,7 @@ describe('the first document of a source', () => {
     );
   });
 
-  it('keeps every time that a certificate can have', async () => {
+  it('keeps every possible certificate time', async () => {
     const times = [
       ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'],
       ['1969-12-31T23:59:59.001Z', '2000-01-01T00:00:00Z'],
@@ -104,7 +104,7 @@ describe('the first document of a source', () => {
     );
   });
 
-  it('counts what it tells of more than once as one asset with all its places', async () => {
+  it('counts a repeated asset as one with all its locations', async () => {
     const twice = [
       algorithm({ name: 'Camellia-256', ref: 'a', at: 'one.c' }),
       algorithm({ name: 'Aria-256', ref: 'b' }),
@@ -121,7 +121,7 @@ describe('the first document of a source', () => {
     ]);
   });
 
-  it('is taken whole when others tell of the same new assets at the same time, through other processes', async () => {
+  it('is stored completely when others concurrently report the same new assets to other processes', async () => {
     const count = 2000;
     const keys = Array.from({ length: count }, (_, index) => ({
       ...material(`key ${index}`, { type: 'public-key', id: `key-of-many-sources-${index}`, algorithmRef: 'RSA-4096' }),
@@ -144,7 +144,7 @@ describe('the first document of a source', () => {
     expect(rows).toEqual({ places: sources.length * count, edges: sources.length * count, miscounted: 0 });
   });
 
-  it('is written once when another of the same new assets comes in beside it', async () => {
+  it('is written once when another document with the same new assets is processed concurrently', async () => {
     const before = await placesEverWritten();
     const service = await stage.start({ role: 'api' });
     const set = randomUUID();
@@ -157,7 +157,7 @@ describe('the first document of a source', () => {
     expect((await placesEverWritten()) - before).toBe(2 * keys.length);
   });
 
-  it('leaves pages that nobody must look into twice, and does not wait for who holds a table', async () => {
+  it('leaves pages all-visible, and does not wait for table locks', async () => {
     const service = await stage.start({ role: 'api' });
     const keys = (source: string) =>
       ingest(
@@ -172,9 +172,9 @@ describe('the first document of a source', () => {
     const pages = async (query: string) => (await stage.sql<{ pages: number }>(query))[0]?.pages;
     const written = () => pages('SELECT count(DISTINCT (ctid::text::point)[0])::int AS pages FROM asset');
     const visible = () => pages(`SELECT relallvisible AS pages FROM pg_class WHERE relname = 'asset'`);
-    // Rows that were taken back, because another document brought in the same assets, are for autovacuum.
+    // Rows of rolled-back transactions, caused by other documents inserting the same assets, are left to autovacuum.
     await stage.sql('VACUUM (INDEX_CLEANUP ON) asset');
-    // Whoever reads while a document comes in does not see it: then it is for the next document.
+    // A concurrent reader can keep pages from being marked all-visible; the next document then catches up.
     let round = 0;
     await until('all pages to be seen by all', 30, async () => {
       expect((await keys(`document ${(round += 1)}`)).body).toMatchObject({ created: MANY });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** A thread may end between the two looks. Linux keeps 15 characters of its name. */
+/** Whether the import thread is running. A thread may end between the two reads. Linux truncates thread names to 15 characters. */
 function isThere(): boolean {
   const tasks = `/proc/${service.pid}/task`;
   const files = readdirSync(tasks).map((thread) => join(tasks, thread, 'comm'));
@@ -33,8 +33,8 @@ const ingest = async (name: string) => {
   });
 };
 
-describe.runIf(process.platform === 'linux')('the thread that takes documents in', () => {
-  it('is there when there is something to do, ends when there is not, and comes again', async () => {
+describe.runIf(process.platform === 'linux')('the ingestion thread', () => {
+  it('starts when there is work, ends when there is none, and starts again', async () => {
     expect(isThere()).toBe(false);
     await ingest('first');
     expect(isThere()).toBe(true);

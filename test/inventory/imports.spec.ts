@@ -33,8 +33,8 @@ async function ended(location: string): Promise<Answer['body']> {
 const countOf = async (table: string) =>
   (await stage.sql<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`))[0]?.count;
 
-describe('a document that is taken in later', () => {
-  it('is accepted at once, followed to its end, and answers as if it had been waited for', async () => {
+describe('a background import', () => {
+  it('is accepted immediately, can be tracked, and yields the same result as a synchronous one', async () => {
     const document = bom([algorithm({ name: 'RSA-2048', at: 'a.ts' }), algorithm({ name: 'DES' })], about('shop'));
     const { status, headers, body } = await send(document, { 'idempotency-key': 'once' });
     expect(status).toBe(202);
@@ -51,8 +51,8 @@ describe('a document that is taken in later', () => {
     expect((await follow(location, reader)).status).toBe(403);
   });
 
-  it('is told of as it comes along', async () => {
-    // So many that the first of them are told of before the last are there.
+  it('reports its progress', async () => {
+    // Enough assets that the first are reported before the last are imported.
     const assets = Array.from({ length: MANY }, (_, i) =>
       material(`told ${i}`, { type: 'public-key', id: randomUUID(), size: 2048 }),
     );
@@ -67,7 +67,7 @@ describe('a document that is taken in later', () => {
     expect((await follow(path, reader)).status).toBe(403);
   });
 
-  it('is refused when whoever sent it may not report any more', async () => {
+  it('is rejected if its sender may no longer report', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['inventory:report']);
     const waiting = async (name: string, change: () => Promise<unknown>) => {
       const body = bom([algorithm({ name })], about(name));
@@ -78,7 +78,7 @@ describe('a document that is taken in later', () => {
       });
       await ended(headers.get('location') ?? '');
       await change();
-      // As if it had waited until now.
+      // Simulates an import that was queued until now.
       const [row] = await stage.sql<{ id: string }>(
         `INSERT INTO inventory_import (id, bytes, "order", owner_id)
          SELECT gen_random_uuid(), bytes, jsonb_set("order", '{idempotencyKey}', to_jsonb(gen_random_uuid()::text)), owner_id
@@ -91,7 +91,7 @@ describe('a document that is taken in later', () => {
     expect(end).toMatchObject({ status: 'REFUSED', attempts: 1, problem: { code: 'import.rights-ended' } });
   });
 
-  it('is refused with the same pointers', async () => {
+  it('is rejected with the same pointers', async () => {
     const { headers } = await send({ ...bom([]), cryptoAssets: [] });
     expect(await ended(headers.get('location') ?? '')).toMatchObject({
       status: 'REFUSED',
@@ -102,7 +102,7 @@ describe('a document that is taken in later', () => {
     ).toBe('import.password');
   });
 
-  it('survives the end of whoever takes it in: all of it is there, once, and no secret lay in the clear meanwhile', async () => {
+  it('survives the loss of its worker: stored completely, once, without plain text secrets in between', async () => {
     const secret = randomBytes(15).toString('hex');
     const assets = Array.from({ length: 8000 }, (_, i) =>
       material(`key ${i}`, { type: 'public-key', id: `a-key-with-the-number-${i}`, size: 2048 }, `host-${i}`),

@@ -26,7 +26,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
 }
 const ingest = (body: unknown, query = '') => post(`/api/ingest${query}`, body, CYCLONEDX);
 
-/** Taken, and the counts add up; or refused, and it says where and why. */
+/** Asserts that an accepted document has consistent counts and that a refused one reports where and why. */
 function assertExplained(status: number, body: Answer['body']): void {
   const explained =
     status >= 400
@@ -55,7 +55,7 @@ describe('a sensor scan', () => {
   const scan = (assets: unknown[]) => ({ scanId: 'scan-1', assets });
   const found = (name: string, location: string) => ({ component: algorithm({ name }), occurrence: { location } });
 
-  it('is taken in, and changes nothing when it comes again', async () => {
+  it('is stored, and changes nothing when sent again', async () => {
     const body = scan([found('AES-256-GCM', 'host-a:443'), found('RSA-2048', 'host-b:22')]);
     const first = await post('/api/ingest', body);
     expect(first.body).toMatchObject({ received: 2, created: 2, updated: 0, unchanged: 0, rejected: [] });
@@ -64,7 +64,7 @@ describe('a sensor scan', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('adds a place to an asset that is known', async () => {
+  it('adds a location to a known asset', async () => {
     const { body } = await post('/api/ingest', scan([found('AES-256-GCM', 'host-c:443')]));
     expect(body).toMatchObject({ created: 0, unchanged: 1 });
     const rows = await stage.sql(
@@ -73,7 +73,7 @@ describe('a sensor scan', () => {
     expect(rows).toEqual([{ location: 'host-a:443' }, { location: 'host-c:443' }]);
   });
 
-  it('loses only its bad items, each with its pointer', async () => {
+  it('drops only its invalid items, each with its pointer', async () => {
     const bad = { component: { type: 'cryptographic-asset' } };
     const { status, body } = await post(
       '/api/ingest',
@@ -88,19 +88,19 @@ describe('a sensor scan', () => {
     ]);
   });
 
-  it('may come as lines', async () => {
+  it('may be sent as lines', async () => {
     const lines = [found('Camellia-256', 'a'), found('ARIA-256', 'b')].map((item) => JSON.stringify(item)).join('\n');
     const { body } = await post('/api/ingest', lines, { 'content-type': 'application/x-ndjson' });
     expect(body).toMatchObject({ received: 2, created: 2 });
   });
 
-  it('may show its API key as X-API-Key', async () => {
+  it('may send its API key as X-API-Key', async () => {
     const { status } = await service.call('POST', '/api/ingest', { body: scan([]), headers: { 'x-api-key': apiKey } });
     expect(status).toBe(200);
   });
 });
 
-describe('a call is refused', () => {
+describe('an ingest call is rejected', () => {
   it.each<[what: string, body: unknown, status: number, code: string, pointer: string | undefined]>([
     ['that is no JSON', '{', 400, 'request.malformed', ''],
     ['that is empty', '', 400, 'request.malformed', ''],
@@ -128,7 +128,7 @@ describe('a call is refused', () => {
     expect((await service.call('POST', '/api/ingest', { body: {} })).status).toBe(401);
   });
 
-  it('of a media type that is not taken', async () => {
+  it('with an unsupported media type', async () => {
     expect((await post('/api/ingest', 'x', { 'content-type': 'text/plain' })).status).toBe(415);
     const ofAnotherRoute = { 'content-type': 'application/timestamp-query' };
     expect((await post('/api/v1/signing-keys', '{}', ofAnotherRoute)).status).toBe(415);
@@ -136,7 +136,7 @@ describe('a call is refused', () => {
 });
 
 describe('a CycloneDX document', () => {
-  it('with repeated items is refused in strict mode, and put right and taken in repair mode', async () => {
+  it('with duplicate items is rejected in strict mode, and repaired in repair mode', async () => {
     const twice = { ref: 'AES', dependsOn: [] };
     const document = bom([algorithm({ name: 'AES' })], { ...about('twice'), dependencies: [twice, twice] });
     expect((await ingest(document, '?mode=strict')).body).toMatchObject({
@@ -149,7 +149,7 @@ describe('a CycloneDX document', () => {
     });
   });
 
-  it('that says in another edition what it said before changes nothing; what is wrong with the edition is refused', async () => {
+  it('that repeats its content in a new edition changes nothing, and a fault of the edition is rejected', async () => {
     const twice = { ref: 'ARIA-192', dependsOn: [] };
     const edition = (day: number, more: object = {}) =>
       bom([algorithm({ name: 'ARIA-192' })], {
@@ -175,7 +175,7 @@ describe('a CycloneDX document', () => {
     expect((await ingest(other)).body).toMatchObject({ created: 1 });
   });
 
-  it('says which components have nothing to do with cryptography', async () => {
+  it('reports components unrelated to cryptography', async () => {
     const library = (name: string) => ({ type: 'library', 'bom-ref': name, name });
     const document = bom([library('web'), library('colours'), algorithm({ name: 'SHA-256' })], {
       ...about('shop'),
@@ -191,7 +191,7 @@ describe('a CycloneDX document', () => {
     expect(body).toMatchObject({ ...NOTHING_STORED, warnings: [{ code: 'document.superseded' }] });
   });
 
-  it('makes what is no longer in it stale, then resolved, and active again when it comes back', async () => {
+  it('makes missing assets stale, then resolved, and active again when they return', async () => {
     const state = async () =>
       (await stage.sql<{ state: string }>(`SELECT state FROM asset WHERE name = 'Serpent-256'`))[0]?.state;
     const day = (n: number, names: string[]) =>
@@ -212,13 +212,13 @@ describe('a CycloneDX document', () => {
     expect(await state()).toBe('active');
   });
 
-  // What a session has to drop at its end it commits, and waits for a standby: a leader without standbys could not stop.
-  it('leaves no temporary table in the sessions of the database', async () => {
+  // Dropping temporary tables at the end of a session is a commit that waits for a standby, so a leader without standbys could not shut down.
+  it('leaves no temporary table in database sessions', async () => {
     const tables = await stage.sql<{ relname: string }>(`SELECT relname FROM pg_class WHERE relpersistence = 't'`);
     expect(tables).toEqual([]);
   });
 
-  it('that comes a hundred times at once is taken once', async () => {
+  it('that arrives a hundred times concurrently is stored once', async () => {
     const document = bom([algorithm({ name: 'SEED-128' })], about('crowd'));
     const answers = await Promise.all(Array.from({ length: 100 }, () => ingest(document)));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 200));
@@ -226,7 +226,7 @@ describe('a CycloneDX document', () => {
     expect(new Set(answers.map(({ body }) => body.documentId)).size).toBe(1);
   });
 
-  it('answers a repeated Idempotency-Key with the first outcome, and refuses it for another body', async () => {
+  it('returns the first outcome for a repeated Idempotency-Key, and rejects it for another body', async () => {
     const headers = { ...CYCLONEDX, 'idempotency-key': 'once' };
     const first = await post('/api/ingest', bom([algorithm({ name: 'IDEA' })], about('key')), headers);
     expect((await post('/api/ingest', bom([algorithm({ name: 'IDEA' })], about('key')), headers)).body).toEqual(
@@ -238,7 +238,7 @@ describe('a CycloneDX document', () => {
     });
   });
 
-  it('keeps two keys of one file apart, and knows them again when lines move', async () => {
+  it('keeps two keys in one file distinct, and recognizes them when lines move', async () => {
     const key = (ref: string, line: number) => ({
       ...material(`key@${ref}`, { type: 'secret-key' }),
       'bom-ref': ref,
@@ -257,7 +257,7 @@ describe('a CycloneDX document', () => {
 });
 
 describe.skipIf(!hasCorpus)('public documents', () => {
-  it('Keycloak in 2025 is mostly what it was in 2024; either again changes nothing', async () => {
+  it('of Keycloak in 2025 mostly match 2024, and sending either again changes nothing', async () => {
     const [old, recent] = ['cbom/cbomkit-keycloak-2024-1.6.json', 'cbom/cbomkit-keycloak-1.6.json'].map(corpusFile);
     expect((await ingest(old)).body).toMatchObject({ received: 56, source: 'https://github.com/keycloak/keycloak' });
     const { body } = await ingest(recent);
@@ -274,9 +274,9 @@ describe.skipIf(!hasCorpus)('public documents', () => {
     ...corpusFiles('cbom/sbom'),
     ...corpusFiles('spec-1.6/resources'),
     ...corpusFiles('sarif', '.sarif'),
-  ])('%s ends accepted, or refused with pointer and reason', async (path) => {
+  ])('%s is accepted, or rejected with pointer and reason', async (path) => {
     const { status, body } = await post('/api/v1/import/source-scan?mode=repair', corpusFile(path));
-    // A time without a zone is put right in repair mode, and so are expressions among licenses.
+    // Repair mode fixes timestamps without a time zone and licence lists that mix in expressions.
     const isRepaired = /invalid-(?:metadata-timestamp|license-declared-concluded-mix)-/.test(path);
     const named = isRepaired ? null : /(?:^|[-/])(in)?valid-|-invalid\./.exec(path);
     const wanted = named === null ? [200, 422] : [named[1] === undefined && !path.includes('-invalid.') ? 200 : 422];
@@ -284,7 +284,7 @@ describe.skipIf(!hasCorpus)('public documents', () => {
     assertExplained(status, body);
   });
 
-  it('at most a tenth of the verdicts is "unknown"', async () => {
+  it('yield at most a tenth "unknown" verdicts', async () => {
     const [row] = await stage.sql<{ unknown: number; all: number }>(
       `SELECT count(*) FILTER (WHERE quantum = 'unknown')::int AS unknown, count(*)::int AS all FROM judged_asset WHERE kind <> 'component'`,
     );
@@ -301,7 +301,7 @@ describe('a document with 10,000 characters in one of its texts', () => {
     ['SARIF without a category', { ...RICH_SARIF, runs: [{ ...RICH_SARIF.runs[0], automationDetails: undefined }] }],
     ['a scan of a sensor', RICH_SCAN],
   ])(
-    'is stored, or refused with a pointer: %s',
+    'is stored, or rejected with a pointer: %s',
     async (_, document) => {
       const bodies = longBodies(JSON.parse(JSON.stringify(document)));
       const types = { 'content-type': 'application/json' };
@@ -314,7 +314,7 @@ describe('a document with 10,000 characters in one of its texts', () => {
     120_000,
   );
 
-  it('keeps two sources apart whose long names begin alike, and says that they are cut', async () => {
+  it('keeps two sources with a long common name prefix apart, and reports that names are truncated', async () => {
     const named = (end: string) => ({
       ...RICH_BOM,
       metadata: { component: { type: 'application', name: `${LONG_TEXT}${end}` } },

@@ -22,7 +22,7 @@ async function named(name: string): Promise<Answer['body']> {
   return body.items.find((item: { name: string }) => item.name === name);
 }
 
-/** A shop that uses RSA through a key, and a library that offers MD5 to whoever wants it. */
+/** A shop that uses RSA through a key, and a library that provides MD5 without using it. */
 const SHOP = bom(
   [
     { type: 'application', 'bom-ref': 'shop', name: 'shop' },
@@ -68,7 +68,7 @@ const SHOP = bom(
   },
 );
 
-describe('a judged inventory', () => {
+describe('a classified inventory', () => {
   beforeAll(() => ingest(SHOP));
 
   it.each([
@@ -82,11 +82,11 @@ describe('a judged inventory', () => {
     ],
     ['shop', { level: 'MEDIUM', rule: 'Q-RSA-SIG-112' }],
     ['hashes', { level: null, quantum: null }],
-  ])('%s', async (name, verdict) => {
+  ])('rates %s', async (name, verdict) => {
     expect(await named(name)).toMatchObject(verdict);
   });
 
-  it('says why: rule, reason, standard, deadlines and the way to the algorithm', async () => {
+  it('explains a verdict: rule, reason, standard, deadlines and the path to the algorithm', async () => {
     const { id } = await named('signing key');
     const { body } = await get(`/api/assets/${id}`);
     expect(body.resolvedBy).toEqual([{ via: 'reference', assetId: (await named('RSA-2048')).id }]);
@@ -105,18 +105,18 @@ describe('a judged inventory', () => {
     ['2030-12-30', undefined],
     ['2031-01-01', 'deprecated'],
     ['2036-01-01', 'disallowed'],
-  ])('RSA-2048 as of %s', async (day, state) => {
+  ])('rates RSA-2048 as of %s', async (day, state) => {
     const { body } = await get(`/api/assets/${(await named('RSA-2048')).id}?asOf=${day}`);
     const nist = body.standing.find(({ jurisdiction }: { jurisdiction: string }) => jurisdiction === 'NIST');
     expect(nist?.state).toBe(state);
   });
 
-  it('lists where an asset was seen', async () => {
+  it('lists the locations of an asset', async () => {
     const { body } = await get(`/api/assets/${(await named('RSA-2048')).id}/occurrences`);
     expect(body.items).toMatchObject([{ source: 'shop repository', location: 'a.ts', line: 7, missed: 0 }]);
   });
 
-  it('tells what fails with an algorithm, through cycles, and does not blame those who only offer it', async () => {
+  it('lists what fails with an algorithm, through cycles, without assets that only provide it', async () => {
     const radius = async (name: string) => {
       const { body } = await get(`/api/relationships/${(await named(name)).id}/blast-radius`);
       return body.items.map((item: { name: string; depth: number }) => `${item.depth} ${item.name}`).sort();
@@ -127,7 +127,7 @@ describe('a judged inventory', () => {
     expect(cut.body).toMatchObject({ items: [{}], truncated: true });
   });
 
-  it('shows neighbours, and the shortest way between two', async () => {
+  it('returns neighbors, and the shortest path between two assets', async () => {
     const [shop, rsa] = [await named('shop'), await named('RSA-2048')];
     const { body } = await get(`/api/relationships/${shop.id}/neighbours`);
     expect(body.items.map(({ toName }: { toName: string }) => toName).sort()).toEqual(['hashes', 'signing key']);
@@ -135,14 +135,14 @@ describe('a judged inventory', () => {
     expect(path.body.items.map(({ name }: { name: string }) => name)).toEqual(['signing key', 'RSA-2048']);
   });
 
-  it('gives the rules with their sources', async () => {
+  it('returns the rules with their sources', async () => {
     const { body } = await get('/api/quantum-risk/rules');
     expect(body.items.length).toBeGreaterThan(106);
     const rule = body.items.find(({ id }: { id: string }) => id === 'Q-RSA-SIG-112');
     expect(rule).toMatchObject({ verified: true, standards: [expect.any(String)] });
   });
 
-  it('counts as the rows say', async () => {
+  it('returns counts that match the rows', async () => {
     const { body } = await get('/api/analytics/summary');
     const rows = await stage.sql(
       `SELECT kind AS value, count(*)::int AS count FROM asset GROUP BY kind ORDER BY kind COLLATE "C"`,
@@ -156,7 +156,7 @@ describe('a judged inventory', () => {
   });
 });
 
-describe('a list of assets', () => {
+describe('an asset list', () => {
   beforeAll(() =>
     ingest(
       bom(
@@ -168,22 +168,19 @@ describe('a list of assets', () => {
     ),
   );
 
-  it.each(['id', 'name', '-level'])(
-    'is walked page by page in the order of %s without a gap or a repetition',
-    async (sort) => {
-      const seen: string[] = [];
-      let next = '';
-      do {
-        const { body } = await get(`/api/assets?limit=50&sort=${sort}&kind=algorithm${next}`);
-        seen.push(...body.items.map(({ id }: { id: string }) => id));
-        next = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
-      } while (next !== '');
-      const [row] = await stage.sql<{ count: number }>(
-        `SELECT count(*)::int AS count FROM asset WHERE kind = 'algorithm'`,
-      );
-      expect({ all: seen.length, different: new Set(seen).size }).toEqual({ all: row?.count, different: row?.count });
-    },
-  );
+  it.each(['id', 'name', '-level'])('is paginated in the order of %s without gaps or repetitions', async (sort) => {
+    const seen: string[] = [];
+    let next = '';
+    do {
+      const { body } = await get(`/api/assets?limit=50&sort=${sort}&kind=algorithm${next}`);
+      seen.push(...body.items.map(({ id }: { id: string }) => id));
+      next = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
+    } while (next !== '');
+    const [row] = await stage.sql<{ count: number }>(
+      `SELECT count(*)::int AS count FROM asset WHERE kind = 'algorithm'`,
+    );
+    expect({ all: seen.length, different: new Set(seen).size }).toEqual({ all: row?.count, different: row?.count });
+  });
 
   it.each([
     ['family=Serpent&total=true&limit=1', 120],
@@ -200,11 +197,11 @@ describe('a list of assets', () => {
     ['colour=red', 400],
     ['cursor=forged', 400],
     ['limit=0', 400],
-  ])('refuses %s', async (query, status) => {
+  ])('rejects %s', async (query, status) => {
     expect((await get(`/api/assets?${query}`)).status).toBe(status);
   });
 
-  it('needs the scope, and knows no foreign id', async () => {
+  it('requires the scope, and returns 404 for an unknown ID', async () => {
     expect((await service.call('GET', '/api/assets')).status).toBe(401);
     expect((await get('/api/assets/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11')).body).toMatchObject({
       status: 404,
@@ -213,7 +210,7 @@ describe('a list of assets', () => {
   });
 });
 
-it('counts in a blast radius who uses an algorithm in two ways once, however few are asked for', async () => {
+it('a blast radius counts an asset that uses an algorithm in two ways once, whatever the limit', async () => {
   const refs = Array.from({ length: 30 }, (_, i) => `tape ${i}`);
   const keys = refs.map((ref) => material(ref, { type: 'secret-key', algorithmRef: 'camellia' }, `${ref}.key`));
   const components = [algorithm({ name: 'Camellia-256', ref: 'camellia' }), ...keys];

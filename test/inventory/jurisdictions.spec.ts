@@ -37,11 +37,11 @@ async function stancesOn(algorithmName: string, day: string): Promise<Record<str
   return Object.fromEntries(row.opinions.map(({ jurisdiction, stance }: Opinion) => [jurisdiction, stance]));
 }
 
-describe('jurisdictions side by side', () => {
+describe('comparison of jurisdictions', () => {
   it.each([
     ['2030-12-30', { ASD: 'ACCEPTS_UNTIL', NIST: 'FAVOURS', CNSA: 'REJECTS' }],
     ['2031-01-01', { ASD: 'REJECTS', NIST: 'FAVOURS', CNSA: 'REJECTS' }],
-  ])('ML-KEM-768 on %s', async (day, expected) => {
+  ])('shows ML-KEM-768 on %s', async (day, expected) => {
     expect(await stancesOn('ML-KEM-768', day)).toMatchObject(expected);
   });
 
@@ -49,18 +49,18 @@ describe('jurisdictions side by side', () => {
     ['2030-12-30', 'ACCEPTS_UNTIL'],
     ['2031-01-01', 'DISCOURAGES'],
     ['2036-01-01', 'REJECTS'],
-  ])('NIST on RSA-2048 signatures on %s: deprecated is not disallowed', async (day, stance) => {
+  ])('shows NIST on RSA-2048 signatures on %s: deprecated is not disallowed', async (day, stance) => {
     expect((await stancesOn('RSA-2048', day))['NIST']).toBe(stance);
   });
 
   it.each([
     ['2023-12-31', 'ACCEPTS_UNTIL'],
     ['2024-01-01', 'DISCOURAGES'],
-  ])('BSI on RSA-2048 on %s: 3000 bits and more since 2024', async (day, stance) => {
+  ])('shows BSI on RSA-2048 on %s: at least 3000 bits since 2024', async (day, stance) => {
     expect((await stancesOn('RSA-2048', day))['BSI']).toBe(stance);
   });
 
-  it('CNSA takes no classical algorithms for now but those of CNSA 1.0, and no small AES', async () => {
+  it('shows that CNSA temporarily accepts only CNSA 1.0 classical algorithms, and no small AES', async () => {
     const cnsa = async (name: string, day = '2026-11-25') => (await stancesOn(name, day))['CNSA'];
     expect(await cnsa('ECDSA-384')).toBe('ACCEPTS_UNTIL');
     expect(await cnsa('ECDSA-384', '2032-01-01')).toBe('REJECTS');
@@ -68,7 +68,7 @@ describe('jurisdictions side by side', () => {
     expect([await cnsa('AES-256-GCM'), await cnsa('AES-128-GCM')]).toEqual(['FAVOURS', 'REJECTS']);
   });
 
-  it('an algorithm of unknown size has no more time than one that tells it', async () => {
+  it('gives an algorithm of unknown size no more time than one of known size', async () => {
     const stances = {
       CNSA: 'REJECTS',
       'US-EO': 'REJECTS',
@@ -79,7 +79,7 @@ describe('jurisdictions side by side', () => {
     expect(await stancesOn('RSA', '2032-01-01')).toMatchObject(stances);
   });
 
-  it('show the conflict over hybrids and over hash-based signatures, and what would satisfy all', async () => {
+  it('shows the conflicts over hybrids and hash-based signatures, and what would satisfy all', async () => {
     const { items } = await get('/api/quantum-risk/conflicts?asOf=2027-01-01');
     const of = (name: string) => items.find((item: { algorithm: string }) => item.algorithm === name);
     const names = (list: Opinion[]) => list.map(({ jurisdiction }) => jurisdiction);
@@ -94,7 +94,7 @@ describe('jurisdictions side by side', () => {
     expect(of('AES-256-GCM')).toBeUndefined();
   });
 
-  it('are shown for one asset', async () => {
+  it('is available for a single asset', async () => {
     const { items } = await get('/api/assets?name=RSA-2048');
     const { items: rows, jurisdictions } = await get(`/api/assets/${items[0].id}/jurisdictions?asOf=2036-01-01`);
     expect(jurisdictions).toEqual(['NIST', 'CNSA', 'US-EO', 'BSI', 'ANSSI', 'EU', 'UK-NCSC', 'ASD']);
@@ -120,7 +120,7 @@ const identityOf = ({ date, state, authority, provision, appliesTo }: CountedDea
   [date, state, authority, provision, appliesTo].join(' | ');
 
 describe('deadlines', () => {
-  it('are counted each over all assets that they apply to, as a count of the exported assets gives', async () => {
+  it('count all assets they apply to, matching a count of the exported assets', async () => {
     const { components } = await get('/api/export/cyclonedx');
     const counted = new Map<string, number>();
     for (const component of components as { 'bom-ref': string }[]) {
@@ -136,7 +136,7 @@ describe('deadlines', () => {
     expect(Object.fromEntries(said)).toEqual(Object.fromEntries(counted));
   });
 
-  it('list their assets by the findings of their rules', async () => {
+  it('list assets by the findings of their rules', async () => {
     const { items } = (await get('/api/quantum-risk/deadlines')) as { items: CountedDeadline[] };
     const counted = items.filter(({ assets }) => (assets ?? 0) > 0);
     const listed = await Promise.all(
@@ -151,7 +151,7 @@ describe('deadlines', () => {
     expect(others.total.count).toBeLessThan(all.total.count as number);
   });
 
-  it('of one day have numbers of their own, and a binding one of acquisitions is not zero', async () => {
+  it('on the same day have separate counts, and a binding acquisition deadline is not zero', async () => {
     const { items } = (await get('/api/quantum-risk/deadlines')) as { items: CountedDeadline[] };
     const cnsa = items.find(({ state }) => state === 'must-comply-with-cnsa-2.0');
     expect(cnsa).toMatchObject({ date: '2026-12-31', binding: true, assets: 3 });
@@ -161,7 +161,7 @@ describe('deadlines', () => {
     expect(items.find(({ state }) => state === 'max 47d')?.assets).toBeNull();
   });
 
-  it('of an asset say whose the next one is', async () => {
+  it('of an asset include the source of the next one', async () => {
     const { items } = await get('/api/assets?name=RSA-2048');
     expect(items[0]).toMatchObject({
       deadline: '2031-12-31',
@@ -170,16 +170,16 @@ describe('deadlines', () => {
   });
 });
 
-describe('a pack of a positive list', () => {
+describe('an allowlist policy pack', () => {
   const evaluate = async (pack: string) =>
     (await service.call('POST', '/api/attestations/evaluations', { key: apiKey, body: { pack } })).body;
 
-  it('counts what it does not name as violations, hybrids with ML-KEM-768 among them', async () => {
+  it('counts unlisted algorithms as violations, including hybrids with ML-KEM-768', async () => {
     const { results } = await evaluate('cnsa-2.0');
     const of = (name: string) => results.find(({ identifier }: { identifier: string }) => identifier === name);
-    // X25519MLKEM768 and ML-KEM-768 both violate it.
+    // X25519MLKEM768 and ML-KEM-768 both violate the requirement.
     expect(of('CNSA-KE')).toMatchObject({ assets: 2, violations: 2 });
-    // RSA-2048, RSA without a size and SLH-DSA do; P-384 is accepted for now.
+    // RSA-2048, RSA without a size and SLH-DSA violate the requirement; P-384 is accepted for now.
     expect(of('CNSA-SIG')).toMatchObject({ assets: 4, violations: 3, acceptedUntil: { assets: 1 } });
     expect(of('CNSA-AES')).toMatchObject({ assets: 2, violations: 1 });
     expect(of('CNSA-KNOWN')).toMatchObject({ violations: 0 });

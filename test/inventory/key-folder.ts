@@ -9,11 +9,11 @@ import { Problem } from '../../src/platform/errors/problem.js';
 
 export const PASSWORD = 'changeit';
 
-/** Files that programs of others make, and what the inventory reads in them. */
+/** Directory of files created by third-party programs, with helpers that return what the inventory reads in them. */
 export class KeyFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'sealwright-keys-'));
 
-  /** With a key and a certificate: `ec.pem`, `shop.pem`. */
+  /** Creates a key and a certificate: `ec.pem`, `shop.pem`. */
   constructor() {
     this.run('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-out', 'ec.pem']);
     this.run('openssl', [
@@ -63,7 +63,7 @@ export function keysIn(components: readonly CdxComponent[], type: string): CdxCo
   return components.filter((component) => materialOf(component)['type'] === type);
 }
 
-/** The code of the refusal, or `taken`. */
+/** Returns the error code of a refusal, or `taken`. */
 export function refusal(act: () => unknown): string {
   try {
     act();

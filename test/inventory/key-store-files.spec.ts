@@ -13,7 +13,7 @@ const openssl = (...words: string[]) => files.run('openssl', words);
 const keytool = (...words: string[]) => files.run('keytool', words);
 const bytesOf = (file: string) => files.bytesOf(file);
 
-describe('PKCS #12', () => {
+describe('a PKCS #12 file', () => {
   const made = (...options: string[]) => {
     openssl(
       'pkcs12',
@@ -69,7 +69,7 @@ describe('PKCS #12', () => {
     expect(isOpen || refusal(() => readCredential(store, 'not this one'))).toBe(isOpen || 'key-store.password');
   });
 
-  it.skipIf(!hasKeytool)('of keytool may hold secret keys', () => {
+  it.skipIf(!hasKeytool)('from keytool may contain secret keys', () => {
     keytool(
       '-genseckey',
       '-alias',
@@ -94,7 +94,7 @@ describe('PKCS #12', () => {
   });
 });
 
-describe.skipIf(!hasKeytool)('JCEKS', () => {
+describe.skipIf(!hasKeytool)('a JCEKS file', () => {
   beforeAll(() => {
     const store = ['-keystore', 'all.jceks', '-storetype', 'JCEKS', '-storepass', PASSWORD, '-keypass', PASSWORD];
     keytool('-genseckey', '-alias', 'a-secret', '-keyalg', 'AES', '-keysize', '256', ...store);
@@ -114,7 +114,7 @@ describe.skipIf(!hasKeytool)('JCEKS', () => {
     keytool('-importcert', '-noprompt', '-alias', 'd-trusted', '-file', 'shop.pem', ...store);
   });
 
-  it('is read behind its secret keys, which tell what they are for when it is opened', () => {
+  it('is read past its secret keys, which report their use when opened', () => {
     const { names, components, warnings } = readCredential(bytesOf('all.jceks'), PASSWORD);
     expect(warnings).toEqual([]);
     expect(names).toEqual(
@@ -132,7 +132,7 @@ describe.skipIf(!hasKeytool)('JCEKS', () => {
     expect(new Set(secrets)).toEqual(new Set(['a-secret 256', 'b-old 168']));
   });
 
-  it('tells as much as it can without its password, and nothing to a wrong one', () => {
+  it('returns what it can without its password, and nothing with a wrong one', () => {
     const { names, warnings } = readCredential(bytesOf('all.jceks'));
     expect(names).toEqual(
       expect.arrayContaining([
@@ -147,7 +147,7 @@ describe.skipIf(!hasKeytool)('JCEKS', () => {
     expect(refusal(() => readCredential(bytesOf('all.jceks'), 'not this one'))).toBe('key-store.password');
   });
 
-  it('that is damaged or lies is refused or read in part', () => {
+  it('is rejected or partially read if damaged or inconsistent', () => {
     const good = bytesOf('all.jceks');
     for (let at = 12; at < good.length; at += 7) {
       const bad = Buffer.from(good);

@@ -4,7 +4,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
 
-/** More than are looked at before a list is read in another way. */
+/** More than the number of rows scanned before the list falls back to another query plan. */
 const KEYS = 3500;
 
 let stage: Stage;
@@ -32,7 +32,7 @@ interface Item {
   readonly level: (typeof LEVELS)[number] | null;
 }
 
-/** All items of a list, page by page. */
+/** Returns all items of a list by following the cursor. */
 async function items(query: string): Promise<Item[]> {
   const found: Item[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
@@ -66,13 +66,13 @@ it.each([
     ['MD5', 'z1', 'z2'],
   ],
   ['a rule that nobody has', 'rule=NO-SUCH-RULE', []],
-])('what few meet is found among many: %s', async (_, filter, found) => {
+])('rare matches are found among many assets: %s', async (_, filter, found) => {
   expect(await names(`sort=name&${filter}`)).toEqual(found);
   expect(await names(`sort=name&limit=2&${filter}`)).toEqual(found);
   expect((await names(filter)).toSorted()).toEqual(found);
 });
 
-it('every asset is on one page', async () => {
+it('every asset is listed on one page', async () => {
   const all = await items('limit=200');
   expect(all).toHaveLength(KEYS + 8);
   expect(all.map(({ id }) => id)).toEqual([...new Set(all.map(({ id }) => id))].toSorted());
@@ -81,7 +81,7 @@ it('every asset is on one page', async () => {
 it.each([
   ['all', '', 150],
   ['few', '&kind=algorithm', 3],
-])('the worst come first, page by page: %s', async (_, filter, limit) => {
+])('the worst assets are listed first, paginated: %s', async (_, filter, limit) => {
   const judged = (await items(`limit=200${filter}`)).filter(({ level }) => level !== null);
   expect(new Set(judged.map(({ level }) => level)).size).toBeGreaterThan(2);
   const place = ({ level, id }: Item) => `${level === null ? '' : LEVELS.indexOf(level)} ${id}`;

@@ -15,7 +15,7 @@ afterAll(() => files.remove());
 
 const bytesOf = (file: string) => files.bytesOf(file);
 
-describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
+describe.skipIf(!hasGpg)('an OpenPGP keyring written by gpg', () => {
   let home: string;
   const gpg = (...words: string[]) =>
     files.run('gpg', ['--batch', '--quiet', '--pinentry-mode', 'loopback', '--passphrase', '', ...words], {
@@ -44,7 +44,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
   });
   afterAll(() => spawnSync('gpgconf', ['--kill', 'all'], { env: { ...process.env, GNUPGHOME: home } }));
 
-  /** The revocation that gpg keeps beside each new key, with the colon that guards it taken out. */
+  /** Writes the revocation certificate that gpg stores with each new key, without the leading colon that disables it. */
   function writeRevocation(user: string): string {
     generate(user, 'ed25519');
     const [, , , , , , , , , fingerprint = ''] = columns(user).find(([kind]) => kind === 'fpr') ?? [];
@@ -61,7 +61,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
       ({ cryptoProperties }) => cryptoProperties?.assetType === 'related-crypto-material',
     );
 
-  it.each(['--armor', '--no-armor'])('exported with %s say of every key what gpg says', (armor) => {
+  it.each(['--armor', '--no-armor'])('exported with %s yields the same key details as gpg', (armor) => {
     const components = listed(gpg(armor, '--export'));
     const said = new Map(components.map((component) => [materialOf(component)['id'], component]));
     const all = columns('');
@@ -85,7 +85,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
     expect(checked).toBeGreaterThan(7);
   });
 
-  it('are listed by their users, algorithms and revocations, and never as certificates', () => {
+  it('is listed by users, algorithms and revocations, and never as certificates', () => {
     const { names, format, rejected, components } = readCredential(gpg('--armor', '--export'));
     expect({ format, rejected }).toEqual({ format: 'OpenPGP', rejected: [] });
     expect(names).toEqual(
@@ -106,7 +106,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
     for (const component of gone) expect(materialOf(component)['state']).toBe('deactivated');
   });
 
-  it('may be the file of gpg itself', () => {
+  it('may be the keyring file of gpg itself', () => {
     expect(
       listed(bytesOf('gnupg/pubring.kbx'))
         .map((one) => String(materialOf(one)['id']))
@@ -118,7 +118,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
     );
   });
 
-  it('of secret keys tell the public half, what protects the other, and nothing of it', () => {
+  it('of secret keys yields the public half and the protection, but nothing secret', () => {
     const open = readCredential(gpg('--export-secret-keys', 'curve@example.com'));
     const keys = keysIn(open.components, 'private-key');
     expect(keys.length).toBe(4);
@@ -164,7 +164,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
     expect(keysIn(closed.components, 'private-key')[0]?.properties).toEqual([]);
   });
 
-  it('that are damaged are read as far as they go', () => {
+  it('that is damaged is read as far as possible', () => {
     const good = gpg('--export');
     for (let at = 0; at < good.length; at += 11) {
       const bad = Buffer.from(good);
@@ -211,7 +211,7 @@ describe('OpenPGP keys of other versions', () => {
     ['6 with ML-DSA', sized(6, 30, Buffer.alloc(1984, 7)), 'ML-DSA-65+Ed25519', 64],
     ['6 with ML-KEM', sized(6, 35, Buffer.alloc(1216, 7)), 'ML-KEM-768+X25519', 64],
     ['6 with an algorithm of tomorrow', sized(6, 77, Buffer.alloc(10)), 'OpenPGP algorithm 77', 64],
-  ])('version %s', (_, bytes, algorithm, digits) => {
+  ])('include version %s', (_, bytes, algorithm, digits) => {
     const { names, components } = readCredential(bytes);
     expect(names).toContain(`algorithm ${algorithm}`);
     const [key] = keysIn(components, 'public-key');
@@ -220,7 +220,7 @@ describe('OpenPGP keys of other versions', () => {
     expect(materialOf(key)['expirationDate']).toBe(digits === 32 ? ends : undefined);
   });
 
-  it('end when the newest of their own signatures says so, whatever others say and in whatever order', () => {
+  it('expire by their newest self-signature, whatever other signatures state and in any order', () => {
     const key = sized(6, 27, Buffer.alloc(32, 7));
     const number = (type: number, value: number) => {
       const field = Buffer.from([5, type, 0, 0, 0, 0]);
@@ -242,7 +242,7 @@ describe('OpenPGP keys of other versions', () => {
     }
   });
 
-  it('of which there are many with many signatures are read in time that grows with them', () => {
+  it('are read in linear time if there are many with many signatures', () => {
     const key = sized(6, 27, Buffer.alloc(32, 7));
     const signature = packet(2, Buffer.concat([Buffer.from([4, 0x10, 27, 8, 0, 0, 0, 0]), Buffer.alloc(20)]));
     const subkey = Buffer.concat([Buffer.from([0xc0 | 14]), key.subarray(1)]);

@@ -28,20 +28,20 @@ beforeAll(async () => {
     [signature('RSA-2048'), material('key of the bank', { type: 'public-key', id: 'the-key-of-the-bank', size: 1024 })],
     about('bank'),
   );
-  // Snapshots and counts by source are made in the background.
+  // Snapshots and counts by source are created in the background.
   await stage.start({ role: 'worker' });
 });
 afterAll(() => stage.close());
 
 describe('risk over time', () => {
-  it('keeps how the inventory stood, whatever is learned later', async () => {
+  it('keeps past snapshots, whatever is learned later', async () => {
     const before = await until(
       'a snapshot',
       30,
       async () => (await get('/api/analytics/risk-over-time')).body.items[0],
     );
     expect(before).toMatchObject({ day: YESTERDAY, total: 4, demo: false, levels: { MEDIUM: 1 } });
-    // A binding deadline comes before advice: the signature is due in 2031, by an executive order.
+    // A binding deadline takes precedence over recommendations: the signature is due in 2031 by an executive order.
     expect(before.due).toEqual({ '2030-12-31': 1, '2031-12-31': 2, '2035-12-31': 2 });
     await ingest([algorithm({ name: 'DES' }), algorithm({ name: 'RC4' })], about('late'));
     const { body } = await get('/api/analytics/risk-over-time');
@@ -61,15 +61,15 @@ describe('risk over time', () => {
   });
 
   it.each([`UPDATE inventory_snapshot SET summary = '{}'`, 'DELETE FROM inventory_snapshot'])(
-    'the database itself refuses %s',
+    'rejects %s in the database itself',
     async (statement) => {
       await expect(stage.sql(statement)).rejects.toThrow('never changes');
     },
   );
 });
 
-describe('counts', () => {
-  it('by source, shared assets counted at each, those of the most assets first', async () => {
+describe('asset counts', () => {
+  it('by source count shared assets at each, sorted by most assets', async () => {
     const { items } = (await get('/api/analytics/sources')).body;
     expect(items).toHaveLength(3);
     expect(items.map(({ name, total }: { name: string; total: number }) => `${total} ${name}`)[0]).toBe('3 shop');
@@ -82,7 +82,7 @@ describe('counts', () => {
     expect([...first.body.items, ...second.body.items]).toEqual(items);
   });
 
-  it('of a new source are there with it, and the same when they are read again', async () => {
+  it('include a new source immediately, and are the same when recomputed', async () => {
     const library = { type: 'library', name: 'a library', 'bom-ref': 'library' };
     const dependencies = [{ ref: 'library', provides: ['Blowfish'] }];
     await ingest([signature('RSA-2048'), algorithm({ name: 'Blowfish' }), library], {
@@ -103,11 +103,11 @@ describe('counts', () => {
     expect(again).toMatchObject(atOnce);
   });
 
-  it('of a new source know what changes while its document comes in', async () => {
+  it('of a new source include changes made while its document is processed', async () => {
     const change = new Client({ connectionString: stage.databaseUrl });
     await change.connect();
     await change.query('BEGIN');
-    // As a document of another source does that says more about it.
+    // Simulates a document of another source that adds details to the asset.
     await change.query(`SELECT id FROM asset WHERE name = 'RC4' FOR UPDATE`);
     const incoming = ingest([algorithm({ name: 'RC4' })], about('meanwhile'));
     await until('it comes in', 30, async () => {
@@ -127,7 +127,7 @@ describe('counts', () => {
     expect(source).toMatchObject({ total: 1, levels: { NONE: 1, CRITICAL: 0 } });
   });
 
-  it('by source follow what another source changes', async () => {
+  it('by source follow changes made through another source', async () => {
     await ingest([], about('shop'));
     const shop = await until('the source', 30, async () => {
       const { body } = await get('/api/analytics/sources');
@@ -136,7 +136,7 @@ describe('counts', () => {
     expect(shop.levels).toEqual({ NONE: 0, LOW: 0, MEDIUM: 0, HIGH: 0, CRITICAL: 0 });
   });
 
-  it('by owner', async () => {
+  it('by owner are available', async () => {
     const [asset] = (await get('/api/assets?family=DES')).body.items;
     await call('PATCH', `/api/assets/${asset.id}`, { owner: 'payments' }, { 'if-match': '"1"' });
     const { body } = await get('/api/analytics/owners');

@@ -42,8 +42,8 @@ const shown = async (name: string) => {
   return { level, family, rule };
 };
 
-describe('a name that no vocabulary has', () => {
-  it('is unknown, and the finding says which name was not read', async () => {
+describe('an unknown algorithm name', () => {
+  it('is rated unknown, and the finding contains the unread name', async () => {
     expect(await shown('PaymentCipher')).toMatchObject({ level: 'LOW', family: null, rule: 'Z-UNKNOWN-ALG' });
     const { body } = await call('GET', '/api/assets?name=PaymentCipher');
     const { body: asset } = await call('GET', `/api/assets/${body.items[0].id}`);
@@ -58,7 +58,7 @@ describe('a name that no vocabulary has', () => {
     expect(await shown('payment key')).toMatchObject({ level: 'NONE', family: 'AES' });
   });
 
-  it('is known to documents that come later, and kept with who taught it and why', async () => {
+  it('is known in later documents, and stored with who taught it and why', async () => {
     const facts = { type: 'secret-key', id: 'another key that is one of a kind', algorithmRef: 'PaymentCipher' };
     const components = [algorithm({ name: 'PaymentCipher' }), material('later key', facts)];
     await call('POST', '/api/ingest', bom(components, about('later')));
@@ -79,13 +79,13 @@ describe('a name that no vocabulary has', () => {
     expect([entry?.detail.before.means, entry?.detail.after.means]).toEqual(['DES', 'AES-256-GCM']);
   });
 
-  it('is forgotten again', async () => {
+  it('can be forgotten again', async () => {
     await judged(await call('DELETE', `${NAMES}?name=PaymentCipher`));
     expect(await shown('PaymentCipher')).toMatchObject({ level: 'LOW', rule: 'Z-UNKNOWN-ALG' });
     expect((await call('DELETE', `${NAMES}?name=PaymentCipher`)).body.code).toBe('name.missing');
   });
 
-  it('leaves the rules those of the product, and a changed rule keeps the names', async () => {
+  it('does not affect the built-in rules, and survives a rule change', async () => {
     await judged(await teach('AcmeSign', 'ECDSA-P-256'));
     const [row] = await stage.sql<{ follows: boolean }>(
       'SELECT follows_product AS follows FROM risk_rule_set ORDER BY version DESC LIMIT 1',
@@ -98,12 +98,12 @@ describe('a name that no vocabulary has', () => {
   });
 });
 
-describe('what is taught', () => {
-  it.each(['AnotherCipher', 'SHA256withFOO', ''])('cannot stand for what is not known itself: %j', async (means) => {
+describe('a taught name', () => {
+  it.each(['AnotherCipher', 'SHA256withFOO', ''])('cannot map to something unknown: %j', async (means) => {
     expect((await teach('PaymentCipher', means)).status).toBe(400);
   });
 
-  it('is not taught by those who may only read', async () => {
+  it('cannot be set by read-only users', async () => {
     const { key } = await newApiKey(service, apiKey, ['inventory:read']);
     const body = { name: 'a', means: 'AES', reason: 'because' };
     expect((await service.call('PUT', NAMES, { key, body })).status).toBe(403);

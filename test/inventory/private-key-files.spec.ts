@@ -12,8 +12,8 @@ afterAll(() => files.remove());
 const openssl = (...words: string[]) => files.run('openssl', words);
 const bytesOf = (file: string) => files.bytesOf(file);
 
-describe('private keys', () => {
-  it('with parameters before them, in PKCS #8 and in DER are the same key', () => {
+describe('private key files', () => {
+  it('are the same key with preceding parameters, in PKCS #8 and in DER', () => {
     openssl('pkcs8', '-topk8', '-nocrypt', '-in', 'ec.pem', '-out', 'plain.pem');
     openssl('pkcs8', '-topk8', '-nocrypt', '-in', 'ec.pem', '-outform', 'DER', '-out', 'plain.der');
     openssl('ec', '-in', 'ec.pem', '-outform', 'DER', '-out', 'sec1.der');
@@ -27,7 +27,7 @@ describe('private keys', () => {
     expect(ids[0]).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('that are encrypted are listed by what protects them, and opened by their password', () => {
+  it('are listed by their protection if encrypted, and opened with their password', () => {
     openssl('pkcs8', '-topk8', '-in', 'ec.pem', '-passout', `pass:${PASSWORD}`, '-out', 'closed.pem');
     openssl(
       'pkcs8',
@@ -60,16 +60,16 @@ describe('private keys', () => {
     }
   });
 
-  it('that ask for more rounds than one body may cost stay closed', () => {
+  it('stay closed if they require more rounds than the limit per body', () => {
     openssl('pkcs8', '-topk8', '-in', 'ec.pem', '-iter', '2000000', '-passout', `pass:${PASSWORD}`, '-out', 'slow.pem');
-    // Read one by one, the first three million rounds are spent on the first of them.
+    // Keys are read one by one, so the budget of three million rounds is spent on the first of them.
     const { names } = readCredential(Buffer.concat(Array.from({ length: 200 }, () => bytesOf('slow.pem'))), PASSWORD);
     const keys = names.filter((name) => name.includes('private key'));
     expect(keys).toContainEqual(expect.stringMatching(/^related-crypto-material encrypted private key/));
     expect(keys).toContainEqual(expect.stringMatching(/^related-crypto-material private key/));
   });
 
-  it('of PuTTY go by their public half', () => {
+  it('from PuTTY are identified by their public half', () => {
     const { publicKey } = generateKeyPairSync('ed25519');
     const x = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
     const field = (part: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, part.length]), part]);
@@ -115,8 +115,8 @@ describe('private keys', () => {
   });
 });
 
-describe('PEM as people have it', () => {
-  it('has comments, byte order marks, other line ends and blocks beside certificates', () => {
+describe('real-world PEM files', () => {
+  it('may contain comments, byte order marks, other line endings and non-certificate blocks', () => {
     const pem = bytesOf('shop.pem').toString();
     const expected = readCredential(pem).names;
     const crl = `-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n`;
@@ -136,13 +136,13 @@ describe('PEM as people have it', () => {
     expect(readCredential(`${crl}${pem}`).warnings.map(({ code }) => code)).toEqual(['pem.passed-over']);
   });
 
-  it('has certificates that OpenSSL trusts for a purpose', () => {
+  it('may contain OpenSSL trusted certificates', () => {
     openssl('x509', '-in', 'shop.pem', '-trustout', '-addtrust', 'serverAuth', '-out', 'trusted.pem');
     expect(bytesOf('trusted.pem').toString()).toContain('BEGIN TRUSTED CERTIFICATE');
     expect(readCredential(bytesOf('trusted.pem')).names).toEqual(readCredential(bytesOf('shop.pem')).names);
   });
 
-  it('may be DER all the same, in files of any name, one behind the other', () => {
+  it('may actually be DER, with any file name, and concatenated', () => {
     openssl('x509', '-in', 'shop.pem', '-outform', 'DER', '-out', 'shop.der');
     openssl('pkey', '-in', 'ec.pem', '-pubout', '-outform', 'DER', '-out', 'public.der');
     expect(readCredential(bytesOf('shop.der')).names).toEqual(readCredential(bytesOf('shop.pem')).names);

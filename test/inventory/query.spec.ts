@@ -31,7 +31,7 @@ async function named(name: string): Promise<Answer['body']> {
   return (await asked(`name="${name}"`)).body.items[0];
 }
 
-describe('a query', () => {
+describe('an inventory query', () => {
   it.each([
     ['family=RSA and bits<3072', ['RSA-2048']],
     ['host=db*', ['RSA-2048', 'RSA-4096']],
@@ -42,12 +42,12 @@ describe('a query', () => {
     ['firstSeen>-1d and kind=related-crypto-material', ['old key']],
     ['family in (AES, MD5)', ['=MD5()', 'AES-256-GCM']],
     ['name="RSA-2048" or name="\'; DROP TABLE asset; --"', ['RSA-2048']],
-  ])('%s', async (q, names) => {
+  ])('matches %s', async (q, names) => {
     const { status, body } = await asked(q);
     expect({ status, names: body.items?.map(({ name }: { name: string }) => name) }).toEqual({ status: 200, names });
   });
 
-  it('that cannot be read is refused at its column', async () => {
+  it('with a syntax error is rejected with its column', async () => {
     expect((await asked('family=RSA and bits<many')).body).toMatchObject({
       status: 400,
       code: 'query.invalid',
@@ -56,7 +56,7 @@ describe('a query', () => {
   });
 });
 
-/** As it finds an inventory that has grown large, by what ANALYZE says of such tables. */
+/** Lets the worker find an inventory that has grown large, by setting the statistics that ANALYZE would write. */
 async function workerMakesIndexes(): Promise<void> {
   await stage.sql(`UPDATE pg_class SET reltuples = 300000 WHERE relname IN ('asset', 'asset_occurrence')`);
   await stage.start({ role: 'worker' });
@@ -71,7 +71,7 @@ async function workerMakesIndexes(): Promise<void> {
 describe.each([
   { inventory: 'small, whose texts are read', grow: () => Promise.resolve() },
   { inventory: 'large, whose texts a worker has indexed', grow: workerMakesIndexes },
-])('a part of a text in an inventory that is $inventory,', ({ grow }) => {
+])('a substring search in an inventory that is $inventory,', ({ grow }) => {
   beforeAll(async () => {
     await grow();
     const odd = ['100%_done', '100 per cent done', 'ключ подписи', 'schlüssel', '§', String.raw`a\b`, 'ab'];
@@ -103,7 +103,7 @@ describe.each([
     ['location="" and source=odd', ['nowhere']],
     ['not location=* and source=odd', []],
     ['source=od* and not location=rack*', ['nowhere']],
-  ])('means itself: %s', async (q, names) => {
+  ])('is literal: %s', async (q, names) => {
     const { status, body } = await asked(`(${q}) and source=odd`);
     expect({ status, names: body.items?.map(({ name }: { name: string }) => name).toSorted() }).toEqual({
       status: 200,
@@ -111,7 +111,7 @@ describe.each([
     });
   });
 
-  it('is the beginning, where a filter asks for it', async () => {
+  it('is a prefix search if the filter says so', async () => {
     const names = async (filter: string) =>
       (await call('GET', `/api/assets?source=odd&${filter}`)).body.items.map(({ name }: { name: string }) => name);
     expect(await names(`name=${encodeURIComponent('100%')}`)).toEqual(['100%_done']);
@@ -121,7 +121,7 @@ describe.each([
 });
 
 describe('owner and labels', () => {
-  it('are set by people, found again, counted, and kept when a document comes', async () => {
+  it('can be set by people, searched, counted, and are kept when a document arrives', async () => {
     const { id, version } = await named('RSA-2048');
     const change = { owner: 'payments', labels: ['pci', 'legacy'] };
     const { status, body } = await call('PATCH', `/api/assets/${id}`, change, { 'if-match': `"${version}"` });
@@ -148,7 +148,7 @@ describe('owner and labels', () => {
     ]);
   });
 
-  it('are not changed blindly, nor by those who may only read', async () => {
+  it('are not updated without the current version, nor by read-only users', async () => {
     const { id } = await named('RSA-4096');
     expect((await call('PATCH', `/api/assets/${id}`, { owner: 'x' })).status).toBe(428);
     expect((await call('PATCH', `/api/assets/${id}`, { owner: 'x' }, { 'if-match': '"9"' })).status).toBe(412);
@@ -162,8 +162,8 @@ describe('owner and labels', () => {
   });
 });
 
-describe('CSV', () => {
-  it('has a line for each asset that fits, and no cell that a spreadsheet would run', async () => {
+describe('CSV export', () => {
+  it('has a line for each matching asset, and no cell that a spreadsheet would execute', async () => {
     const response = await fetch(`${service.url}/api/export/csv?q=${encodeURIComponent('kind=algorithm')}`, {
       headers: { authorization: `Bearer ${apiKey}` },
     });
@@ -176,7 +176,7 @@ describe('CSV', () => {
     expect(lines.find((line) => line.includes('MD5()'))).toContain(",'=MD5(),");
   });
 
-  it('has no formula behind what separates cells in other languages either', async () => {
+  it('has no formula after cell separators of other locales either', async () => {
     const names = ['semicolon;=1+1', 'tab\t@x', 'both;\t=1+1', 'harmless; text-with=signs'];
     await call(
       'POST',
@@ -203,13 +203,13 @@ describe('CSV for Excel', () => {
     return Buffer.from(await response.arrayBuffer()).toString();
   };
 
-  it('begins with a byte order mark, unless a program asks for none', async () => {
+  it('starts with a byte order mark, unless a program declines it', async () => {
     for (const parameter of ['', 'bom=1', 'bom=true'])
       expect((await bytesOf(parameter)).startsWith('\uFEFFid,')).toBe(true);
     for (const parameter of ['bom=0', 'bom=false']) expect((await bytesOf(parameter)).startsWith('id,')).toBe(true);
   });
 
-  it('has the times of the JSON: RFC 3339 in UTC', async () => {
+  it('has the same RFC 3339 UTC times as JSON', async () => {
     const [head = '', row = ''] = (await bytesOf('bom=0&q=name!="*,*"')).split('\n');
     const firstSeen = row.split(',')[head.split(',').indexOf('firstSeen')];
     const { body } = await call('GET', `/api/assets/${row.split(',')[0]}`);
@@ -218,9 +218,9 @@ describe('CSV for Excel', () => {
   });
 });
 
-describe('a cell of CSV', () => {
+describe('a CSV cell', () => {
   it.each(['=1+1', '+1', '-1', '@SUM(1)', '\t=1', '\r=1', '\n=1', '\uff1d1', '\uff0b1', '\uff0d1', '\uff201'])(
-    'is no formula when it begins as in %j',
+    'is not a formula if it starts like %j',
     async (start) => {
       const source = `cells ${start.codePointAt(0)} ${start.length}`;
       const name = `${start} "a",b\nc`;
@@ -232,7 +232,7 @@ describe('a cell of CSV', () => {
         headers: { authorization: `Bearer ${apiKey}` },
       });
       const [kept] = found;
-      // RFC 4180: quotes are doubled, and what is between them may hold commas and line breaks.
+      // RFC 4180: quotes are doubled, and quoted text may contain commas and line breaks.
       const quoted = kept?.name.replaceAll('"', '""').replace('\t=', "\t'=");
       expect(await response.text()).toContain(`"'${quoted}"`);
       expect(kept?.name.endsWith('"a",b\nc')).toBe(true);
@@ -240,8 +240,8 @@ describe('a cell of CSV', () => {
   );
 });
 
-describe('a kept query', () => {
-  it('is made, found, changed and removed', async () => {
+describe('a saved query', () => {
+  it('can be created, found, updated and deleted', async () => {
     const order = { name: 'worst RSA', q: 'family=RSA', sort: '-level' };
     const made = await call('POST', '/api/asset-views', order, { 'idempotency-key': 'view-1' });
     expect(made.body).toMatchObject({ ...order, version: 1 });

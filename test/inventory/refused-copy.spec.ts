@@ -19,12 +19,12 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** The same number again and again: the database refuses them while most are yet to come. */
+/** Repeats the same numbers, so that the database rejects the rows while most of them are yet to be sent. */
 function* numbers(): Generator<number> {
   for (let row = 0; row < ROWS; row += 1) yield row % 2000;
 }
 
-it('rows that the database refuses under way fail for its reason, and the connection goes on', async () => {
+it('rows rejected by the database during a copy fail with its reason, and the connection remains usable', async () => {
   for (let round = 0; round < 5; round += 1) {
     const copied = copyInto(client as unknown as PoolClient, 'once', numbers(), (to, number) => {
       to.row(2);

@@ -36,7 +36,7 @@ const radius = async (name: string): Promise<string[]> => {
   const { body } = await get(`/api/relationships/${await idOf(name)}/blast-radius`);
   return body.items.map((item: { viaKind: string; name: string }) => `${item.viaKind} ${item.name}`).sort();
 };
-/** Rows of edges, and in which version: a row that is written has another `xmin`. */
+/** Rows of edges with their version: an updated row has a different `xmin`. */
 const stored = () => stage.sql('SELECT r.*, r.xmin FROM asset_relationship r ORDER BY from_id, to_id, source_id');
 
 const CAMELLIA = algorithm({ name: 'Camellia-256', ref: 'camellia' });
@@ -44,13 +44,13 @@ const KEY = material('tape', { type: 'secret-key', id: 'key-of-the-tape', algori
 const tapes = (dependency: object, timestamp: string) =>
   bom([CAMELLIA, KEY], { ...about('tapes', timestamp), dependencies: [{ ref: 'tape', ...dependency }] });
 
-describe('an edge of several kinds', () => {
+describe('an edge with several kinds', () => {
   beforeAll(() => ingest(tapes({ dependsOn: ['camellia'], provides: ['camellia'] }, '2026-01-01T00:00:00Z')));
 
   const KINDS = ['algorithm', 'dependsOn', 'provides'];
   const TOLD = KINDS.map((kind) => `tape ${kind} Camellia-256`);
 
-  it('is one row, and told once for each kind', async () => {
+  it('is one row, and listed once for each kind', async () => {
     expect(await stored()).toHaveLength(1);
     expect(await neighbours('tape')).toEqual(TOLD);
     expect(await neighbours('Camellia-256', 'direction=in')).toEqual(TOLD);
@@ -63,35 +63,35 @@ describe('an edge of several kinds', () => {
     expect(named((await get(`/api/relationships?kind=${kind}`)).body.items)).toEqual(told);
   });
 
-  it('is not found by a kind that it has not', async () => {
+  it('is not found by a kind that it does not have', async () => {
     expect(await neighbours('tape', 'kind=cipherSuite')).toEqual([]);
   });
 
-  it('is one step, by the kind that says most', async () => {
+  it('is one step in a blast radius, with the most significant kind', async () => {
     expect(await radius('Camellia-256')).toEqual(['algorithm tape']);
   });
 });
 
 describe('a newer document', () => {
-  it('that says the same writes no row of an edge', async () => {
+  it('with the same content writes no edge row', async () => {
     const before = await stored();
     await ingest(tapes({ dependsOn: ['camellia'], provides: ['camellia'] }, '2026-01-02T00:00:00Z'));
     expect(await stored()).toEqual(before);
   });
 
-  it('takes back a kind that it does not name', async () => {
+  it('removes a kind that it does not contain', async () => {
     await ingest(tapes({ provides: ['camellia'] }, '2026-01-03T00:00:00Z'));
     expect(await neighbours('tape')).toEqual(['tape algorithm Camellia-256', 'tape provides Camellia-256']);
   });
 
-  it('takes back an edge that it does not name', async () => {
+  it('removes an edge that it does not contain', async () => {
     const unbound = material('tape', { type: 'secret-key', id: 'key-of-the-tape' });
     await ingest(bom([CAMELLIA, unbound], about('tapes', '2026-01-04T00:00:00Z')));
     expect(await neighbours('tape')).toEqual([]);
   });
 });
 
-describe('a part of a scan', () => {
+describe('a partial scan', () => {
   const part = (uses: object) => ({
     source: 'probe',
     assets: [
@@ -100,26 +100,26 @@ describe('a part of a scan', () => {
     ],
   });
 
-  it('that only offers makes no use of it', async () => {
+  it('that only provides an algorithm does not use it', async () => {
     await ingest(part({ provides: ['aria'] }));
     expect(await neighbours('disk')).toEqual(['disk provides ARIA-256']);
     expect(await radius('ARIA-256')).toEqual([]);
   });
 
-  it('adds a kind to what the parts before it said', async () => {
+  it('adds a kind to those of earlier parts', async () => {
     await ingest(part({ dependsOn: ['aria'] }));
     expect(await neighbours('disk')).toEqual(['disk dependsOn ARIA-256', 'disk provides ARIA-256']);
     expect(await radius('ARIA-256')).toEqual(['dependsOn disk']);
   });
 
-  it('that says less writes no row of an edge', async () => {
+  it('with less content writes no edge row', async () => {
     const before = await stored();
     await ingest(part({ provides: ['aria'] }));
     expect(await stored()).toEqual(before);
   });
 });
 
-it('two sources may say different things of an edge, and both are told, each once', async () => {
+it('two sources may state different kinds of one edge, and both are listed once', async () => {
   const scan = (source: string, uses: object) => ({
     source,
     complete: true,
@@ -140,7 +140,7 @@ it('two sources may say different things of an edge, and both are told, each onc
   expect(await neighbours('mail')).toEqual(['mail provides SEED-128']);
 });
 
-it('an export does not tell of an edge to what is gone', async () => {
+it('an export omits edges to assets that no longer exist', async () => {
   const [mail, seed] = [await idOf('mail'), await idOf('SEED-128')];
   const entries = async () => {
     const { body } = await get('/api/export/cyclonedx');
@@ -151,7 +151,7 @@ it('an export does not tell of an edge to what is gone', async () => {
   expect(await entries()).toEqual([{ ref: mail }]);
 });
 
-it.each(['?', 'ID/neighbours?direction=in&'])('edges are walked page by page (%s)', async (path) => {
+it.each(['?', 'ID/neighbours?direction=in&'])('edges are paginated (%s)', async (path) => {
   const refs = Array.from({ length: 9 }, (_, i) => `user ${i}`);
   const users = refs.map((ref) => ({ type: 'application', 'bom-ref': ref, name: ref }));
   const dependencies = refs.map((ref) => ({ ref, dependsOn: ['idea'], provides: ['idea'] }));
@@ -169,8 +169,8 @@ it.each(['?', 'ID/neighbours?direction=in&'])('edges are walked page by page (%s
   expect(seen).toEqual(whole.items);
 });
 
-// Last: pages of all edges are counted above.
-describe('what many use', () => {
+// Runs last, because the tests above count pages of all edges.
+describe('the blast radius of a widely used algorithm', () => {
   const BADGES = 450;
   beforeAll(() => {
     const badges = Array.from({ length: BADGES }, (_, i) =>
@@ -190,7 +190,7 @@ describe('what many use', () => {
   const reach = async (limit: number) =>
     (await get(`/api/relationships/${await idOf('Serpent-256')}/blast-radius?limit=${limit}`)).body;
 
-  it('reaches each of them once, the nearest first, and ends where a circle closes', async () => {
+  it('contains each user once, nearest first, and stops at cycles', async () => {
     const { items, truncated } = await reach(1000);
     expect(truncated).toBe(false);
     expect(items).toHaveLength(BADGES + 2);
@@ -203,13 +203,13 @@ describe('what many use', () => {
     expect(badges.map(({ id }: Answer['body']) => id)).toContain(items.at(-1).viaId);
   });
 
-  it.each([1, 200, 201, BADGES, BADGES + 1])('is cut after %i', async (limit) => {
+  it.each([1, 200, 201, BADGES, BADGES + 1])('is truncated after %i', async (limit) => {
     const { items, truncated } = await reach(limit);
     expect({ count: items.length, truncated }).toEqual({ count: limit, truncated: true });
     expect(items).toEqual((await reach(1000)).items.slice(0, limit));
   });
 
-  it('is told step by step from one to another', async () => {
+  it('includes the path step by step', async () => {
     const [from, to] = [await idOf('house'), await idOf('Serpent-256')];
     const { body } = await get(`/api/relationships/path?from=${from}&to=${to}`);
     expect(body.items).toMatchObject([

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessToken, inDays, newApiKey } from '../support/access.js';
 import { operationsOf, shippedDocument } from '../support/api-document.js';
@@ -10,7 +11,7 @@ import { registerSensor } from '../sensors/sensor-calls.js';
 import { about, algorithm, bom } from './documents.js';
 
 const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
-/** All that a sensor may do. */
+/** Scopes of a sensor. */
 const REPORTS = new Set(['sensors:report', 'inventory:report']);
 
 let stage: Stage;
@@ -39,11 +40,11 @@ const ownerOf = async (name: string) =>
   (await stage.sql<{ owner: string | null }>('SELECT owner FROM inventory_source WHERE name = $1', [name]))[0]?.owner;
 
 const TIMESTAMP_QUERY = { 'content-type': 'application/timestamp-query' };
-/** The interfaces of Vault and SignServer have errors of their own shape, without our codes. */
+/** The Vault and SignServer interfaces use their own error format, without our codes. */
 const AS_OTHERS_SAY_IT = /^\/(?:v1|rest)\//;
 
-describe('a sensor', () => {
-  it('gets nowhere but to where it reports, whatever the operation', async () => {
+describe('a sensor key', () => {
+  it('reaches only the reporting operations', async () => {
     const { key } = await registerSensor(service, apiKey);
     const others = operationsOf(shippedDocument()).filter(({ scopes }) => scopes?.some((scope) => !REPORTS.has(scope)));
     expect(others.length).toBeGreaterThan(150);
@@ -60,7 +61,7 @@ describe('a sensor', () => {
     expect(open).toEqual([]);
   });
 
-  it('with a key of the version before, which holds more, still reports and does no more', async () => {
+  it('of the previous version with more scopes still reports and can do no more', async () => {
     const { key } = await registerSensor(service, apiKey);
     await stage.change(`UPDATE api_key SET permissions = '{sensors:report,inventory:write}' WHERE lookup = $1`, [
       key.split('_')[1],
@@ -79,7 +80,7 @@ describe('a sensor', () => {
     });
   });
 
-  it('gets a key that only reports when it gets another', async () => {
+  it('is limited to reporting when it is replaced', async () => {
     const { id, key } = await registerSensor(service, apiKey);
     await stage.change(`UPDATE api_key SET permissions = '{sensors:report,inventory:write}' WHERE lookup = $1`, [
       key.split('_')[1],
@@ -94,7 +95,7 @@ describe('a sensor', () => {
 });
 
 describe('the scope inventory:write', () => {
-  it('includes inventory:report, and not the other way round', async () => {
+  it('includes inventory:report, but not the reverse', async () => {
     const { key: wide } = await newApiKey(service, apiKey, ['inventory:write']);
     expect((await send(wide, 'wide', scan('wide'))).status).toBe(200);
     const narrow = await reporter();
@@ -112,8 +113,8 @@ describe('the scope inventory:write', () => {
   });
 });
 
-describe('a source', () => {
-  it('belongs to who reported it first; others need to be allowed to', async () => {
+describe('an inventory source', () => {
+  it('belongs to its first reporter; others need permission', async () => {
     const [first, second] = [await reporter(), await reporter()];
     expect((await send(first, 'pipeline', scan('AES-128'))).status).toBe(200);
     const before = await stage.sql(
@@ -133,7 +134,7 @@ describe('a source', () => {
     assertProblem(await send(second, 'pipeline', scan('MD5')), { status: 403, code: 'source.owned' });
   });
 
-  it('stays with a sensor through all its keys, and with an API key that is rotated', async () => {
+  it('keeps its owner through all keys of a sensor, and through API key rotation', async () => {
     const { id, key } = await registerSensor(service, apiKey);
     expect((await send(key, 'host:/etc', scan('a'))).status).toBe(200);
     expect(await ownerOf('host:/etc')).toBe(`sensor:${id}`);
@@ -152,7 +153,7 @@ describe('a source', () => {
     assertProblem(await send(await reporter(), 'rotated', scan('c')), { status: 403, code: 'source.owned' });
   });
 
-  it('is anybody’s when who had it is gone, and the answer says so', async () => {
+  it('can be claimed when its owner is gone, and the response says so', async () => {
     const { id, key } = await registerSensor(service, apiKey);
     const old = await newApiKey(service, apiKey, ['inventory:report']);
     await send(key, 'left by a sensor', scan('a'));
@@ -170,7 +171,17 @@ describe('a source', () => {
     }
   });
 
-  it('is open to everybody who sends a document without naming one, also when somebody else has sent the same bytes', async () => {
+  it('whose name contains an owner that does not exist belongs to who reported it first', async () => {
+    const [first, second, key] = [await reporter(), await reporter(), randomUUID()];
+    for (const name of [`sensor:${key}/prod`, `api-key:${key}`, 'user:nobody/x']) {
+      expect((await send(first, name, scan('a'))).status).toBe(200);
+      assertProblem(await send(second, name, scan('b')), { status: 403, code: 'source.owned' });
+      expect((await send(first, name, scan('c'))).body.warnings).toEqual([]);
+      assertProblem(await send(second, `${name}\u001b[2J`, scan('b')), { status: 422, code: 'source.name' });
+    }
+  });
+
+  it('is shared if a document does not name one, even if somebody else has sent the same bytes', async () => {
     const document = { bomFormat: 'CycloneDX', specVersion: '1.6', components: [algorithm({ name: 'AES-192' })] };
     const [first, second] = [
       await send(await reporter(), undefined, document),
@@ -180,7 +191,7 @@ describe('a source', () => {
     expect(second.body.source).not.toBe(first.body.source);
   });
 
-  it('keeps nothing that tools of its former owner reported, once its new owner reports all of it', async () => {
+  it('drops everything from tools of its former owner once its new owner reports a full set', async () => {
     const results = [
       {
         ruleId: 'weak',
@@ -203,7 +214,7 @@ describe('a source', () => {
     ]);
   });
 
-  it('may say in its name whose it is, before anybody has reported it', async () => {
+  it('may name its owner before anybody has reported it', async () => {
     const { id, key } = await registerSensor(service, apiKey);
     const other = await registerSensor(service, apiKey);
     const name = `sensor:${id}/etc`;
@@ -214,7 +225,7 @@ describe('a source', () => {
     expect((await send(mine.key, undefined, scan('a'))).status).toBe(200);
   });
 
-  it('that nobody is known to own is the next one’s who reports it', async () => {
+  it('without a known owner belongs to its next reporter', async () => {
     const [first, second] = [await reporter(), await reporter()];
     await send(first, 'of before', scan('a'));
     await stage.sql(`UPDATE inventory_source SET owner = NULL WHERE name = 'of before'`);
@@ -222,7 +233,7 @@ describe('a source', () => {
     assertProblem(await send(first, 'of before', scan('c')), { status: 403, code: 'source.owned' });
   });
 
-  it('is kept when a log speaks of several and one of them is another’s', async () => {
+  it('is rejected with a log of several sources if one belongs to another owner', async () => {
     const [first, second] = [await reporter(), await reporter()];
     const run = (id: string) => ({ tool: { driver: { name: 't' } }, automationDetails: { id }, results: [] });
     const log = (...ids: string[]) => ({ version: '2.1.0', runs: ids.map(run) });
@@ -236,7 +247,7 @@ describe('a source', () => {
     });
   });
 
-  it('sent by import keeps to its owner as well', async () => {
+  it('is also restricted to its owner in an import', async () => {
     const [first, second] = [await reporter(), await reporter()];
     await send(first, 'imported', scan('a'));
     const accepted = await service.call('POST', '/api/ingest?async=true&source=imported', {
@@ -252,16 +263,16 @@ describe('a source', () => {
   });
 });
 
-describe('the name of a new source', () => {
+describe('a new source name', () => {
   it.each(['pipeline ', 'pipe\u200bline', 'pip\u0435line', 'pipe  line'])(
-    '%j looks like another one and is refused',
+    '%j is rejected as a look-alike of an existing one',
     async (name) => {
       const answer = await send(await reporter(), name, scan('a'));
       assertProblem(answer, { status: 422, code: 'source.name' });
     },
   );
 
-  it('is free again when the person behind the key that reported it was disabled', async () => {
+  it('becomes available again when the person behind the reporting key was disabled', async () => {
     const person = await newApprover({ stage, service, apiKey }, ['admin']);
     const own = await newApiKey(service, person.accessToken, ['inventory:report']);
     expect((await send(own.key, 'left source', scan('a'))).status).toBe(200);
@@ -272,8 +283,8 @@ describe('the name of a new source', () => {
   });
 });
 
-describe('a reporter', () => {
-  it('fills the database no further than the operator allows, with all sources together', async () => {
+describe('the quota of a reporter', () => {
+  it('limits the stored volume of all its sources together', async () => {
     const small = await stage.start({ role: 'api', settings: { SVC_REPORTER_MAX_ASSETS: '3' } });
     const key = await reporter();
     const names = (...all: string[]) =>
@@ -293,13 +304,22 @@ describe('a reporter', () => {
     const refused = await report(key, 'quota two', more);
     assertProblem(refused, { status: 422, code: 'reporter.too-many-assets' });
     expect(await ownerOf('quota two')).toBeUndefined();
-    // The newest document of a source replaces the one before; and whoever may write has no limit.
+    // The newest document of a source replaces the previous one. Callers with write permission have no limit.
     expect((await report(key, 'quota one', names('AES-128', 'SHA-1', 'SHA-256'))).status).toBe(200);
     expect((await report(apiKey, 'quota three', names('A-1', 'A-2', 'A-3', 'A-4'))).status).toBe(200);
+    // Places and relationships are rows too, five for each asset of the limit.
+    const placed = (count: number) => {
+      const occurrences = Array.from({ length: count }, (_, index) => ({ location: `src/${index}.ts` }));
+      return bom([{ ...algorithm({ name: 'SHA-512' }), evidence: { occurrences } }], about('places'));
+    };
+    const other = await reporter();
+    assertProblem(await report(other, 'quota four', placed(16)), { status: 422, code: 'reporter.too-many-assets' });
+    expect((await report(other, 'quota four', placed(8))).status).toBe(200);
+    assertProblem(await report(other, 'quota five', placed(8)), { status: 422, code: 'reporter.too-many-assets' });
   });
 });
 
-describe('a time of the future', () => {
+describe('a future document time', () => {
   const dated = (timestamp: string, ...names: string[]) =>
     bom(
       names.map((name) => algorithm({ name })),
@@ -310,7 +330,7 @@ describe('a time of the future', () => {
       .map(({ name }: { name: string }) => name)
       .sort();
 
-  it('counts as the time at which the document came, and the answer says so', async () => {
+  it('is replaced by the time of receipt, and the response says so', async () => {
     const future = await send(apiKey, undefined, dated('2999-01-01T00:00:00Z', 'Future'));
     expect(future.body).toMatchObject({
       created: 1,
@@ -325,7 +345,7 @@ describe('a time of the future', () => {
     expect(soon.body.warnings).toEqual([]);
   });
 
-  it('that the version before kept for a source ends with the next document', async () => {
+  it('stored by the previous version ends with the next document', async () => {
     await stage.sql(`UPDATE inventory_source SET document_time = '2999-01-01' WHERE name = 'clock'`);
     const { body } = await send(apiKey, undefined, dated(new Date().toISOString(), 'After'));
     expect(body.warnings).toEqual([]);
@@ -333,7 +353,7 @@ describe('a time of the future', () => {
   });
 });
 
-describe('people', () => {
+describe('people who report', () => {
   it('own what they report first', async () => {
     const token = await accessToken(service, admin.adminEmail, admin.adminPassword);
     expect((await send(token, 'by hand', scan('a'))).status).toBe(200);

@@ -41,7 +41,7 @@ const tally = () =>
     `SELECT dimension, value, level, sum(count)::int AS count FROM inventory_tally GROUP BY 1, 2, 3 HAVING sum(count) <> 0 ORDER BY 1, 2, 3`,
   );
 
-/** The same, of the assets themselves. */
+/** The same counts, computed from the assets themselves. */
 const counted = () =>
   stage.sql(
     `SELECT d.dimension, d.value, coalesce(a.level, -1) AS level, count(*)::int AS count FROM judged_asset a, LATERAL (
@@ -51,8 +51,8 @@ const counted = () =>
      ) d (dimension, value) WHERE d.value IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
   );
 
-describe('a change of a rule', () => {
-  it('is tried without changing anything', async () => {
+describe('a rule change', () => {
+  it('can be tried without effect', async () => {
     const { rule, version } = await ruleNow();
     const before = await tally();
     const { status, body } = await call('POST', '/api/quantum-risk/rules/test', {
@@ -69,7 +69,7 @@ describe('a change of a rule', () => {
     expect((await ruleNow()).version).toBe(version);
   });
 
-  it('makes a version, and everything is judged anew: assets, counts, and what comes later', async () => {
+  it('creates a version, and reclassifies everything: assets, counts, and later documents', async () => {
     const { rule, version } = await ruleNow();
     const put = await call(
       'PUT',
@@ -85,7 +85,7 @@ describe('a change of a rule', () => {
     expect(await tally()).toEqual(await counted());
   });
 
-  it('leaves no asset counted under what its verdict no longer says, whatever comes in meanwhile', async () => {
+  it('leaves no asset counted under an outdated verdict, even with concurrent ingestion', async () => {
     const { rule, version } = await ruleNow();
     const about2048 = (source: number) =>
       Array.from({ length: 50 }, (_, key) => {
@@ -105,7 +105,7 @@ describe('a change of a rule', () => {
     expect(await tally()).toEqual(await counted());
   });
 
-  it('that is taken back brings back the verdicts and the counts', async () => {
+  it('that is reverted restores the verdicts and the counts', async () => {
     const { rule, version } = await ruleNow();
     await call('PUT', `/api/quantum-risk/rules/${RULE}`, { ...rule, level: 'MEDIUM' }, { 'if-match': `"${version}"` });
     await judged(version + 1);
@@ -121,7 +121,7 @@ describe('a change of a rule', () => {
     ['no condition', { match: {} }, 400],
     ['a pattern of its own', { match: { suite: '(a+)+$' } }, 400],
     ['an unknown level', { level: 'WORST' }, 400],
-  ])('with %s is refused', async (_, change, status) => {
+  ])('with %s is rejected', async (_, change, status) => {
     const { rule, version } = await ruleNow();
     const answer = await call(
       'PUT',
@@ -132,7 +132,7 @@ describe('a change of a rule', () => {
     expect({ status: answer.status, version: (await ruleNow()).version }).toEqual({ status, version });
   });
 
-  it('is not made blindly, nor by those who may only read', async () => {
+  it('requires the current version and the scope', async () => {
     const { rule } = await ruleNow();
     const path = `/api/quantum-risk/rules/${RULE}`;
     expect((await call('PUT', path, rule)).status).toBe(428);
@@ -144,7 +144,7 @@ describe('a change of a rule', () => {
 });
 
 describe('a release with other rules', () => {
-  it('judges everything by them at its start', async () => {
+  it('reclassifies everything at startup', async () => {
     const { version, rule } = await ruleNow();
     await call(
       'PUT',
@@ -154,12 +154,12 @@ describe('a release with other rules', () => {
     );
     await judged(version + 1);
     expect(await levelOf('RSA-2048')).toBe('CRITICAL');
-    // As if these verdicts were of the rules of an older release: nobody has changed those of this one.
+    // Without stored rules, the service applies its default rules, and the existing verdicts look like those of an older release.
     await stage.sql('DELETE FROM risk_rule_set');
     await service.kill();
     service = await stage.start({ role: 'api' });
     await until('the verdict of this release', 30, async () => (await levelOf('RSA-2048')) === 'MEDIUM');
-    // Others are still judged meanwhile, so the two may be read on both sides of a commit.
+    // Other assets are still being reclassified, so a commit may fall between the two reads.
     await until('counts of what there is', 30, async () => isDeepStrictEqual(await tally(), await counted()));
   });
 });

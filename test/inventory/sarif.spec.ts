@@ -44,7 +44,7 @@ function run({ tool = 'scan', finds, category, repository, more = {} }: Run): ob
 }
 const log = (...runs: Run[]) => ({ version: '2.1.0', runs: runs.map(run) });
 
-/** `missed` of each place of a source, by algorithm and context. */
+/** Value of `missed` for each occurrence of a source, by algorithm and context. */
 async function missed(source: string): Promise<Record<string, number>> {
   const rows = await stage.sql<{ place: string; missed: number }>(
     `SELECT a.name || ' ' || coalesce(o.context, '') AS place, o.missed FROM asset_occurrence o
@@ -54,8 +54,8 @@ async function missed(source: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ place, missed: count }) => [place, count]));
 }
 
-describe('what one tool found in a repository', () => {
-  it('is not ended by another tool, by another category or by a document of all of it', async () => {
+describe('findings of one tool in a repository', () => {
+  it('are not resolved by another tool, another category or a full document', async () => {
     const repository = 'https://git.example/shop';
     await send(log({ tool: 'a', finds: ['MD4', 'MD5'], repository }));
     await send(log({ tool: 'b', finds: ['RC2'], repository }));
@@ -73,11 +73,11 @@ describe('what one tool found in a repository', () => {
     expect(await missed(repository)).toEqual({ 'MD4 a: R1': 1, 'MD5 a: R1': 0, 'RC2 b: R1': 1, 'AES-128 ': 1 });
   });
 
-  it('is compared with the tools of a document in proportion to both', async () => {
+  it('are compared with the tools of a document in linear time', async () => {
     const about = { repository: 'https://git.example/tools', finds: [] };
     const tools = Array.from({ length: 2500 }, (_, i) => ({ ...about, tool: `tool ${i}` }));
     await send(log(...tools, { tool: 'last', finds: ['MD5'], repository: about.repository }));
-    // As if that tool had reported 25,000 places.
+    // Simulates a tool that reported 25,000 occurrences.
     await stage.sql(
       `INSERT INTO asset_occurrence (asset_id, source_id, id, location, context)
        SELECT o.asset_id, o.source_id, gen_random_uuid(), 'a' || n, o.context || n FROM asset_occurrence o, generate_series(1, 25000) n
@@ -91,7 +91,7 @@ describe('what one tool found in a repository', () => {
     expect((await missed(about.repository))['MD5 last: R1']).toBe(0);
   });
 
-  it('is told apart by category when one tool runs twice in one log, in either order', async () => {
+  it('are separated by category when one tool runs twice in one log, in either order', async () => {
     const both = (first: string, second: string) =>
       log({ finds: ['DES'], category: first }, { finds: ['RC4'], category: second });
     const { body } = await send(both('java/', 'go/'));
@@ -103,7 +103,7 @@ describe('what one tool found in a repository', () => {
     expect(await missed('mine')).toEqual({ 'DES scan (java/): R1': 1, 'RC4 scan (go/): R1': 0 });
   });
 
-  it('stays when a later run failed or has no results', async () => {
+  it('remain when a later run failed or has no results', async () => {
     const source = '?source=unlucky';
     await send(log({ finds: ['DES'] }), source);
     const failed = await send(log({ finds: [], more: { invocations: [{ executionSuccessful: false }] } }), source);
@@ -112,7 +112,7 @@ describe('what one tool found in a repository', () => {
     expect(await missed('unlucky')).toEqual({ 'DES scan: R1': 0 });
   });
 
-  it('by the version before, which knew no categories, is ended by the first run of the tool', async () => {
+  it('stored by the previous version without categories are resolved by the first run of the tool', async () => {
     const source = '?source=before';
     await send(log({ finds: ['DES', 'MD2'] }), source);
     await stage.sql(`UPDATE inventory_source SET tool_contexts = NULL WHERE name = 'before'`);
@@ -124,8 +124,8 @@ describe('what one tool found in a repository', () => {
   });
 });
 
-describe('bytes of a log', () => {
-  it('may begin with a byte order mark; UTF-16 is named', async () => {
+describe('the encoding of a SARIF log', () => {
+  it('may include a byte order mark; UTF-16 is reported', async () => {
     const text = JSON.stringify(log({ finds: ['MD5'] }));
     expect((await send(`\uFEFF${text}`)).body).toMatchObject({ received: 1 });
     for (const bytes of [

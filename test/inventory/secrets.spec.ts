@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** A text that is looked for, and the component that carries it. */
+/** A secret to search for, and the component that contains it. */
 interface Planted {
   readonly secret: string;
   readonly component: object;
@@ -43,7 +43,7 @@ function inValues(): Planted[] {
   });
 }
 
-/** Each way to write a secret down, in each of the places where a text may stand. */
+/** Every way to write a secret, in every place where text may appear. */
 function inTexts(): Planted[] {
   const ways: ((secret: string) => string)[] = [
     (secret) => `password=${secret}`,
@@ -92,8 +92,8 @@ async function dump(): Promise<string> {
   return texts.join('\n');
 }
 
-describe('secrets in what is submitted', () => {
-  it('are in no table, no log and no export, however they are written down', async () => {
+describe('secrets in submitted documents', () => {
+  it('are in no table, log or export, in any notation', async () => {
     const planted = [...inValues(), ...inTexts(), ...inNamedProperties()];
     expect(planted.length).toBeGreaterThanOrEqual(50);
     const document = bom(
@@ -115,7 +115,7 @@ describe('secrets in what is submitted', () => {
     expect(planted.filter(({ secret }) => everything.includes(secret)).map(({ component }) => component)).toEqual([]);
   });
 
-  it('are not quoted by a refusal or a repair', async () => {
+  it('are not quoted in a rejection or a repair', async () => {
     const secret = random();
     const wrong = { ...material('wrong', { type: 'private-key', value: secret }), [`password=${secret}`]: 1 };
     for (const body of [bom([{ ...wrong, type: secret }]), `{"assets": "${secret}`]) {
@@ -132,7 +132,7 @@ describe('secrets in what is submitted', () => {
     expect(service.log()).not.toContain(secret);
   });
 
-  it('a private key is known by the hash of its public half', async () => {
+  it('identify a private key only by the hash of its public half', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString();

@@ -20,10 +20,10 @@ const send = (key: string, source: string, body: object): Promise<Answer> =>
   service.call('POST', `/api/ingest?source=${encodeURIComponent(source)}`, { key, body });
 const reporter = async () => (await newApiKey(service, apiKey, ['inventory:report'])).key;
 
-describe('a certificate that several sources show', () => {
+describe('a certificate reported by several sources', () => {
   const [SAFE, BROKEN] = ['ML-DSA-87', 'RSA-1024'];
   const [SOON, LATE] = ['2027-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
-  /** A document with the certificate of this fingerprint, whose key and signature are of this algorithm. */
+  /** Builds a document with the certificate of this fingerprint, whose key and signature use this algorithm. */
   const claimed = (sha256: string, name: string, end = SOON) =>
     bom(
       [
@@ -49,7 +49,7 @@ describe('a certificate that several sources show', () => {
   };
   const fingerprint = () => randomBytes(32).toString('hex');
 
-  it('is described by the one that showed it first: others make neither verdict nor end better', async () => {
+  it('is described by its first source: others improve neither verdict nor expiry', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
     const before = await stateOf(sha256);
@@ -69,7 +69,7 @@ describe('a certificate that several sources show', () => {
     expect(await stateOf(sha256)).toEqual([0, '2099']);
   });
 
-  it('is described by the one that says worse of it, until that does not show it any more', async () => {
+  it('is described by the source with the worse data, until that source no longer reports it', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN));
@@ -82,7 +82,7 @@ describe('a certificate that several sources show', () => {
     expect(await stateOf(sha256)).toEqual([0, '2099']);
   });
 
-  it('becomes no better by whoever made it worse before, a second earlier or in level', async () => {
+  it('is not improved by a source that made it worse before, in expiry or in level', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, BROKEN, SOON));
     const before = await stateOf(sha256);
@@ -91,12 +91,12 @@ describe('a certificate that several sources show', () => {
     const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
     expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
     expect(await stateOf(sha256)).toEqual([before[0], '2026']);
-    // A false end is corrected by whoever stated it, and no further.
+    // A false expiry can be corrected only by the reporter that stated it, and only up to the expiry stated by the other.
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, SOON));
     expect(await stateOf(sha256)).toEqual([before[0], '2027']);
   });
 
-  it('is not kept safe by a false earlier end: a higher level counts whatever the end', async () => {
+  it('is not kept safe by a false earlier expiry: a higher level applies whatever the expiry', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, SAFE, SOON));
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, LATE));
@@ -105,7 +105,26 @@ describe('a certificate that several sources show', () => {
     expect(await stateOf(sha256)).toEqual([4, '2026']);
   });
 
-  it('is no algorithm that gets a milder verdict by another spelling of its name', async () => {
+  /** Of the level HIGH for its hash, while the quantum status of its signature is unknown. */
+  const UNKNOWN = 'MD5withDSTU';
+
+  it('keeps a level that others reported, even if its quantum status is unknown', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, UNKNOWN));
+    expect(await stateOf(sha256)).toEqual([3, '2027']);
+    const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
+    expect(await stateOf(sha256)).toEqual([3, '2027']);
+  });
+
+  it('gets a higher level, even if the document does not state a known quantum status', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(other, `other ${sha256}`, claimed(sha256, SAFE));
+    await send(first, `first ${sha256}`, claimed(sha256, UNKNOWN));
+    expect(await stateOf(sha256)).toEqual([3, '2027']);
+  });
+
+  it('is not an algorithm that gets a milder verdict from another spelling of its name', async () => {
     const [victim, other] = [await reporter(), await reporter()];
     const reported = (name: string) => bom([algorithm({ name })], about('spelling'));
     const level = async () =>
@@ -121,7 +140,7 @@ describe('a certificate that several sources show', () => {
     expect(await level()).toBe(before);
   });
 
-  it('is described anew by whoever may write the inventory', async () => {
+  it('can be redescribed by a caller who may write the inventory', async () => {
     const [first, sha256] = [await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
     await send(apiKey, `other ${sha256}`, claimed(sha256, SAFE, LATE));

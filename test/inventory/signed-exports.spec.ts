@@ -42,13 +42,13 @@ const refused = (query: string, key = apiKey): Promise<Answer> =>
 const requests = async (): Promise<{ digest: string; status: string; metadata: object; key: { name: string } }[]> =>
   (await service.call('GET', '/api/v1/sign/requests?limit=200', { key: apiKey })).body.items;
 
-describe('an export that is signed in itself', () => {
+describe('an export with an embedded signature', () => {
   it.skipIf(!has('python3')).each([
     ['everything by an EC key', 'default', ''],
     ['everything by an RSA key', 'demo-rsa', ''],
     ['what was asked for, with what the service has itself', 'default', '&name=Serpent-1*&own=true'],
     ['nothing', 'default', '&name=nothing'],
-  ])('holds for a verifier that shares nothing with ours: %s', async (_, key, filter) => {
+  ])('verifies in an independent verifier: %s', async (_, key, filter) => {
     const response = await signed(`key=${key}${filter}`, { 'accept-encoding': 'gzip' });
     expect(response.status).toBe(200);
     expect(response.headers.get('content-encoding')).toBe('gzip');
@@ -58,7 +58,7 @@ describe('an export that is signed in itself', () => {
     expect(isSignedBy(text.replace('"version":1', '"version":2'), publicKey)).toBe(false);
   });
 
-  it('is the export, valid by the official schema, with a signature more, and nobody keeps it', async () => {
+  it('equals the export plus a signature, is valid in the official schema, and is not cached', async () => {
     const response = await signed('key=default&name=Serpent-1*', { 'accept-encoding': 'identity' });
     expect(response.headers.get('cache-control')).toContain('no-store');
     const { signature, ...document } = (await response.json()) as Record<string, unknown>;
@@ -70,7 +70,7 @@ describe('an export that is signed in itself', () => {
     expect(check.errors ?? []).toEqual([]);
   });
 
-  it('is recorded as a request for a signature, and counts as one', async () => {
+  it('is recorded and counted as a signing request', async () => {
     await createKey(service, apiKey, { name: 'once', type: 'ec-p384', constraints: { lifetime: 1 } });
     expect(await (await signed('key=once&name=Serpent-7')).json()).toMatchObject({ signature: { algorithm: 'ES384' } });
     const [newest] = await requests();
@@ -82,7 +82,7 @@ describe('an export that is signed in itself', () => {
     assertProblem(await refused('key=once'), { status: 409, code: 'key-policy.lifetime' });
   });
 
-  it('is refused before anything is sent or recorded, with the reason', async () => {
+  it('is rejected with the reason before anything is sent or recorded', async () => {
     const files = { name: 'only-jars', type: 'ec-p256', constraints: { fileNames: ['*.jar'] } };
     await createKey(service, apiKey, files);
     await createKey(service, apiKey, { name: 'quantum', type: 'ml-dsa-65' });
@@ -95,7 +95,7 @@ describe('an export that is signed in itself', () => {
     expect(await requests()).toHaveLength(before);
   });
 
-  it('by a key that asks people first is not made, and asks nobody: the command can wait, this call cannot', async () => {
+  it('is refused for a key that requires approval, because only the CLI can wait', async () => {
     const place = { stage, service, apiKey };
     const { key } = await newGuardedKey(place, [{ members: [await newApprover(place)], threshold: 1 }]);
     const before = (await requests()).length;
@@ -103,7 +103,7 @@ describe('an export that is signed in itself', () => {
     expect(await requests()).toHaveLength(before);
   });
 
-  it('takes no place from others when whoever asked is gone before it begins', async () => {
+  it('occupies no slot if its caller disconnects before it starts', async () => {
     const gone = ['gzip', 'identity'].map((encoding) =>
       fetch(`${service.url}/api/export/cyclonedx?key=default`, {
         method: 'POST',
@@ -112,18 +112,18 @@ describe('an export that is signed in itself', () => {
       }).catch((error: Error) => error.name),
     );
     expect(new Set(await Promise.all(gone))).toEqual(new Set(['TimeoutError']));
-    // A caller has two places.
+    // A caller may run two exports at a time.
     const both = () => Promise.all(Array.from({ length: 2 }, () => signed('key=default&name=nothing')));
     await until('both at once', 20, async () => (await both()).every(({ status }) => status === 200));
   });
 
-  it('needs both rights', async () => {
+  it('requires both scopes', async () => {
     const reader = await newApiKey(service, apiKey, ['inventory:read']);
     assertProblem(await refused('key=default', reader.key), { status: 403, code: 'insufficient_scope' });
   });
 });
 
-it.skipIf(!has('python3'))('an attestation is signed in itself', async () => {
+it.skipIf(!has('python3'))('an attestation can have an embedded signature', async () => {
   const body = { pack: 'cnsa-2.0', statement: 'As it stands.', evidence: [{ description: 'Minutes' }] };
   const { body: made } = await service.call('POST', '/api/attestations', { key: apiKey, body });
   const path = `/api/attestations/${made.id}/cyclonedx`;

@@ -39,8 +39,8 @@ const namesOf = async (path: string): Promise<string[]> =>
 const componentsOf = async (query: string): Promise<Named[]> =>
   (await get(`/api/export/cyclonedx?${query}`)).components;
 
-describe('an asset that sources name differently', () => {
-  it('is one asset, shown to each source by the name that its document has', async () => {
+describe('an asset with different names in its sources', () => {
+  it('is one asset, shown to each source with the name in its document', async () => {
     expect(await namesOf('/api/assets?source=first')).toEqual(['Ed448', 'ML-KEM-768', 'SHA-256']);
     expect(await namesOf('/api/assets?source=second')).toEqual(['MLKem768', 'ed448', 'sha256']);
     expect(await namesOf('/api/assets?source=second&sort=-level')).toHaveLength(3);
@@ -60,12 +60,12 @@ describe('an asset that sources name differently', () => {
     expect(await componentsOf(query)).toHaveLength(1);
   });
 
-  it('is left out by the negation of either name', async () => {
+  it('is excluded by the negation of either name', async () => {
     for (const name of ['MLKem768', 'ML-KEM-768'])
       expect((await get(`/api/assets?q=${encodeURIComponent(`name!=${name}`)}`)).items).toHaveLength(2);
   });
 
-  it('tells for each place what its source calls it', async () => {
+  it('lists the source name for each location', async () => {
     const [{ id }] = (await get('/api/assets?name=MLKem768')).items;
     const { items } = await get(`/api/assets/${id}/occurrences`);
     const said = items.map(({ source, name }: { source: string; name: string }) => `${source} ${name}`).toSorted();
@@ -74,7 +74,7 @@ describe('an asset that sources name differently', () => {
 });
 
 describe('the export of one source', () => {
-  it('has the names and places of that source alone', async () => {
+  it('contains only the names and locations of that source', async () => {
     const components = await componentsOf('source=second');
     expect(components.map(({ name }) => name).toSorted()).toEqual(['MLKem768', 'ed448', 'sha256']);
     const places = components.flatMap(({ evidence }) => evidence?.occurrences.map(({ location }) => location) ?? []);
@@ -82,14 +82,14 @@ describe('the export of one source', () => {
     expect(JSON.stringify(components)).not.toContain('secret-project');
   });
 
-  it('taken in as another source gives the same assets, with the names of the source', async () => {
+  it('yields the same assets with its names when imported as another source', async () => {
     const document = await get('/api/export/cyclonedx?source=second');
     const body = { ...document, metadata: { component: { type: 'application', name: 'copy' } } };
     expect((await service.call('POST', '/api/ingest', { key: apiKey, body })).body).toMatchObject({ created: 0 });
     expect(await namesOf('/api/assets?source=copy')).toEqual(['MLKem768', 'ed448', 'sha256']);
   });
 
-  it('is CSV with the names of that source, too', async () => {
+  it('has its names in CSV too', async () => {
     const response = await fetch(`${service.url}/api/export/csv?source=second`, {
       headers: { authorization: `Bearer ${apiKey}` },
     });
@@ -98,14 +98,14 @@ describe('the export of one source', () => {
     expect(text).not.toContain('ML-KEM-768');
   });
 
-  it('everything together has all places and one name', async () => {
+  it('differs from the full export, which has all locations and one name', async () => {
     const components = await componentsOf('state=active&name=ML-KEM');
     expect(components.map(({ name }) => name)).toEqual(['ML-KEM-768']);
     expect(components[0]?.evidence?.occurrences.length).toBeGreaterThanOrEqual(2);
   });
 });
 
-it('a source that changes its spelling is found by the new one, and no longer by the old one', async () => {
+it('a source that changes a spelling is found by the new name only', async () => {
   await send('third', [algorithm({ name: 'ml_kem_768', at: 'third/a' })]);
   await send('third', [algorithm({ name: 'MlKem_768', at: 'third/a' })]);
   expect(await namesOf('/api/assets?source=third')).toEqual(['MlKem_768']);

@@ -5,7 +5,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const PUSHES = 200;
-/** What the table of sources may grow by before its free space is used again, divided by the pushes. */
+/** Limit for the growth of the source table in bytes per push, before its free space is reused. */
 const MAX_BYTES_PER_PUSH = 200;
 
 let stage: Stage;
@@ -24,7 +24,7 @@ const found = (name: string) => ({
   occurrence: { location: `host-a:/${name}` },
 });
 
-/** What a sensor sends: each scan has an id and an Idempotency-Key of its own. */
+/** Pushes like a sensor, with a new scan ID and Idempotency-Key for each scan. */
 const push = (source: string, names: readonly string[], more = {}) =>
   service.call('POST', '/api/ingest', {
     key: apiKey,
@@ -32,7 +32,7 @@ const push = (source: string, names: readonly string[], more = {}) =>
     body: { scanId: randomUUID(), source, complete: true, assets: names.map(found), ...more },
   });
 
-/** Rows of every table, and their bytes with indexes. */
+/** Number of rows of every table, and its size in bytes including indexes. */
 async function tables(): Promise<Map<string, { rows: number; bytes: number }>> {
   const names = await stage.sql<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1`,
@@ -45,7 +45,7 @@ async function tables(): Promise<Map<string, { rows: number; bytes: number }>> {
   return new Map(rows.map(({ name, ...size }) => [name, size]));
 }
 
-it('a scan that found what the last one did adds no row to any table, whatever its id', async () => {
+it('a scan with unchanged results adds no row to any table, whatever its ID', async () => {
   const names = Array.from({ length: 20 }, (_, index) => `cipher-${index}`);
   const first = await push('sensor:unchanged', names);
   expect(first.body).toMatchObject({ received: 20, created: 20 });
@@ -57,7 +57,7 @@ it('a scan that found what the last one did adds no row to any table, whatever i
   }
   const after = await tables();
   const grown = [...after].filter(([name, { rows }]) => rows !== before.get(name)?.rows).map(([name]) => name);
-  // A job of the background has a row from the first time that it is due.
+  // A background job gets a row the first time it is due.
   expect(grown.filter((name) => name !== 'job_lease')).toEqual([]);
   const bytes = [...after].reduce((sum, [name, size]) => sum + size.bytes - (before.get(name)?.bytes ?? 0), 0);
   expect(bytes / PUSHES).toBeLessThan(MAX_BYTES_PER_PUSH);
@@ -67,14 +67,14 @@ it('a scan that found what the last one did adds no row to any table, whatever i
   expect(source?.ago).toBeLessThan(30);
 });
 
-it('a scan without an id is the same as one with, and either form is taken', async () => {
+it('scans with and without an ID are equivalent, and both are accepted', async () => {
   const first = await push('sensor:forms', ['a', 'b'], { scanId: undefined });
   const again = await push('sensor:forms', ['a', 'b'], { scanId: undefined });
   expect([again.body.unchanged, again.body.documentId]).toEqual([2, first.body.documentId]);
   expect((await push('sensor:forms', ['a', 'b'])).body).toMatchObject({ unchanged: 2, created: 0 });
 });
 
-it('what is missing is still resolved after so many scans that say the same', async () => {
+it('missing assets are still resolved after enough unchanged scans', async () => {
   await push('sensor:missing', ['kept', 'gone']);
   for (let scans = 0; scans < MISSED_UNTIL_RESOLVED; scans += 1) await push('sensor:missing', ['kept']);
   const rows = await stage.sql(`SELECT name, state FROM asset WHERE name IN ('kept', 'gone') ORDER BY name`);
@@ -84,7 +84,7 @@ it('what is missing is still resolved after so many scans that say the same', as
   ]);
 });
 
-it('a scan that found something else is taken in, and so is the earlier one when it comes back', async () => {
+it('a scan with other results is stored, and so is the earlier one when it returns', async () => {
   await push('sensor:turns', ['one']);
   expect((await push('sensor:turns', ['one', 'two'])).body).toMatchObject({ created: 1, unchanged: 1 });
   expect((await push('sensor:turns', ['one'])).status).toBe(200);
@@ -94,7 +94,7 @@ it('a scan that found something else is taken in, and so is the earlier one when
   expect(missed).toEqual([{ missed: 1 }]);
 });
 
-it('an Idempotency-Key that was used for something else is still refused', async () => {
+it('an Idempotency-Key that was used for another body is still rejected', async () => {
   const key = randomUUID();
   const body = { scanId: '1', source: 'sensor:keys', complete: true, assets: [found('x')] };
   const headers = { 'idempotency-key': key };

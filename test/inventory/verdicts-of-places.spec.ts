@@ -30,7 +30,7 @@ async function shown(source: string, name: string): Promise<{ id: string; level:
   return body.items;
 }
 
-/** What people may be alerted to since the last call. */
+/** Returns and deletes the alert events about assets. */
 async function happenings(): Promise<{ type: string; source: string; facts: Record<string, unknown> }[]> {
   const rows = await stage.sql<{ type: string; source: string; facts: Record<string, unknown> }>(
     `DELETE FROM happening WHERE type LIKE 'asset.%' RETURNING type, subject_name AS source, facts`,
@@ -75,7 +75,7 @@ const certificate = (signature: string): Component[] => [
 ];
 const uses = (target: string) => ({ dependencies: [{ ref: 'PaymentCipher', dependsOn: [target] }] });
 
-/** Two hosts that say different things of one name: what each shows, and the level of it. */
+/** Two hosts that report different facts under the same name, with their components and the resulting levels. */
 const TRUTHS: [
   string,
   { name: string; a: [Component[], object]; b: [Component[], object]; levels: [string, string] },
@@ -101,16 +101,16 @@ const TRUTHS: [
   ],
 ];
 
-describe.each(TRUTHS)('two hosts that say different things of %s', (what, { name, a, b, levels }) => {
+describe.each(TRUTHS)('two hosts that report different facts about %s', (what, { name, a, b, levels }) => {
   const hosts = [`${what} A`, `${what} B`] as const;
   const say = { [hosts[0]]: a, [hosts[1]]: b };
   const report = (host: string, change = '') => {
     const [components, more] = say[host] ?? [[], {}];
-    // Another library in it: the document is not known by its bytes.
+    // Adds another algorithm, so that the bytes of the document differ from the previous one.
     return send(host, [...components, algorithm({ name: `Serpent-${change}`, ref: 'change' })], more);
   };
 
-  it('are both right, in any order and ten times over, and nobody is told of a change that is none', async () => {
+  it('are both correct in any order, even ten times, without false change notifications', async () => {
     const orders = [hosts, hosts.toReversed()];
     for (let round = 0; round < 10; round += 1) {
       for (const host of orders[round % 2] ?? []) await report(host, `${round}`);
@@ -126,7 +126,7 @@ describe.each(TRUTHS)('two hosts that say different things of %s', (what, { name
     }
   });
 
-  it('are told of a change at one place for that place, and only once', async () => {
+  it('cause a notification only for the location that changed, and only once', async () => {
     const [host, other] = hosts;
     const before = await shown(other, name);
     const mine = await shown(host, name);
@@ -151,7 +151,7 @@ describe.each(TRUTHS)('two hosts that say different things of %s', (what, { name
   });
 });
 
-describe('an asset that takes the place of another one', () => {
+describe('an asset that replaces another one', () => {
   it('inherits its owner and labels', async () => {
     await send('heir', tls('X25519'));
     const [old] = await shown('heir', 'TLS 1.3');
@@ -171,8 +171,8 @@ describe('an asset that takes the place of another one', () => {
   });
 });
 
-describe('an asset of somebody else that a reporter shows as well', () => {
-  it('leaves its owner and labels to no asset that the reporter shows in its place', async () => {
+describe('an asset of another owner that a reporter also shows', () => {
+  it('does not pass its owner and labels to a replacement shown by the reporter', async () => {
     const { key } = await newApiKey(service, apiKey, ['inventory:report']);
     const report = async (components: readonly Component[]) => {
       const body = bom([...components], about('reporter of a share'));
@@ -190,8 +190,8 @@ describe('an asset of somebody else that a reporter shows as well', () => {
   });
 });
 
-describe('assets of the version before', () => {
-  /** The id of a protocol by its name and facts, as that version had it: `id` of an asset that refers to nothing. */
+describe('assets of the previous version', () => {
+  /** Gives a protocol the ID that the previous version computed from its name and facts: the ID of an asset without references. */
   async function goBack(source: string): Promise<string> {
     await send(`${source} bare`, [tlsProtocol({ name: SUITE })]);
     const [plain] = await shown(`${source} bare`, 'TLS 1.3');
@@ -210,7 +210,7 @@ describe('assets of the version before', () => {
     return plain?.id ?? '';
   }
 
-  it('keep their identity as long as documents say the same of them', async () => {
+  it('keep their identity as long as documents state the same', async () => {
     await send('old host', tls('X25519'));
     const former = await goBack('old host');
     expect((await send('old host', tls('X25519'))).created).toBe(0);

@@ -28,7 +28,7 @@ interface Ended {
   readonly said: string;
 }
 
-/** `cli reconcile-counts` */
+/** Runs `cli reconcile-counts`. */
 async function reconcile(): Promise<Ended> {
   const env = { ...process.env, ...stage.settings };
   const cli = join(import.meta.dirname, '../../dist/cli.js');
@@ -47,12 +47,12 @@ const ofSource = () =>
     `SELECT c.total, c.levels, c.unjudged FROM inventory_source_count c JOIN inventory_source s ON s.id = c.source_id WHERE s.name = 'counted'`,
   );
 
-it('counts that are right are left alone', async () => {
+it('reconciliation leaves correct counts unchanged', async () => {
   await until('the source is counted', 30, async () => (await ofSource()).length === 1);
   expect(await reconcile()).toEqual({ code: 0, said: expect.stringContaining('All counts are right.') });
 });
 
-it('counts that are wrong are found, told and repaired, whether too few, too many or of nothing', async () => {
+it('reconciliation detects, reports and repairs wrong counts: too few, too many or for nothing', async () => {
   const [right, rightOfSource] = [await tally(), await ofSource()];
   await stage.sql(`DELETE FROM inventory_tally WHERE dimension = 'kind'`);
   await stage.sql(`UPDATE inventory_tally SET count = count + 500 WHERE dimension = 'verdict'`);
@@ -76,7 +76,7 @@ it('counts that are wrong are found, told and repaired, whether too few, too man
   expect((await reconcile()).code).toBe(0);
 });
 
-it('states that occurrences do not give are found, told and repaired, with the counts of them', async () => {
+it('reconciliation detects, reports and repairs states that occurrences do not support, and their counts', async () => {
   const right = await tally();
   await stage.sql(`UPDATE asset SET state = 'resolved' WHERE id IN (SELECT id FROM asset ORDER BY id LIMIT 3)`);
   const { code, said } = await reconcile();
@@ -86,7 +86,7 @@ it('states that occurrences do not give are found, told and repaired, with the c
   expect(await tally()).toEqual(right);
 });
 
-it('counts that documents move meanwhile stay right', async () => {
+it('reconciliation keeps counts correct that documents change concurrently', async () => {
   await stage.sql(`UPDATE inventory_tally SET count = count + 3 WHERE dimension = 'state'`);
   const assets = (part: number) =>
     Array.from({ length: 20 }, (_, index) => ({
@@ -112,7 +112,7 @@ it('counts that documents move meanwhile stay right', async () => {
   expect((await reconcile()).said).toContain('All counts are right.');
 });
 
-describe('what an older reader read', () => {
+describe('data read by an older reader', () => {
   const readingsOf = () =>
     stage.sql<{ id: string; name: string }>(
       `SELECT id, name, verdict_id, resolved_by::text, content FROM asset ORDER BY id`,
@@ -123,7 +123,7 @@ describe('what an older reader read', () => {
         'SELECT 1 FROM inventory_source WHERE reading IS NULL OR read_merge IS DISTINCT FROM merged_at OR read_after IS NOT NULL',
       )
     ).length === 0;
-  /** Alert events are deleted as soon as they are taken in. */
+  /** Copies alert events, which are deleted as soon as they are processed. */
   const keepWhatIsTold = () =>
     stage.sql(
       `CREATE TABLE told (facts jsonb);
@@ -140,12 +140,12 @@ describe('what an older reader read', () => {
     ...about(source),
   });
 
-  it('is read again, wherever its documents are, with all counts, and told where the risk is another one', async () => {
+  it('is read again, wherever its documents are, with all counts, and reported where the risk differs', async () => {
     for (const source of ['first', 'second'])
       expect((await service.call('POST', '/api/ingest', { key: apiKey, body: document(source) })).status).toBe(200);
     const [readings, counts] = [await readingsOf(), await tally()];
     const [unread] = await stage.sql<{ id: string }>(`SELECT verdict_id AS id FROM asset WHERE name = 'PaymentCipher'`);
-    // As the version before would have left it: it knew no AES.
+    // Simulates the state left by the previous version, which did not know AES.
     await stage.sql(
       `UPDATE asset SET verdict_id = $1, content = gen_random_uuid() WHERE name IN ('AES-256-GCM', 'key of first')`,
       [unread?.id],
@@ -153,7 +153,7 @@ describe('what an older reader read', () => {
     await reconcile();
     await keepWhatIsTold();
     const [begin] = await stage.sql<{ now: string }>('SELECT now()::text AS now');
-    // One source was stored by a version that keeps no edition, the other got a document from one.
+    // One source was stored by a version that records no edition; the other received a document from such a version.
     await stage.sql(`UPDATE inventory_source SET reading = NULL, read_merge = NULL WHERE name = 'first'`);
     await stage.sql(`UPDATE inventory_source SET merged_at = now() WHERE name = 'second'`);
     await until('all is read again', 30, isReadAgain);
@@ -164,14 +164,14 @@ describe('what an older reader read', () => {
       [begin?.now],
     );
     expect(changed.map(({ name }) => name)).toEqual(['AES-256-GCM', 'key of first']);
-    // Whichever source comes first tells of what both show.
+    // Both sources have the asset; whichever is read first reports the change.
     const told = await stage.sql<{ facts: { level0: number; why: string } }>('SELECT facts FROM told');
     expect(told.reduce((sum, { facts }) => sum + facts.level0, 0)).toBe(2);
     expect(told.map(({ facts }) => facts.why)).toEqual(told.map(() => expect.stringContaining('new version')));
   });
 });
 
-it('a verdict that is not that of the rules is found and judged again', async () => {
+it('a verdict that does not match the rules is detected and reclassified', async () => {
   const families = () => stage.sql<{ id: string }>('SELECT id, verdict, family FROM risk_verdict ORDER BY id');
   const right = await families();
   await stage.sql(

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Runs `doctor --json`; a code of 1 is an answer, not a fault. */
+/** Runs `doctor --json`. Exit code 1 is a valid result. */
 async function doctor(settings: Record<string, string> = {}): Promise<{ code: number; findings: Finding[] }> {
   const cli = join(import.meta.dirname, '../../dist/cli.js');
   const env = { ...process.env, ...stage.settings, ...settings };
@@ -37,14 +37,14 @@ async function doctor(settings: Record<string, string> = {}): Promise<{ code: nu
   return { code, findings: JSON.parse(stdout) as Finding[] };
 }
 
-/** What `backup` prints, whether it succeeds or not. */
+/** Output of `backup`, whether it succeeds or fails. */
 async function backup(...args: string[]): Promise<string> {
   return runToEnd(['backup', ...args], stage.settings, { timeoutMs: 60_000 }).catch(
     ({ stderr }: { stderr: string }) => stderr,
   );
 }
 
-/** A session of the database that shows this name. */
+/** Opens a database session with this application name. */
 async function connected(name: string): Promise<Client> {
   const client = new Client({ connectionString: stage.databaseUrl, application_name: name });
   await client.connect();
@@ -54,7 +54,7 @@ async function connected(name: string): Promise<Client> {
 const states = (findings: readonly Finding[]) => Object.fromEntries(findings.map(({ what, state }) => [what, state]));
 
 describe('doctor', () => {
-  it('finds nothing bad where everything runs', async () => {
+  it('finds nothing bad in a healthy installation', async () => {
     const service = await stage.start();
     await sign(service, { key: apiKey, body: { digest: digestOf('x'), algorithm: 'sha256' } });
     await until('nothing waits', 45, async () => {
@@ -79,7 +79,7 @@ describe('doctor', () => {
     await service.kill('SIGTERM');
   });
 
-  it('reports migrations that a running process lost', async () => {
+  it('reports migrations that were removed under a running process', async () => {
     const service = await stage.start();
     const [row] = await stage.sql<{ id: number; timestamp: string; name: string }>(
       'DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING *',
@@ -89,7 +89,7 @@ describe('doctor', () => {
       return body.components.schema?.status === 'DOWN' && body.components.schema;
     });
     expect(schema.details.detail).toMatch(/^1 migrations of this version are not recorded as applied: /);
-    // A backup comes before a migration, so an older schema is no reason to refuse one.
+    // Backups precede migrations, so an older schema does not prevent a backup.
     const refused = await backup('--out', '/proc/backups');
     expect(refused).toContain('Cannot write a backup to /proc/backups: ENOENT');
     await stage.sql('INSERT INTO migrations (id, timestamp, name) VALUES ($1, $2, $3)', [
@@ -100,7 +100,7 @@ describe('doctor', () => {
     await service.kill('SIGTERM');
   });
 
-  it('knows the age of the last backup and why the last attempt failed', async () => {
+  it('reports the age of the last backup and why the last attempt failed', async () => {
     expect((await doctor()).findings.find(({ what }) => what === 'backup')).toMatchObject({
       state: 'bad',
       detail: expect.stringContaining(
@@ -117,7 +117,7 @@ describe('doctor', () => {
     expect(found).toMatchObject({ state: 'ok', detail: 'the last good one is 3 h old' });
   });
 
-  it('says what is missing, and what to do next', async () => {
+  it('reports what is missing, and the next step', async () => {
     const { code, findings } = await doctor();
     expect(code).toBe(1);
     const bad = findings.filter(({ state }) => state === 'bad');
@@ -125,7 +125,7 @@ describe('doctor', () => {
     expect(bad.every(({ next }) => next?.startsWith('runbook: ') === true)).toBe(true);
   });
 
-  it('names who keeps others waiting for a lock', async () => {
+  it('names the session that blocks others on a lock', async () => {
     const [holder, waiter] = await Promise.all([connected('a forgotten session'), connected('one that waits for it')]);
     await holder.query('SET idle_in_transaction_session_timeout = 0; BEGIN; SELECT 1 FROM api_key FOR UPDATE');
     const waiting = waiter.query('SELECT 1 FROM api_key FOR UPDATE');
@@ -143,7 +143,7 @@ describe('doctor', () => {
     expect((await doctor()).findings.find(({ what }) => what === 'locks')?.state).toBe('ok');
   });
 
-  it('says one thing where the database does not answer', async () => {
+  it('reports a single finding if the database does not respond', async () => {
     const closed = `postgresql://nobody@127.0.0.1:${await freePort()}/none`;
     const { code, findings } = await doctor({ SVC_DATABASE_URL: closed });
     expect(code).toBe(1);
@@ -151,12 +151,12 @@ describe('doctor', () => {
     expect(findings[0]?.detail).toContain('ECONNREFUSED');
   });
 
-  it('finds a Redis that is away: nothing is lost by that, so it is no more than to be looked at', async () => {
+  it('only warns about an unavailable Redis, because nothing is lost', async () => {
     const { findings } = await doctor({ SVC_REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
     expect(states(findings)).toMatchObject({ Redis: 'warn', database: 'ok' });
   });
 
-  it('finds a token that refuses the PIN', async () => {
+  it('detects a token that rejects the PIN', async () => {
     const { findings } = await doctor({ SVC_PKCS11_PIN_FILE: '/dev/null' });
     expect(states(findings)).toMatchObject({ token: 'bad' });
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf, sign } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Each changes what statements mean or how their answers are written. */
+/** Settings that change the meaning of statements or the format of results. */
 const SETTINGS = {
   datestyle: "'German, DMY'",
   intervalstyle: "'iso_8601'",
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-it('a database with settings of somebody else is written and read as any other', async () => {
+it('a database with foreign settings is written and read like any other', async () => {
   const service = await stage.start();
   const before = Date.now();
   const { status, body } = await sign(service, { key: apiKey, body: { digest: digestOf('settings') } });

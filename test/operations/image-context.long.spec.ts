@@ -9,8 +9,8 @@ import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 /**
- * The image without an engine: the files that .dockerignore lets in are copied to a folder, those that the Dockerfile copies to another one, and
- * there they are built and started by the Dockerfile's own commands. Packages are those of this checkout instead of `npm ci`.
+ * Tests the image without a container engine: files allowed by .dockerignore are copied to one directory, and those copied by the Dockerfile to another,
+ * where the Dockerfile's own commands build and start them. Packages come from this checkout instead of `npm ci`.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const dockerfile = readFileSync(join(ROOT, 'docker/Dockerfile'), 'utf8');
@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(place, { recursive: true, force: true });
 });
 
-/** COPY lines of a stage, without those that come from another stage: sources and target. */
+/** COPY lines of a stage, except those that copy from another stage: sources and target. */
 function copies(text: string): { from: string[]; to: string }[] {
   return [...text.matchAll(/^COPY (?!--from)(?:--\S+ )*(.+)$/gm)].map(([, line = '']) => {
     const parts = line.split(' ');
@@ -53,7 +53,7 @@ function copyInto(folder: string, text: string, files: ReadonlySet<string>): voi
   }
 }
 
-it('has what it needs to build the service and the console, and answers / with the console', async () => {
+it('the image context contains what is required to build the service and the console, which is served at /', async () => {
   const files = new Set(contextFiles(ROOT));
   expect([...files].filter((file) => file.endsWith('.env') || file.includes('secrets/'))).toEqual([]);
   const builder = join(place, 'build');
@@ -67,7 +67,7 @@ it('has what it needs to build the service and the console, and answers / with t
   const image = join(place, 'image');
   expect(run).toContain('COPY --from=build /runtime ./');
   execFileSync(process.execPath, ['scripts/runtime-tree.mjs', image], { cwd: builder, stdio: 'pipe' });
-  // Two machines make the same tree: nothing in it names where it was built.
+  // The tree must not name the directory of the build, so that builds on different machines are identical.
   expect(spawnSync('grep', ['-rlaF', '-e', `${ROOT}/`, '-e', `${place}/`, image], { encoding: 'utf8' }).stdout).toBe(
     '',
   );

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { digestOf } from '../support/signing.js';
 
-/** Where calls go, and with which credentials. */
+/** Target of the calls, with credentials. */
 export interface Target {
-  /** Addresses of the api processes; each call takes the next. */
+  /** URLs of the api processes, used in turn. */
   readonly urls: () => readonly string[];
   readonly apiKey: string;
-  /** An access token of a person. */
+  /** Access token of a person. */
   readonly accessToken?: string;
 }
 
 export interface LoadResult {
   readonly answers: number;
-  /** Answers that were not 2xx, and calls that got none: what was called and what came of it. */
+  /** Calls that failed or were not answered with 2xx, with their outcome. */
   readonly noticed: string[];
 }
 
 const PAUSE_MS = 20;
 
-/** Signs and reads without a pause until it is stopped, and counts what a client would notice. */
+/** Signs and reads continuously until stopped, and counts failures that a client would notice. */
 export class Load {
   private stopped = false;
   private answers = 0;
@@ -67,7 +67,7 @@ interface Order {
   readonly body?: object | undefined;
 }
 
-/** One call on a connection of its own, as clients make it that a load balancer spreads. */
+/** Sends one call on a new connection, like clients behind a load balancer. */
 async function call(url: string, { method, key, body }: Order): Promise<{ status: number; text: string }> {
   const response = await fetch(url, {
     method,

@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** pgbouncer in front of the database of the stage. Answers the address of the database behind it. */
+/** Starts pgbouncer in front of the stage's database. Returns the database URL through pgbouncer. */
 async function pooler(mode: 'session' | 'transaction'): Promise<string> {
   const port = await freePort();
   const { hostname, port: server, username, password, pathname } = new URL(stage.databaseUrl);
@@ -50,14 +50,14 @@ async function pooler(mode: 'session' | 'transaction'): Promise<string> {
       'default_pool_size = 60',
     ].join('\n'),
   );
-  // It does not run as root.
+  // pgbouncer refuses to run as root.
   const child = spawn('pgbouncer', ['-q', '-u', 'nobody', file], { stdio: 'ignore' });
   poolers.push(child);
   return `postgresql://${username}@127.0.0.1:${port}/${database}`;
 }
 
 describe.skipIf(!has('pgbouncer'))('behind pgbouncer', () => {
-  it('that keeps sessions the service works', async () => {
+  it('in session mode the service works', async () => {
     const url = await pooler('session');
     const service = await stage.start({ settings: { SVC_DATABASE_URL: url } });
     const { status, body } = await sign(service, {
@@ -73,7 +73,7 @@ describe.skipIf(!has('pgbouncer'))('behind pgbouncer', () => {
     await service.kill();
   });
 
-  it('that gives out a server for a transaction only the service refuses to start, and says why', async () => {
+  it('in transaction mode the service refuses to start, and reports why', async () => {
     const url = await pooler('transaction');
     const refused = await stage.start({ settings: { SVC_DATABASE_URL: url } }).catch((error: Error) => error.message);
     expect(refused).toContain('does not keep sessions (pgbouncer with pool_mode=transaction or statement)');
@@ -81,8 +81,8 @@ describe.skipIf(!has('pgbouncer'))('behind pgbouncer', () => {
   });
 });
 
-describe('of several hosts', () => {
-  it('the one that answers is taken, wherever it stands in the list', async () => {
+describe('with several hosts', () => {
+  it('the responsive one is used, wherever it is in the list', async () => {
     const { host, username, password, pathname } = new URL(stage.databaseUrl);
     const login = password === '' ? username : `${username}:${password}`;
     const closed = `127.0.0.1:${await freePort()}`;

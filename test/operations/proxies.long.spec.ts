@@ -12,7 +12,7 @@ import type { Service } from '../support/service.js';
 import { digestOf, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** The examples in deploy/proxy as they are, but for names, ports and certificate: three api processes behind them, restarted in turn. */
+/** Runs the examples in deploy/proxy, changed only in names, ports and certificate, in front of three api processes that are restarted in turn. */
 const EXAMPLES = join(import.meta.dirname, '../../deploy/proxy');
 
 let stage: Stage;
@@ -58,7 +58,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** The example with our names and ports in it. */
+/** Writes the example with the test's names and ports. */
 function example(name: string, port: number): string {
   const text = readFileSync(join(EXAMPLES, name), 'utf8')
     .replaceAll(/api(\d)\.example\.com:9090/g, (_, number: string) => `127.0.0.1:${ports[Number(number) - 1]}`)
@@ -92,7 +92,7 @@ function ask(port: number, method: string, path: string, body?: object): Promise
   });
 }
 
-/** Calls until `work` has ended; answers what a client would notice. */
+/** Sends calls until `work` has finished and returns the failures that a client would notice. */
 async function during(port: number, work: () => Promise<void>): Promise<{ answers: number; noticed: string[] }> {
   const noticed: string[] = [];
   let answers = 0;
@@ -131,7 +131,7 @@ const PROXIES = [
 ];
 
 describe.each(PROXIES)('behind $program', ({ program, file, check, run }) => {
-  it.runIf(has(program))('the example works, and three restarts under load are noticed by nobody', async () => {
+  it.runIf(has(program))('the example works, and three restarts under load go unnoticed', async () => {
     const port = await freePort();
     const config = example(file, port);
     execFileSync(program, check(config), { stdio: 'pipe' });
@@ -152,7 +152,7 @@ describe.each(PROXIES)('behind $program', ({ program, file, check, run }) => {
     });
     console.info(`${program}: ${answers} answers during three restarts, ${noticed.length} noticed`);
     expect(noticed).toEqual([]);
-    // The address that a client claims is not believed; the proxy's word is.
+    // The address claimed by the client is ignored; the address reported by the proxy is used.
     const [entry] = await stage.sql<{ source: string }>(
       `SELECT source FROM audit_entry WHERE action LIKE 'signing.%' AND source <> '' ORDER BY id DESC LIMIT 1`,
     );

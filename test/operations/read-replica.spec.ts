@@ -51,9 +51,9 @@ const fromPrimary = () => until('and from the primary', 30, async () => ageOf(aw
 const reads = async () => (await get('/actuator/health')).body.components.reads;
 const replay = (verb: 'pause' | 'resume') => query(standby.adminUrl, `SELECT pg_wal_replay_${verb}()`);
 
-describe('with a standby to read from', () => {
+describe('with a read standby', () => {
   it.each(['/api/assets', '/api/analytics/summary', '/api/export/csv', '/api/export/cyclonedx'])(
-    '%s says how old the answer is at most, in seconds',
+    '%s returns the maximum age of the response in seconds',
     async (path) => {
       const answer = await get(path);
       expect(answer.status).toBe(200);
@@ -61,13 +61,13 @@ describe('with a standby to read from', () => {
     },
   );
 
-  it('what else there is comes from the primary', async () => {
+  it('everything else is read from the primary', async () => {
     const { body } = await get('/api/assets');
     for (const path of [`/api/assets/${body.items[0].id}`, '/api/v1/audit/entries', '/api/v1/signing-keys'])
       expect(ageOf(await get(path))).toBeNull();
   });
 
-  it('a standby that falls behind answers as long as it may, the primary afterwards, and who wants what is new gets it at once', async () => {
+  it('a lagging standby serves reads within the allowed age, then the primary does; fresh data is available immediately', async () => {
     await fromStandby();
     await replay('pause');
     await ingest('RSA-2048', 'ML-DSA-65');
@@ -90,7 +90,7 @@ describe('with a standby to read from', () => {
     expect((await reads()).status).toBe('UP');
   });
 
-  it('a standby that is gone costs no call, and is read from again when it is back', async () => {
+  it('an unavailable standby fails no call, and is used again once it is back', async () => {
     await fromStandby();
     const answers = new Set<string>();
     const calls = (async () => {
@@ -109,7 +109,7 @@ describe('with a standby to read from', () => {
     await fromStandby();
   });
 
-  it('without one nothing is older than it is', async () => {
+  it('responses have no age once it is not configured', async () => {
     const alone = await stage.start();
     const answer = await alone.call('GET', '/api/assets', { key: apiKey });
     expect(ageOf(answer)).toBeNull();

@@ -10,7 +10,7 @@ import type { Service } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** A master, a replica and a sentinel that makes the replica the master when the first is gone. */
+/** A master, a replica and a sentinel that promotes the replica when the master fails. */
 let stage: Stage;
 let apiKey: string;
 let service: Service;
@@ -89,7 +89,7 @@ const signed = (id: string) =>
     return body.status === 'SIGNED';
   });
 
-it('under Sentinel the service follows the master: nothing is lost when that dies', async () => {
+it('with Sentinel, the service follows the master and loses nothing on a failover', async () => {
   await signed(await queued('before'));
   servers['master']?.kill('SIGKILL');
   const during = await queued('during');

@@ -15,7 +15,7 @@ import {
 import { until } from '../support/signing.js';
 import { query } from '../support/stage.js';
 
-/** A server whose commits wait for a standby that is not there. */
+/** A server whose commits wait for a standby that does not exist. */
 let directory: string;
 let postgres: PrivatePostgres;
 let DatabaseClient: ReturnType<typeof databaseClient>;
@@ -33,8 +33,8 @@ afterAll(async () => {
 
 const asAdministrator = (text: string) => query(postgres.adminUrl, text);
 
-describe('a database whose commits wait for a standby', () => {
-  it('is seen as that by an ordinary role, and that the standby is not there', async () => {
+describe('a database with synchronous commits', () => {
+  it('is detected by an unprivileged role, as is the missing standby', async () => {
     const client = new DatabaseClient();
     await client.connect();
     const replication = await readReplication(async (text) => (await client.query<Replication>(text)).rows);
@@ -45,7 +45,7 @@ describe('a database whose commits wait for a standby', () => {
     );
   });
 
-  it('keeps no connection of a service that passed it over because it takes no writes', async () => {
+  it('holds no connection of a service that skipped it as read-only', async () => {
     const options = encodeURIComponent('-c default_transaction_read_only=on');
     const url = `${postgres.url}?target_session_attrs=read-write&options=${options}`;
     const ReadOnlyClient = databaseClient(new Config({ SVC_DATABASE_URL: url }));
@@ -57,7 +57,7 @@ describe('a database whose commits wait for a standby', () => {
     await until('they are closed', 10, async () => (await asAdministrator(open)).length === 0);
   });
 
-  it('acknowledges a commit that an operator cancelled: the service does not believe it', async () => {
+  it('acknowledges a commit that an operator cancelled, which the service does not accept', async () => {
     const client = new DatabaseClient();
     await client.connect();
     const committed = client.query('CREATE TABLE unconfirmed (id int)').then(

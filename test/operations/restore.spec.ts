@@ -14,7 +14,7 @@ import { createKey, digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 /**
- * Yesterday's database with today's token: what an operator meets after a restore. The drill of docs/restore.md, from the backup to the
+ * Yesterday's database with today's token, as after a restore. Follows the drill of docs/restore.md, from the backup to the
  * auditors, who kept a checkpoint that the restored database does not have.
  */
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
@@ -71,7 +71,7 @@ async function settled(): Promise<void> {
   });
 }
 
-/** What an auditor runs who keeps the key of the log and the last checkpoint; without `state` one who comes new. */
+/** Runs the verification of an auditor who kept the log's key and the last checkpoint; without `state`, of a new auditor. */
 async function audited(state?: string): Promise<{ code: number; out: string }> {
   const env = { SEALWRIGHT_URL: url, SEALWRIGHT_TOKEN: apiKey };
   const kept = state === undefined ? [] : ['--state', at(state)];
@@ -79,7 +79,7 @@ async function audited(state?: string): Promise<{ code: number; out: string }> {
   return { code, out };
 }
 
-/** Begins a process that is expected to be held: it listens in earnest only once the restore was accepted. */
+/** Starts a process that is expected to stay in restore mode: it serves requests only after the restore has been accepted. */
 async function held(more: Record<string, string> = {}): Promise<{ code: string; detail: string }> {
   const env = { ...process.env, ...settings(), ...more };
   children.push(spawn(process.execPath, [MAIN], { env, stdio: 'ignore' }));
@@ -92,7 +92,7 @@ async function held(more: Record<string, string> = {}): Promise<{ code: string; 
   return { code: String(body['code']), detail: String(body['detail']) };
 }
 
-describe("yesterday's database", () => {
+describe('a database restored from yesterday', () => {
   beforeAll(async () => {
     const before = await stage.start({ settings: address });
     revoked = await newApiKey(before, apiKey, ['sign:digest', 'sign:read']);
@@ -119,7 +119,7 @@ describe("yesterday's database", () => {
     await admin(`ALTER DATABASE ${database()}_backup RENAME TO ${database()}`);
   });
 
-  it('is not served: every call is answered 503 with the reason, and no worker works', async () => {
+  it('is not served: every call returns 503 with the reason, and no worker runs', async () => {
     const { code, detail } = await held();
     expect(code).toBe('log.rolled-back');
     expect(detail).toContain('older copy');
@@ -160,7 +160,7 @@ describe("yesterday's database", () => {
     );
   });
 
-  it('goes on under another name of the log, which old and new auditors verify', async () => {
+  it('continues under another log origin, which old and new auditors verify', async () => {
     await settled();
     const old = await audited('auditor.state');
     expect(old.out).toMatch(
@@ -183,7 +183,7 @@ describe("yesterday's database", () => {
     expect((await get('/api/v1/signing-keys', revoked.key)).status).toBe(401);
   });
 
-  it('signs again, and a process that starts now is not held', async () => {
+  it('signs again, and a new process is not blocked', async () => {
     const another = await stage.start({ role: 'api', settings: { ...address, SVC_PORT: '0' } });
     const { status } = await sign(another, {
       key: apiKey,
@@ -194,8 +194,8 @@ describe("yesterday's database", () => {
   });
 });
 
-describe('a token and a database that do not belong together', () => {
-  it('are refused: the token without its database', async () => {
+describe('a token and a database that do not match', () => {
+  it('are rejected: the token without its database', async () => {
     const name = `${database()}_empty`;
     await admin(`CREATE DATABASE ${name}`);
     const own = Object.assign(new URL(stage.databaseUrl), { pathname: `/${name}` }).href;
@@ -206,7 +206,7 @@ describe('a token and a database that do not belong together', () => {
     expect(detail).toContain('Restore the database that belongs to this token');
   });
 
-  it('are refused: the database without its token', async () => {
+  it('are rejected: the database without its token', async () => {
     const other = createToken(directory);
     const more = { ...other.settings, SOFTHSM2_CONF: other.environment.SOFTHSM2_CONF, ...(await freePortBeside()) };
     const { code, detail } = await held(more);
@@ -215,7 +215,7 @@ describe('a token and a database that do not belong together', () => {
   });
 });
 
-/** Another port under the same public address: the log's name is made of that. */
+/** Picks another port but keeps the public address, from which the log's name is derived. */
 async function freePortBeside(): Promise<Record<string, string>> {
   const { SVC_PORT = '0' } = await atKnownAddress();
   url = `http://127.0.0.1:${SVC_PORT}`;

@@ -5,7 +5,7 @@ import { login, me, newPassword } from '../auth/people.js';
 import { runToEnd, type Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** A deployment that is upgraded from the version before, which sealed no rows. */
+/** A deployment upgraded from the previous version, which did not seal rows. */
 let stage: Stage;
 let service: Service;
 const password = newPassword();
@@ -16,7 +16,7 @@ beforeAll(async () => {
     `INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, 'ann@example.org', $2, '{admin}')`,
     [randomUUID(), await hash(password)],
   );
-  // What the migration does in a database that is in use.
+  // The migration does the same in a database that contains data.
   await stage.sql(`UPDATE seal_format SET rows_sealed_from = now() + interval '1 day'`);
   service = await stage.start();
 });
@@ -26,7 +26,7 @@ const signIn = async (at = service) => {
   const { status, body } = await login(at, 'ann@example.org', password);
   return { status, token: body.access_token as string };
 };
-/** As the version before, or an attacker, writes a session: without a seal. */
+/** Inserts a session without a seal, like the previous version or an attacker. */
 const insertSession = async (secret: string) => {
   const id = randomUUID();
   await stage.sql(
@@ -41,7 +41,7 @@ const statusOf = async (id: string, secret: string, at: Service) => {
   return (await at.call('GET', '/api/auth/me', { headers })).status;
 };
 
-/** As the version before, or an attacker, writes an SSH authority, a table of the second generation. */
+/** Inserts an SSH authority without a seal, like the previous version or an attacker. Its table belongs to the second generation of sealed tables. */
 const insertAuthority = (name: string) => {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return stage.sql(
@@ -51,7 +51,7 @@ const insertAuthority = (name: string) => {
 };
 const trusted = async () => String((await service.call('GET', '/v1/ssh-ca/trusted-user-ca-keys')).body);
 
-it('rows of the version before are accepted during the upgrade, adopted once, and refused ever after', async () => {
+it('rows of the previous version are accepted during the upgrade, adopted once, and rejected afterwards', async () => {
   const early = await signIn();
   expect(early.status).toBe(200);
   const old = await insertSession('old');
@@ -74,7 +74,7 @@ it('rows of the version before are accepted during the upgrade, adopted once, an
     { detail: { generation: 1, auth_session: 1, user_account: 1 } },
   ]);
 
-  // The database owner starts the upgrade again: the token knows better.
+  // The database owner resets the upgrade, but the token has recorded its completion.
   await service.kill();
   await stage.sql(`UPDATE seal_format SET rows_seal = NULL, rows_sealed_from = now() + interval '1 day'`);
   const again = await stage.start();

@@ -10,8 +10,8 @@ import { openStage, type Stage } from '../support/stage.js';
 import { Load } from './load.js';
 
 /**
- * Secrets are replaced one after the other while clients call: two api processes and a worker, restarted in turn where that is needed.
- * Nobody notices: no answer but 2xx, no connection refused.
+ * Replaces secrets one by one under load: two api processes and a worker, restarted in turn where necessary.
+ * Clients must not notice: every response is 2xx and no connection is refused.
  */
 const FIRST = 'the-first-secret-of-this-installation-0001';
 const SECOND = 'the-second-secret-of-this-installation-002';
@@ -37,7 +37,7 @@ const secrets = (present: string, previous = '') => {
   writeFileSync(files['previous'] ?? '', previous);
 };
 const codeOf = () => execFileSync('oathtool', ['--totp', '--base32', totp]).toString().trim();
-/** A new process takes the place of an old one: it is there before the other goes, as a rolling update does it. */
+/** Replaces each process like a rolling update: the new one starts before the old one stops. */
 async function roll(): Promise<void> {
   for (const [at, old] of apis.entries()) {
     apis[at] = await stage.start({ role: 'api', settings: settings() });
@@ -88,7 +88,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 describe('SVC_JWT_SECRET', () => {
-  it('is replaced in two steps while people and programs work, and nobody notices', async () => {
+  it('is rotated in two steps without visible effect', async () => {
     const clients = load();
     secrets(FIRST, SECOND);
     await roll();
@@ -100,7 +100,7 @@ describe('SVC_JWT_SECRET', () => {
     expect(answers).toBeGreaterThan(100);
   });
 
-  it('that was replaced is needed for tokens that were given out before, and for nothing that people enrolled', async () => {
+  it('that was rotated out is required only for tokens issued before, not for enrolled factors', async () => {
     secrets(SECOND);
     await roll();
     expect((await first().call('GET', '/api/auth/me', { key: person.accessToken })).status).toBe(401);
@@ -115,7 +115,7 @@ describe('SVC_JWT_SECRET', () => {
   });
 });
 
-describe('what people enrolled', () => {
+describe('enrolled second factors', () => {
   const sealedBy = async () => {
     const rows = await stage.sql<{ mark: string; key: string }>(
       `SELECT convert_from(substring(seed FROM 1 FOR 8), 'SQL_ASCII') AS mark, encode(substring(seed FROM 10 FOR 16), 'hex') AS key
@@ -124,14 +124,14 @@ describe('what people enrolled', () => {
     return rows;
   };
 
-  it.runIf(hasOathtool)('is sealed by the HSM, and goes under a new sealing key when that is replaced', async () => {
+  it.runIf(hasOathtool)('are sealed by the HSM, and resealed when the sealing key is rotated', async () => {
     const [before] = await sealedBy();
     expect(before?.mark).toBe('sealhsm1');
     const clients = load();
     const said = await runToEnd(['rotate-sealing-key'], { ...stage.settings, SVC_JWT_SECRET: SECOND });
     expect(said).toContain('secrets were encrypted again');
     const { noticed } = await clients.stop();
-    // The token of the person ended with the secret above.
+    // The person's token became invalid when the secret above was replaced.
     expect(noticed.filter((one) => !one.includes('/api/auth/me'))).toEqual([]);
     const [after] = await sealedBy();
     expect(after?.key).not.toBe(before?.key);
@@ -140,7 +140,7 @@ describe('what people enrolled', () => {
   });
 
   it.runIf(hasOathtool)(
-    'that an earlier version sealed is found, counted where it does not open, and sealed anew where it does',
+    'sealed by an earlier version are counted if they do not open, and resealed if they do',
     async () => {
       const [row] = await stage.sql<{ id: string; seed: Buffer }>(
         'SELECT id, seed FROM second_factor WHERE seed IS NOT NULL',
@@ -165,8 +165,8 @@ describe('what people enrolled', () => {
   );
 });
 
-describe('the password of the database', () => {
-  it('is replaced without a restart: new connections take the one in the file', async () => {
+describe('the database password', () => {
+  it('is rotated without a restart: new connections use the file', async () => {
     const url = new URL(stage.databaseUrl);
     const role = `rotating_${url.pathname.slice(1, 12)}`;
     await stage.sql(`CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'first-password'`);
@@ -177,7 +177,7 @@ describe('the password of the database', () => {
     await sleep(500);
     await stage.sql(`ALTER ROLE ${role} PASSWORD 'second-password'`);
     writeFileSync(files['database'] ?? '', as('second-password'));
-    // Every connection that was open ends: what comes after is opened with the new password.
+    // Terminates idle connections, so that new ones use the new password.
     await stage.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1 AND state = 'idle'`, [
       role,
     ]);
@@ -192,8 +192,8 @@ describe('the password of the database', () => {
   });
 });
 
-describe('the PIN of the token', () => {
-  it('is replaced without a restart: a key process that starts takes the one in the file', async () => {
+describe('the token PIN', () => {
+  it('is rotated without a restart: a new key process uses the file', async () => {
     const clients = load();
     changePin(stage, '654321');
     const { body } = await first().call('GET', '/actuator/health', { key: apiKey });
@@ -206,7 +206,7 @@ describe('the PIN of the token', () => {
     expect(noticed.filter((one) => !one.includes('/api/auth/me') && !one.includes('hsm.unavailable'))).toEqual([]);
   });
 
-  it('that is wrong in the file is tried by one process alone, and the right one without a restart', async () => {
+  it('that is wrong in the file is tried by one process only, and the correct one works without a restart', async () => {
     const right = readFileSync(stage.token.pinFile, 'utf8').trim();
     writeFileSync(stage.token.pinFile, '111111\n');
     const one = await stage.start({ role: 'api', settings: settings() });
@@ -225,7 +225,7 @@ describe('the PIN of the token', () => {
   });
 });
 
-/** C_SetPIN by another program, then the file. */
+/** Changes the PIN with another program (C_SetPIN), then writes the PIN file. */
 function changePin({ token }: Stage, pin: string): void {
   const library = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
   const args = [

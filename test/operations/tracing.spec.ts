@@ -49,7 +49,7 @@ function spans(): Span[] {
     });
 }
 
-/** A signature in a trace of the caller; answers the spans of that trace, as soon as there are these. */
+/** Signs within a caller's trace and returns its spans as soon as there are at least `wanted`. */
 async function traced(traceId: string, body: object, wanted: number): Promise<string[]> {
   const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
   const { status } = await api.call('POST', '/api/v1/sign/digest', { key: apiKey, body, headers });
@@ -62,7 +62,7 @@ async function traced(traceId: string, body: object, wanted: number): Promise<st
 }
 
 describe('traces', () => {
-  it('of a signature have a span for the call, the policies, the commits and the HSM', async () => {
+  it('of a signature contain a span for the call, the policies, the commits and the HSM', async () => {
     expect(await traced('0af7651916cd43dd8448eb211c80319a', { digest: digestOf('one') }, 5)).toEqual([
       'api: POST /api/v1/sign/digest',
       'api: approval.policies',
@@ -72,7 +72,7 @@ describe('traces', () => {
     ]);
   });
 
-  it('go on in the worker that signs in the background', async () => {
+  it('continue in the worker that signs in the background', async () => {
     expect(await traced('0af7651916cd43dd8448eb211c80319b', { digest: digestOf('two'), async: true }, 6)).toEqual([
       'api: POST /api/v1/sign/digest',
       'api: approval.policies',
@@ -83,12 +83,12 @@ describe('traces', () => {
     ]);
   });
 
-  it('hold no digest, no credential and no address of a caller', () => {
+  it('contain no digest, no credential and no caller address', () => {
     const text = collector.received.map(({ body }) => body).join('');
     for (const secret of [digestOf('one'), digestOf('two'), apiKey, '127.0.0.1']) expect(text).not.toContain(secret);
   });
 
-  it('are in modules that a process without them does not load', () => {
+  it('use modules that a process without tracing does not load', () => {
     const read = (file: string) => readFileSync(join(BUNDLED, file), 'utf8');
     const hasTraces = (file: string) => read(file).includes('OTLPTraceExporter');
     const reached = new Set(['main.js']);
@@ -103,7 +103,7 @@ describe('traces', () => {
     ).toBe(true);
   });
 
-  it('whose collector hangs delay no signature', async () => {
+  it('with a hanging collector delay no signature', async () => {
     const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203331-01' };
     const timed = async () => {
       const began = performance.now();
@@ -115,7 +115,7 @@ describe('traces', () => {
     };
     const before = await timed();
     collector.reacts(() => undefined);
-    // As long as before, on a machine whose load may change meanwhile.
+    // Takes no longer than before, with a margin for changing load on the machine.
     expect(await timed()).toBeLessThan(before * 3 + 3000);
   });
 });

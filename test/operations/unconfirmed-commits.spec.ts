@@ -24,7 +24,7 @@ afterAll(() => stage.close());
 const asAdministrator = <Row extends object>(text: string, values: unknown[] = []) =>
   query<Row>(stage.postgres?.adminUrl ?? '', text, values);
 
-/** From now on a commit waits for a standby, which is not there. PostgreSQL reads its settings again in its own time. */
+/** Makes commits wait for a standby that does not exist. PostgreSQL reloads its settings asynchronously. */
 async function haveCommitsWait(): Promise<void> {
   await asAdministrator(`ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'`);
   await asAdministrator('SELECT pg_reload_conf()');
@@ -41,7 +41,7 @@ async function haveCommitsReturn(): Promise<void> {
   await asAdministrator('SELECT pg_reload_conf()');
 }
 
-/** What PostgreSQL does when a leader is to stop: the commit that waits stays, on this machine alone, and its caller is not told that it is safe. */
+/** Simulates a leader that is shutting down: the waiting commit remains, on this machine only, and the caller gets no confirmation. */
 async function commitHereAlone({ call, made }: Case): Promise<void> {
   const answer = call();
   const isAnswered = () => Promise.race([answer.then(() => true), sleep(50, false)]);
@@ -53,7 +53,7 @@ async function commitHereAlone({ call, made }: Case): Promise<void> {
   expect(await stage.sql(made())).toHaveLength(1);
 }
 
-/** Whether a commit waits that began after this time. The heartbeat of the service, which waits all the time, does not count. */
+/** Whether a commit that began after this time is waiting. The heartbeat of the service always waits and is ignored. */
 async function isWaiting(since: string): Promise<boolean> {
   const rows = await asAdministrator(
     `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query_start > $1::timestamptz
@@ -63,7 +63,7 @@ async function isWaiting(since: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The repeated call, once its commit waits. That a connection was cut is no answer; that all is well would be a wrong one. */
+/** Repeats the call until its commit waits. A 503 for a dropped connection is retried; a success would be wrong. */
 async function waitingCall({ call }: Case): Promise<{ readonly answer: Promise<Answer> }> {
   for (let attempt = 1; attempt <= 20; attempt += 1) {
     const [{ at } = { at: '' }] = await asAdministrator<{ at: string }>('SELECT clock_timestamp()::text AS at');
@@ -81,11 +81,11 @@ async function waitingCall({ call }: Case): Promise<{ readonly answer: Promise<A
 
 interface Case {
   readonly call: () => Promise<Answer>;
-  /** SQL for what the call makes: one row. */
+  /** SQL that selects the row created by the call. */
   readonly made: () => string;
 }
 
-describe('what one machine alone has committed is not acknowledged to a caller that repeats the call', () => {
+describe('a change committed on one machine only is not acknowledged to a caller that retries', () => {
   const key = randomUUID();
   const component = { type: 'cryptographic-asset', name: 'AES-128', cryptoProperties: { assetType: 'algorithm' } };
   const scan = {

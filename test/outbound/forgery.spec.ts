@@ -4,7 +4,7 @@ import { OutboundClient, OutboundRefused } from '../../src/platform/outbound/out
 import { NameServer } from '../fakes/name-server.js';
 import { WebReceiver } from '../fakes/web-receiver.js';
 
-/** Where calls may go in these tests, and an address that is just as reachable and not allowed. */
+/** Allowed address, and one that is equally reachable but not allowed. */
 const GOOD = '127.0.0.1';
 const BAD = '127.0.0.2';
 
@@ -32,7 +32,7 @@ beforeEach(() => {
 const post = (url: string) => client.send({ method: 'POST', url, body: '{}' });
 const untouched = () => expect([canary.connections, canary.received]).toEqual([0, []]);
 
-describe('without an allow-list', () => {
+describe('without an allowlist', () => {
   const hosts = [
     '127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '017700000001', '127.0.0.1.',
     '１２７.０.０.１', '①②⑦.⓪.⓪.①', '%31%32%37.0.0.1', 'localhost', 'LOCALHOST', '0.0.0.0', '0', '10.0.0.1',
@@ -41,7 +41,7 @@ describe('without an allow-list', () => {
     '[::127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001:0:7f00:1::1]', '[fd00:ec2::254]', '[fe80::1]', '[ff02::1]',
     '[2001:db8::1]', '[100::1]',
   ]; // prettier-ignore
-  it.each(hosts)('https://%s is refused', async (host) => {
+  it.each(hosts)('https://%s is rejected', async (host) => {
     const url = `https://${host}:${good.port}/`;
     await expect(closed.send({ method: 'POST', url, body: '{}' })).rejects.toThrow(OutboundRefused);
     expect(await closed.refusalOf(url)).toMatch(/forbidden address/);
@@ -59,25 +59,25 @@ describe('without an allow-list', () => {
     'https://[fe80::1%25eth0]/',
     'https://',
     '//198.41.0.4/',
-  ])('%s is refused before anything is looked up', async (url) => {
+  ])('%s is rejected before any lookup', async (url) => {
     await expect(closed.send({ method: 'GET', url })).rejects.toThrow(OutboundRefused);
   });
 
-  it('addresses of the internet are not', async () => {
+  it('public addresses are allowed', async () => {
     for (const host of ['198.41.0.4', '[2606:4700::1111]', '[2a00:1450::1]', '9.255.255.255', '172.32.0.1']) {
       expect(await closed.refusalOf(`https://${host}/`)).toBeUndefined();
     }
   });
 });
 
-describe('a name', () => {
-  it('that resolves to what is allowed is called there', async () => {
+describe('a host name', () => {
+  it('that resolves to an allowed address is called there', async () => {
     names.says(() => [GOOD]);
     expect(await post(`http://hooks.example:${good.port}/a`)).toMatchObject({ status: 200 });
     expect(good.received[0]).toMatchObject({ path: '/a', body: '{}', headers: { host: `hooks.example:${good.port}` } });
   });
 
-  it('that resolves to something else is not', async () => {
+  it('that resolves to a forbidden address is not called', async () => {
     names.says(() => [BAD]);
     await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow(
       'forbidden address (loopback); add internal addresses',
@@ -85,7 +85,7 @@ describe('a name', () => {
     untouched();
   });
 
-  it('that was checked before and resolves differently now is not', async () => {
+  it('that was checked before and now resolves differently is not called', async () => {
     names.says((question) => (question === 0 ? [GOOD] : [BAD]));
     const url = `http://hooks.example:${good.port}/`;
     expect(await client.refusalOf(url)).toBeUndefined();
@@ -93,7 +93,7 @@ describe('a name', () => {
     untouched();
   });
 
-  it('is resolved once per call: there is no second answer to wait for', async () => {
+  it('is resolved once per call, so that DNS rebinding is impossible', async () => {
     names.says((question) => (question === 0 ? [GOOD] : [BAD]));
     await post(`http://hooks.example:${good.port}/`);
     expect(names.asked).toEqual(['hooks.example']);
@@ -101,7 +101,7 @@ describe('a name', () => {
     untouched();
   });
 
-  it('with one address among several that is not allowed is not', async () => {
+  it('with one forbidden address among several is not called', async () => {
     names.says(() => [GOOD, BAD]);
     await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow('forbidden address');
     names.says(() => [BAD, GOOD]);
@@ -110,8 +110,8 @@ describe('a name', () => {
   });
 });
 
-describe('an answer', () => {
-  it('that sends elsewhere is an answer, and nobody goes there', async () => {
+describe('an outbound response', () => {
+  it('with a redirect is returned without following it', async () => {
     names.says(() => [GOOD]);
     for (const status of [301, 302, 303, 307, 308]) {
       good.reacts((response) => response.writeHead(status, { location: `http://${BAD}:${good.port}/` }).end());
@@ -120,7 +120,7 @@ describe('an answer', () => {
     untouched();
   });
 
-  it('without end is read to 64 kB and no further', async () => {
+  it('of unlimited size is read up to 64 kB', async () => {
     good.reacts((response) => {
       const more = () => {
         while (response.write('x'.repeat(8192)));
@@ -132,7 +132,7 @@ describe('an answer', () => {
     expect(body).toHaveLength(65_536);
   });
 
-  it('that does not come is not waited for', async () => {
+  it('that never arrives times out', async () => {
     good.reacts((response) => response.flushHeaders());
     const began = performance.now();
     const call = client.send({ method: 'POST', url: `http://${GOOD}:${good.port}/`, timeoutMs: 300 });
@@ -140,7 +140,7 @@ describe('an answer', () => {
     expect(performance.now() - began).toBeLessThan(5000);
   });
 
-  it('with headers without end is refused', async () => {
+  it('with unlimited headers is rejected', async () => {
     good.reacts((response) => response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end());
     await expect(post(`http://${GOOD}:${good.port}/`)).rejects.toThrow(/header/i);
   });

@@ -43,17 +43,17 @@ describe('the author of a schedule', () => {
     ['policy-check', 'inventory:read'],
   ] as const;
 
-  it.each(SCOPES)('%s needs %s as well, and hears that', async (target, scope) => {
+  it.each(SCOPES)('%s also requires %s, and the error says so', async (target, scope) => {
     const { key: limited } = await newApiKey(service, key, ['schedules:read', 'schedules:write']);
     const answer = await create(target, {}, limited);
     assertProblem(answer, { status: 403, code: 'insufficient_scope' });
     expect(answer.body.scope).toBe(scope);
     const { key: allowed } = await newApiKey(service, key, ['schedules:write', scope]);
-    // What is wrong with the settings is only told to those who may.
+    // Invalid settings are reported only to callers with permission.
     expect((await create(target, {}, allowed)).status).not.toBe(403);
   });
 
-  it('is all that can be scheduled', async () => {
+  it('can choose only these targets', async () => {
     const { body } = await create('coffee');
     expect(body.detail).toBe(
       `/target: must be one of ${SCOPES.map(([target]) => target)
@@ -62,7 +62,7 @@ describe('the author of a schedule', () => {
     );
   });
 
-  it('cannot change or start the schedule of another author without it, but can remove it', async () => {
+  it('cannot change or start the schedule of another author without the scope, but can delete it', async () => {
     const { id: sensor } = await registerSensor(service, key);
     const { body } = await create('sensor-scan', { sensor });
     const { key: limited } = await newApiKey(service, key, ['schedules:read', 'schedules:write']);
@@ -81,13 +81,13 @@ describe('the author of a schedule', () => {
   });
 });
 
-describe('a schedule', () => {
-  it('judges everything anew', async () => {
+describe('a schedule run', () => {
+  it('reclassifies everything', async () => {
     const weak = algorithm({ name: 'RSA-1024', properties: { primitive: 'signature' }, at: 'a.c' });
     await service.call('POST', '/api/ingest', { key, body: bom([weak], about('old')) });
     const level = async () => (await service.call('GET', '/api/assets?q=source=old', { key })).body.items[0].level;
     const judged = await level();
-    // As a release before this one judged it.
+    // Simulates a verdict from an earlier release.
     await stage.sql(
       `UPDATE risk_verdict SET rules = 'older', level = 0, verdict = jsonb_set(verdict, '{level}', '"NONE"')
        WHERE id IN (SELECT verdict_id FROM asset WHERE name = 'RSA-1024')`,
@@ -101,14 +101,14 @@ describe('a schedule', () => {
     expect(await ended('reclassify')).toMatchObject({ detail: expect.stringMatching(/; 0 assets changed$/) });
   });
 
-  it('makes sure that the last day is kept', async () => {
+  it('ensures that a snapshot of the last day is stored', async () => {
     const { status, detail } = await ended('snapshot');
     const [, day] = /^(\d{4}-\d\d-\d\d) (?:is kept|was already stored)$/.exec(detail) ?? [];
     expect([status, day]).toEqual(['SUCCEEDED', expect.any(String)]);
     expect((await service.call('GET', `/api/analytics/snapshots/${day}`, { key })).status).toBe(200);
   });
 
-  it('holds the inventory against a policy, and is refused what cannot be evaluated', async () => {
+  it('evaluates the inventory against a policy, and is rejected if it cannot be evaluated', async () => {
     assertProblem(await create('policy-check', { pack: 'none' }), { status: 404, code: 'policy-pack.missing' });
     const unread = await create('policy-check', { pack: 'cnsa-2.0', scope: 'family=' });
     assertProblem(unread, { status: 400, code: 'query.invalid' });
@@ -122,7 +122,7 @@ describe('a schedule', () => {
     expect([status, detail]).toEqual(['SUCCEEDED', expect.stringMatching(/^\d of 5 requirements of CNSA 2.0 are/)]);
   });
 
-  it('holds a part of the inventory against a policy and alerts to it until that is removed', async () => {
+  it('evaluates a part of the inventory against a policy and alerts until the violation is removed', async () => {
     const weak = algorithm({ name: 'RSA-1024', properties: { primitive: 'signature' }, at: 'a.c' });
     await service.call('POST', '/api/ingest', { key, body: bom([weak], about('shop')) });
     const requirements = [{ identifier: 'H-1', text: 'No RSA', q: 'family=RSA' }];

@@ -8,7 +8,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { beat, registerSensor, type RegisteredSensor } from '../sensors/sensor-calls.js';
 
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
-/** Seconds by which the clocks of the workers differ from that of the machine. */
+/** Clock offsets of the workers, in seconds. */
 const SKEWS = [-7, 0, 11];
 const workers: Service[] = [];
 let stage: Stage;
@@ -41,12 +41,12 @@ const run = (id: string, status: string) =>
   until(`a run that is ${status}`, 30, async () =>
     (await runs(id)).find((item: { status: string }) => item.status === status),
   );
-/** Its time comes: so many seconds ago. */
+/** Makes the schedule due `secondsAgo` seconds ago. */
 const due = (id: string, secondsAgo = 0) =>
   stage.sql(`UPDATE schedule SET next_due_at = now() - make_interval(secs => $2) WHERE id = $1`, [id, secondsAgo]);
 
 describe.concurrent('a schedule', () => {
-  it('shows its next five times, and is refused when it has none', async () => {
+  it('shows its next five run times, and is rejected if it has none', async () => {
     const { body } = await create({ cron: '30 2 * * *', timeZone: 'Europe/Berlin' });
     expect(body.next).toHaveLength(5);
     const local = new Intl.DateTimeFormat('de', { timeZone: 'Europe/Berlin', timeStyle: 'short' });
@@ -63,7 +63,7 @@ describe.concurrent('a schedule', () => {
     }
   });
 
-  it('is created once for one Idempotency-Key, changed by who has seen it, and paused', async () => {
+  it('is created once per Idempotency-Key, updated only with its current ETag, and paused', async () => {
     const headers = { 'idempotency-key': 'schedule' };
     const body = { name: 'mine', intervalSeconds: 60 };
     const [one, two] = [await create(body, headers), await create(body, headers)];
@@ -79,7 +79,7 @@ describe.concurrent('a schedule', () => {
     expect(await runs(one.body.id)).toEqual([]);
   });
 
-  it('starts by hand, one run at a time, and a run that is due meanwhile is skipped', async () => {
+  it('can be started manually, one run at a time, and a run due in the meantime is skipped', async () => {
     const { body } = await create({ intervalSeconds: 3600 });
     const start = () => api.call('POST', `/api/schedules/${body.id}/run`, { key });
     const answers = await Promise.all([start(), start(), start()]);
@@ -92,7 +92,7 @@ describe.concurrent('a schedule', () => {
     });
   });
 
-  it('hands its scan to the sensor, and hears how it ended', async () => {
+  it('passes its scan to the sensor, and records the outcome', async () => {
     const { body } = await create({ intervalSeconds: 3600, settings: { sensor: sensor.id, paths: ['/srv'] } });
     await due(body.id);
     await run(body.id, 'RUNNING');
@@ -107,7 +107,7 @@ describe.concurrent('a schedule', () => {
     expect(await runs(body.id)).toMatchObject([{ status: 'SUCCEEDED' }]);
   });
 
-  it('that is not ended in time has failed, and people hear of it', async () => {
+  it('that does not end in time has failed, and people are alerted', async () => {
     const { body } = await create({ intervalSeconds: 3600, timeoutMinutes: 1 });
     await due(body.id);
     const { id } = await run(body.id, 'RUNNING');
@@ -120,13 +120,13 @@ describe.concurrent('a schedule', () => {
   });
 });
 
-describe.concurrent('a run that was due while no worker was running', () => {
-  it('is caught up once, or skipped, as the schedule is set', async () => {
+describe.concurrent('a run due while no worker was running', () => {
+  it('is caught up once, or skipped, as configured', async () => {
     const [once, skip] = [await create({ intervalSeconds: 60 }), await create({ intervalSeconds: 60, missed: 'skip' })];
     await Promise.all([due(once.body.id, 630), due(skip.body.id, 615)]);
     expect(await run(once.body.id, 'RUNNING')).toMatchObject({ trigger: 'missed', missed: 10 });
     expect(await runs(once.body.id)).toHaveLength(1);
-    // 615 seconds: the last of them is 15 seconds old, which is late and not missed.
+    // 615 seconds: the last due time is 15 seconds ago, which is late but not missed.
     expect(await run(skip.body.id, 'RUNNING')).toMatchObject({ missed: 10 });
     const daily = await create({ cron: '0 0 * * *', missed: 'skip' });
     await due(daily.body.id, 30 * 3600);
@@ -136,7 +136,7 @@ describe.concurrent('a run that was due while no worker was running', () => {
   });
 });
 
-it('schedules come due while workers with other clocks are killed: each due time starts once', async () => {
+it('with skewed and killed workers, each due time starts once', async () => {
   const ids = await Promise.all(
     Array.from({ length: 40 }, async () => (await create({ intervalSeconds: 3600 })).body.id),
   );
@@ -146,7 +146,7 @@ it('schedules come due while workers with other clocks are killed: each due time
     [ids],
   );
   await new Promise((resolve) => setTimeout(resolve, 700));
-  // Two of the three are killed at it; the third does what is left, by its own clock. Longer: npm run proof -- schedules
+  // Two of the three workers are killed during the runs. The third does the rest by its own clock. A longer version: npm run proof -- schedules
   await Promise.all(workers.slice(0, 2).map((worker) => worker.kill('SIGKILL')));
   await until('all are started', 40, async () => {
     const [row] = await stage.sql<{ started: number }>(
@@ -165,7 +165,7 @@ it('schedules come due while workers with other clocks are killed: each due time
   expect(rows.every(({ commands }) => commands === 1)).toBe(true);
 });
 
-it('a start that the database cuts off is made again, and has not failed', async () => {
+it('a start interrupted by the database is retried, and has not failed', async () => {
   const { body } = await create({ intervalSeconds: 3600 });
   const holder = new Client({ connectionString: stage.databaseUrl });
   await holder.connect();
@@ -180,7 +180,7 @@ it('a start that the database cuts off is made again, and has not failed', async
   expect(await runs(body.id)).toHaveLength(1);
 });
 
-it('a log check reports what it found', async () => {
+it('a log check reports its findings', async () => {
   const refused = await create({ intervalSeconds: 3600, target: 'log-check' });
   assertProblem(refused, { status: 422, code: 'schedule.settings', pointer: '/settings/sensor' });
   const { body } = await create({ intervalSeconds: 3600, target: 'log-check', settings: {} });

@@ -42,7 +42,7 @@ interface Early {
   readonly retryAfter: number;
 }
 
-/** Says that it sends so many bytes, and sends none. Answers what the service says to that, if it says anything at once. */
+/** Announces a body of this length without sending it. Returns the response if the service responds immediately. */
 async function announce(bytes: number | undefined, by?: string): Promise<Early | undefined> {
   const length = bytes === undefined ? { 'transfer-encoding': 'chunked' } : { 'content-length': bytes };
   const credential = by === undefined ? {} : { authorization: `Bearer ${by}` };
@@ -57,7 +57,7 @@ async function announce(bytes: number | undefined, by?: string): Promise<Early |
   return { status: response.statusCode, code, retryAfter: Number(response.headers['retry-after'] ?? 0) };
 }
 
-/** Sends all of a body before it looks at the answer, and wants the connection closed: so do Python's urllib, and proxies that speak HTTP/1.0. */
+/** Sends the whole body before reading the response, and asks for the connection to be closed, like Python's urllib and HTTP/1.0 proxies. */
 async function sendAll(bytes: number, version: string, credential: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -77,7 +77,7 @@ async function sendAll(bytes: number, version: string, credential: string): Prom
   return text(socket);
 }
 
-/** Whoever announced something hangs up. */
+/** Closes all announced requests. */
 function leave(): void {
   for (const call of open.splice(0)) call.destroy();
 }
@@ -85,8 +85,8 @@ function leave(): void {
 const push = (name: string) =>
   service.call('POST', '/api/ingest', { key, body: bom([algorithm({ name: 'AES-256-GCM' })], about(name)) });
 
-describe('the room for large bodies', () => {
-  it('is for those who may push: nobody else takes any, or has a byte read', async () => {
+describe('the memory for large bodies', () => {
+  it('is for authorized reporters: nobody else uses any, or has a byte read', async () => {
     const { key: reader } = await newApiKey(service, key, ['inventory:read']);
     for (let i = 0; i < 3; i += 1) {
       expect(await announce(30 * MB)).toMatchObject({ status: 401, code: 'auth.missing' });
@@ -95,20 +95,20 @@ describe('the room for large bodies', () => {
     expect((await push('free')).status).toBe(200);
   });
 
-  it('is full at 64 MB: who comes then is told when to come back, and reads go on', async () => {
+  it('is exhausted at 64 MB: further calls get Retry-After, and reads continue', async () => {
     expect([await announce(31 * MB, key), await announce(32 * MB, key)]).toEqual([undefined, undefined]);
     const refused = await announce(2 * MB, key);
     expect(refused).toMatchObject({ status: 429, code: 'request.busy' });
     expect(refused?.retryAfter).toBeGreaterThanOrEqual(1);
     expect(refused?.retryAfter).toBeLessThanOrEqual(30);
     expect((await service.call('GET', '/api/assets', { key })).status).toBe(200);
-    // Small ones fit in still, and one that is larger than half of the room comes in besides.
+    // Small bodies still fit, and bodies larger than half of the space are admitted as well.
     expect((await push('small')).status).toBe(200);
     const fit = Math.max(1, Math.floor(LARGE_BODY_MEMORY_BYTES / (200 * MB)));
     for (let i = 0; i < fit; i += 1) expect(await announce(200 * MB, key)).toBeUndefined();
     const behind = await announce(200 * MB, key);
     expect(behind?.status).toBe(429);
-    // So long as the one before it takes, not as long as an empty room.
+    // The delay depends on the time that the previous body takes, as opposed to that of empty space.
     expect(behind?.retryAfter).toBeGreaterThan(10);
     expect(await announce(undefined, key)).toMatchObject({ status: 429 });
     for (const version of ['1.1', '1.0']) {
@@ -120,7 +120,7 @@ describe('the room for large bodies', () => {
     leave();
   });
 
-  it('that is full keeps a sensor waiting, and it pushes as soon as there is room', async () => {
+  it('delays a sensor while exhausted, which pushes once memory is available', async () => {
     writeFileSync(join(directory, 'app.py'), 'import hashlib\nhashlib.md5(b"")\n');
     const { key: token } = await registerSensor(service, key, { heartbeatSeconds: 3600 });
     const fill = 64 * MB - 100 * 1024;

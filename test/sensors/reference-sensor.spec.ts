@@ -79,7 +79,7 @@ const found = async (more = '') => {
   );
   return rows;
 };
-/** Everything that a push may change, apart from when it was seen. */
+/** Hash of everything that a push may change, except when it was last seen. */
 const content = async () => {
   const [row] = await stage.sql<{ hash: string }>(
     `SELECT md5(string_agg(t, ',' ORDER BY t)) AS hash FROM (
@@ -95,7 +95,7 @@ const targets = () => {
 const passwords = ['--store-passwords', join(directory, 'passwords')];
 
 describe.runIf(has('keytool'))('sealwright sensor', () => {
-  it('finds what lies in a tree and at endpoints', async () => {
+  it('finds assets in a directory tree and at endpoints', async () => {
     const ended = await run(...targets(), ...passwords);
     expect(ended).toMatchObject({ code: 0, err: '' });
     expect(ended.scans).toMatchObject([{ ok: true, rejected: 0, refused: 0 }]);
@@ -125,7 +125,7 @@ describe.runIf(has('keytool'))('sealwright sensor', () => {
     expect(at(targets()[2] ?? '')).toEqual(expect.arrayContaining(served));
   });
 
-  it('shows it in assets, analytics and the CBOM export, and sends no secret', async () => {
+  it('reports them to assets, analytics and the CBOM export, and sends no secret', async () => {
     const get = async (path: string) => (await service.call('GET', path, { key })).body;
     const [row] = await stage.sql<{ count: number }>(`SELECT count(*)::int AS count FROM asset`);
     const page = await get('/api/assets?family=RSA&kind=certificate&q=location%3D"*legacy.jks"');
@@ -140,7 +140,7 @@ describe.runIf(has('keytool'))('sealwright sensor', () => {
     expect((await get(`/api/sensors/${sensor.id}`)).lastScanAssets).toBeGreaterThan(40);
   });
 
-  it('changes nothing when it pushes the same again, and reports what is gone', async () => {
+  it('changes nothing when it pushes the same again, and reports what was removed', async () => {
     const before = await content();
     const again = await run(...targets(), ...passwords);
     expect(again.scans).toMatchObject([{ created: 0, updated: 0, rejected: 0 }]);
@@ -151,7 +151,7 @@ describe.runIf(has('keytool'))('sealwright sensor', () => {
   });
 });
 
-it('that loses its line or is killed in the middle delivers everything once', async () => {
+it('a sensor delivers everything once if its connection is lost or it is killed mid-way', async () => {
   const files = 250;
   const lines = 20;
   const big = join(directory, 'big');
@@ -161,7 +161,7 @@ it('that loses its line or is killed in the middle delivers everything once', as
   }
   const pushes = () => proxy.calls.filter(({ path }) => path === '/api/ingest');
   proxy.calls.length = 0;
-  // The first call is lost, the second answer is not heard, and at the third the sensor is killed.
+  // The first call is lost, the response to the second is not delivered, and the sensor is killed during the last.
   const fates = ['lose', 'mute', 'pass', 'hang'] as const;
   proxy.fate = ({ path }, earlier) => (path === '/api/ingest' ? (fates[earlier] ?? 'hang') : 'pass');
   const victim = begin([big]);
@@ -172,14 +172,14 @@ it('that loses its line or is killed in the middle delivers everything once', as
   const ended = await run(big);
   expect(ended.code).toBe(0);
   expect(ended.scans.map(({ ok }) => ok)).toEqual([true, true]);
-  // The rest of the first scan, and a second one that finds the same.
+  // The rest of the first scan, and a second scan with the same findings.
   expect(ended.scans[1]).toMatchObject({ created: 0, updated: 0 });
   const rows = await stage.sql<{ places: number; distinct: number; missed: number }>(
     `SELECT count(*)::int AS places, count(DISTINCT (location, line))::int AS distinct, sum(missed)::int AS missed FROM asset_occurrence WHERE location LIKE $1`,
     [`web1:${big}/%`],
   );
   expect(rows).toEqual([{ places: files * lines, distinct: files * lines, missed: 0 }]);
-  // Each batch of the first scan is one entry of the log, however often it was sent; the second scan had nothing to say.
+  // Each batch of the first scan has one log entry, however often it was sent. The second scan found no changes.
   const entries = await stage.sql<{ count: number }>(
     `SELECT count(*)::int AS count FROM audit_entry WHERE action = 'inventory.ingested' AND detail->>'source' LIKE $1`,
     [`web1:${big}%`],
@@ -189,7 +189,7 @@ it('that loses its line or is killed in the middle delivers everything once', as
   expect(pushes().length).toBeGreaterThan(batches.size);
 });
 
-it('scans when the service orders it, with the settings of the command', async () => {
+it('a sensor scans when the service requests it, with the settings of the command', async () => {
   const schedule = await service.call('POST', '/api/schedules', {
     key,
     body: {
@@ -210,7 +210,7 @@ it('scans when the service orders it, with the settings of the command', async (
   });
   expect(ended).toMatchObject({ status: 'SUCCEEDED', detail: expect.stringMatching(/^\d+ assets$/) });
   expect(staying.exitCode).toBeNull();
-  // A second one with the same spool would disturb it.
+  // A second sensor with the same spool would interfere.
   expect(await run(root)).toMatchObject({ code: 1, err: expect.stringContaining('uses this spool') });
   staying.kill('SIGKILL');
   await once(staying, 'close');
@@ -221,7 +221,7 @@ it.each([
   [['tls://127.0.0.1:9'], 1, ''],
   [['ftp://x:y'], 1, ''],
   [[], 2, 'Nothing to scan'],
-])('%j ends with %i', async (args, code, err) => {
+])('sealwright sensor %j exits with %i', async (args, code, err) => {
   const ended = await run(...args);
   expect(ended.code).toBe(code);
   expect(ended.err).toContain(err);

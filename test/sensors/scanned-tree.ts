@@ -6,12 +6,12 @@ const CERTIFICATES = join(import.meta.dirname, '../../../shared/data/certs/limbo
 const run = (program: string, args: string[], cwd: string) => execFileSync(program, args, { cwd, stdio: 'pipe' });
 
 export interface ScannedTree {
-  /** Of every private key in it, some bytes of the private half in base64 or hex: none may leave the machine. */
+  /** Bytes of the private half of each private key in the tree, in base64 or hex. They must not leave the machine. */
   readonly secrets: string[];
   readonly passwords: string;
 }
 
-/** A machine's files as openssl, keytool and ssh-keygen make them, with configuration and source code of several languages. */
+/** Creates files like those on a real machine with openssl, keytool and ssh-keygen, plus configuration and source code in several languages. */
 export function makeTree(root: string): ScannedTree {
   for (const directory of ['etc/nginx', 'etc/ssh', 'etc/pki', 'home/ada/.ssh', 'src/lib'])
     mkdirSync(join(root, directory), { recursive: true });
@@ -65,7 +65,7 @@ export function makeTree(root: string): ScannedTree {
   return { secrets: secretsIn(root), passwords: 'wrong-one\nst0re-Pass\n' };
 }
 
-/** The end of a PEM body is the private part of every key in the tree. */
+/** Takes the end of each PEM body, which belongs to the private part of the key. */
 function secretsIn(root: string): string[] {
   const body = (path: string) => readFileSync(join(root, path), 'utf8').replaceAll(/-----[^-]+-----|\s/g, '');
   const files = [

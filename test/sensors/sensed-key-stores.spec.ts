@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** A store of one key with its certificate. */
+/** Creates a store with one key and its certificate. */
 function storeOf(...options: string[]): Buffer {
   openssl('pkcs12', '-export', '-inkey', 'key.pem', '-in', 'certificate.pem', '-name', 'shop', '-iter', '1000', '-out', 'store.p12', '-passout', `pass:${PASSWORD}`, ...options); // prettier-ignore
   return readFileSync(join(directory, 'store.p12'));
@@ -41,7 +41,7 @@ function received(bytes: Buffer): string[] {
   return [...draft.assets(new DraftRefs())].map(({ component }) => component.name);
 }
 
-/** What OpenSSL writes now, wrote by default until version 3, and writes when it is asked to. */
+/** Formats of OpenSSL: the current default, the default before version 3, and one on request. */
 describe.each([
   ['of today', [], 'PBES2-HMAC-SHA256-AES-256-CBC'],
   ['of before OpenSSL 3: RC2 of 40 bits', ['-legacy'], 'PBEWithSHA1AndDESede'],
@@ -51,7 +51,7 @@ describe.each([
     'PBES2-HMAC-SHA256-CAMELLIA-128-CBC',
   ],
 ])('a PKCS #12 store %s', (_, options, keyScheme) => {
-  it('tells the sensor what it tells the service', () => {
+  it('yields the same in the sensor and in the service', () => {
     const bytes = storeOf(...options);
     const { certificates, keySchemes } = sensed(bytes, 'another', PASSWORD);
     expect(certificates).toEqual([certificate.raw.toString('base64')]);
@@ -59,7 +59,7 @@ describe.each([
     expect(received(bytes)).toEqual(expect.arrayContaining(['shop', keyScheme]));
   });
 
-  it('stays closed to the sensor without its password, and says how it is protected', () => {
+  it('stays closed in the sensor without its password, and reports its protection', () => {
     const { certificates, names, keySchemes } = sensed(storeOf(...options), 'another');
     expect(certificates).toEqual([]);
     expect(keySchemes).toEqual([keyScheme]);
@@ -67,30 +67,30 @@ describe.each([
   });
 });
 
-it('a PKCS #12 store whose certificates are in the open tells them without a password', () => {
+it('a PKCS #12 store with unencrypted certificates lists them without a password', () => {
   const { certificates, names } = sensed(storeOf('-certpbe', 'NONE', '-nomac'));
   expect(certificates).toHaveLength(1);
   expect(names).toEqual(['shop']);
 });
 
-it('a PKCS #12 store that costs a fifth of what is spent on one is opened by the last of four passwords', () => {
+it('a PKCS #12 store that costs a fifth of the budget is opened with the last of four passwords', () => {
   const { certificates } = sensed(storeOf('-iter', '590000'), 'one', 'two', 'three', PASSWORD);
   expect(certificates).toHaveLength(1);
 });
 
-it('a PKCS #12 store with something behind it is read', () => {
+it('a PKCS #12 store with trailing data is read', () => {
   const bytes = Buffer.concat([storeOf(), Buffer.from('\r\n')]);
   expect(sensed(bytes, PASSWORD).certificates).toHaveLength(1);
   expect(received(bytes)).toContain('shop');
 });
 
-it('a PKCS #12 store that is cut short tells nothing', () => {
+it('a truncated PKCS #12 store yields nothing', () => {
   const bytes = storeOf();
   expect(sensed(bytes.subarray(0, -100), PASSWORD)).toMatchObject({ certificates: [], names: [] });
 });
 
-it('a BKS store of Bouncy Castle tells the sensor its certificates and that there is a key', () => {
-  // keytool -storetype BKS: a key pair on P-256, a secret key, and the certificate once more as trusted.
+it('a BKS store from Bouncy Castle yields its certificates and the presence of a key', () => {
+  // Created by keytool -storetype BKS: a P-256 key pair, a secret key, and the same certificate as trusted.
   const bytes = Buffer.from('AAAAAgAAABQNvqwrMuI6Bt4QRU/xQA0tvs1UrgAABdYBAAJjYQAAAaIhDGOOAAAAAAAFWC41MDkAAAFIMIIBRDCB6qADAgECAgkAgBw7/B13mFYwCgYIKoZIzj0EAwIwFjEUMBIGA1UEAxMLYmtzLmV4YW1wbGUwHhcNMjYxMTI4MDcyNjI0WhcNMjcwMjI2MDcyNjI0WjAWMRQwEgYDVQQDEwtia3MuZXhhbXBsZTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABPzo4Ag2c1CspSVOBuGat0kb22G2ZQD8K7mK/LiV/Pf3YHdW0zJjKp6aLsc/t1MRL2hGgbkali3CHXluth5P4OOjITAfMB0GA1UdDgQWBBSHAhyLaKUlE1SgT22kr2UbCjaAHDAKBggqhkjOPQQDAgNJADBGAiEAxBXP4rRqL65dS8mlaSuAGzfSBTN32iwWjb8MCE2WC04CIQCXZzJmtwGeiisCGmoY3/DFtqk8uIf5c1iduoi/5fjMSgQABGvDqXkAAAGiIQxOuAAAAAEABVguNTA5AAABSDCCAUQwgeqgAwIBAgIJAIAcO/wdd5hWMAoGCCqGSM49BAMCMBYxFDASBgNVBAMTC2Jrcy5leGFtcGxlMB4XDTI2MTEyODA3MjYyNFoXDTI3MDIyNjA3MjYyNFowFjEUMBIGA1UEAxMLYmtzLmV4YW1wbGUwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAT86OAINnNQrKUlTgbhmrdJG9thtmUA/Cu5ivy4lfz392B3VtMyYyqemi7HP7dTES9oRoG5GpYtwh15brYeT+DjoyEwHzAdBgNVHQ4EFgQUhwIci2ilJRNUoE9tpK9lGwo2gBwwCgYIKoZIzj0EAwIDSQAwRgIhAMQVz+K0ai+uXUvJpWkrgBs30gUzd9osFo2/DAhNlgtOAiEAl2cyZrcBnoorAhpqGN/wxbapPLiH+XNYnbqIv+X4zEoAAAB0AAAAFMWe1gI0S3rbRAg2EsXvMnwWEVmDAAAEATANZmJfZVFTUK9CUEOmpLRSIewcW24sgY1Nqz97BaI30G9UCgUTtKhdo3kVxmfxXGp7qlCVFeOV0+r7RGMPjhrhkFEwq3zBlHo770tCcrieTderzzeBDyUEAANzZWMAAAGiIQxXmAAAAAAAAAA8AAAAFCctc7Q4hlMVAYk/Vxlg+n9fXhCVAAAF81lF+lU7K5Ih2d/XactF8JOGvO7g8elasIaaL4Evgs8dAMLcoJwxiGWVMtuP45vNG6KAzM5Z', 'base64'); // prettier-ignore
   const findings = bks({ location: 'host:/app.bks', name: 'app.bks', bytes, text: '', storePasswords: [] });
   const subjects = findings.flatMap(({ certificate: der }) =>

@@ -24,7 +24,7 @@ const received = (text: string) =>
     ({ component }) => component.name,
   );
 
-describe('a private key in PEM', () => {
+describe('a PEM private key', () => {
   const [{ name } = { name: '' }] = sensed(PLAIN);
 
   it.each([
@@ -36,7 +36,7 @@ describe('a private key in PEM', () => {
     expect(sensed(text)).toEqual([{ line, name, uses: ['EC-secp256r1'] }]);
   });
 
-  it('between whose BEGIN and END stands program code is none', () => {
+  it('is not found if program code is between BEGIN and END', () => {
     expect(sensed(`a = "-----BEGIN PRIVATE KEY-----"; b = "-----END PRIVATE KEY-----"`)).toEqual([]);
     expect(sensed(`a = "-----BEGIN PRIVATE KEY-----"; b = "-----END CERTIFICATE-----"`)).toEqual([]);
   });
@@ -50,7 +50,7 @@ describe('a private key in PEM', () => {
     ],
     ['PBEWithSHA1AndDESede', ['pkcs8', '-topk8', '-v1', 'PBE-SHA1-3DES', ...SEALED]],
     ['PEM AES-128-CBC', ['ec', '-aes-128-cbc', ...SEALED]],
-  ])('encrypted as %s has that name for the sensor and for the service', (scheme, args) => {
+  ])('encrypted as %s has that name in the sensor and in the service', (scheme, args) => {
     const pem = openssl(...args);
     expect(sensed(pem).flatMap(({ uses }) => uses)).toContain(scheme);
     expect(received(pem)).toContain(scheme);

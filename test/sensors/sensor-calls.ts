@@ -8,7 +8,7 @@ export interface RegisteredSensor {
 
 let made = 0;
 
-/** `by` is the credential of who registers it. */
+/** @param by credential with which the sensor is registered */
 export async function registerSensor(service: Service, by: string, more: object = {}): Promise<RegisteredSensor> {
   const body = { name: `sensor ${(made += 1)}`, kind: 'host', heartbeatSeconds: 10, expiry: inDays(30), ...more };
   const answer = await service.call('POST', '/api/sensors', { key: by, body });

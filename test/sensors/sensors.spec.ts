@@ -24,7 +24,7 @@ const alertOf = async (id: string) =>
   );
 
 describe.concurrent('a sensor', () => {
-  it('is registered with a key that is shown once and can do nothing else', async () => {
+  it('is registered with a key that is returned once and can do nothing else', async () => {
     const headers = { 'idempotency-key': 'sensor' };
     const body = { name: 'east', kind: 'network', expiry: inDays(30), configuration: { endpoints: ['db1:5432'] } };
     const first = await service.call('POST', '/api/sensors', { key, headers, body });
@@ -40,7 +40,7 @@ describe.concurrent('a sensor', () => {
     expect(live).toHaveLength(1);
   });
 
-  it('sends a heartbeat, and gets its configuration', async () => {
+  it('sends a heartbeat, and receives its configuration', async () => {
     const { id, key: own } = await registerSensor(service, key, { configuration: { paths: ['/etc'] } });
     const orders = await beat(service, own, { version: '1.2.3', scan: { ok: true, assets: 7 } });
     expect(orders.body).toEqual({
@@ -60,7 +60,7 @@ describe.concurrent('a sensor', () => {
     assertProblem(await beat(service, key), { status: 404, code: 'sensor.unknown-key' });
   });
 
-  it('gets another key while the old one goes on, and none when it is disabled', async () => {
+  it('receives another key while the old one remains valid, and none when disabled', async () => {
     const { id, key: old } = await registerSensor(service, key);
     const renew = () =>
       service.call('POST', `/api/sensors/${id}/key`, { key, body: { expiry: inDays(60), overlapHours: 1 } });
@@ -77,7 +77,7 @@ describe.concurrent('a sensor', () => {
     await until('a refusal', 6, async () => (await beat(service, back.key)).status === 401);
   });
 
-  it('may go on with any of its keys that has not ended, however often it got another, and with none when it is disabled', async () => {
+  it('may use any of its unexpired keys, however often it received another, and none when disabled', async () => {
     const { id, key: first } = await registerSensor(service, key);
     const renew = async (overlapHours: number): Promise<string> =>
       (await service.call('POST', `/api/sensors/${id}/key`, { key, body: { expiry: inDays(60), overlapHours } })).body
@@ -99,7 +99,7 @@ describe.concurrent('a sensor', () => {
     }
   });
 
-  it('has the last use of its key written once an hour, and at once from another address', async () => {
+  it('records the last use of its key once an hour, and immediately from another address', async () => {
     const [current, due, moved] = [
       await registerSensor(service, key),
       await registerSensor(service, key),
@@ -128,7 +128,7 @@ describe.concurrent('a sensor', () => {
     expect(await lastUse(current)).toEqual(before);
   });
 
-  it('whose key has expired gets another', async () => {
+  it('receives another key after its key has expired', async () => {
     const { id, key: old } = await registerSensor(service, key);
     await stage.change(`UPDATE api_key SET expiry = now() WHERE id = (SELECT api_key_id FROM sensor WHERE id = $1)`, [
       id,
@@ -139,10 +139,10 @@ describe.concurrent('a sensor', () => {
     expect((await beat(service, renewed.body.key)).status).toBe(200);
   });
 
-  it('that falls silent is missed within two of its intervals, and the alert ends when it is back', async () => {
+  it('that goes silent is reported within two intervals, and the alert ends when it is back', async () => {
     const { id, key: own } = await registerSensor(service, key);
     await beat(service, own);
-    // Ten of its seconds are over at once.
+    // Skips ten of the seconds.
     await stage.sql(`UPDATE sensor SET last_heartbeat_at = now() - interval '10 seconds' WHERE id = $1`, [id]);
     const began = Date.now() - 10_000;
     await until('silence', 11, async () => (await get(id)).silentSince !== null);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-describe('a query is refused', () => {
+describe('a query is rejected', () => {
   it.each([
     ['an unknown parameter', '?statsu=SIGNED', 'statsu'],
     ['an unknown status', '?status=DONE', 'status'],
@@ -38,12 +38,12 @@ describe('a query is refused', () => {
     await calls.get({ status: 400, code: 'request.invalid', pointer: `/${name}` }, `${LIST}${query}`);
   });
 
-  it.each(['-1', '31', '1.5', 'ever', '1e1', ''])('a wait of %j seconds', async (wait) => {
+  it.each(['-1', '31', '1.5', 'ever', '1e1', ''])('with a wait of %j seconds', async (wait) => {
     await calls.get({ status: 400, code: 'request.invalid', pointer: '/wait' }, `${LIST}/${NOBODY}?wait=${wait}`);
   });
 });
 
-describe('a cursor is refused', () => {
+describe('a cursor is rejected', () => {
   const refusal = { status: 400, code: 'request.cursor' };
   let cursor: string;
 
@@ -52,27 +52,27 @@ describe('a cursor is refused', () => {
     cursor = (await service.call('GET', `${LIST}?limit=1&status=QUEUED`, { key: apiKey })).body.nextCursor;
   });
 
-  it('that is none', async () => {
+  it('if it is malformed', async () => {
     await calls.get(refusal, `${LIST}?cursor=abc`);
   });
-  it('that is empty', async () => {
+  it('if it is empty', async () => {
     await calls.get(refusal, `${LIST}?cursor=`);
   });
-  it('of another list', async () => {
+  it('from another list', async () => {
     await calls.get(refusal, `/api/v1/signing-keys?cursor=${cursor}`);
   });
-  it('of the same list with another filter', async () => {
+  it('from the same list with another filter', async () => {
     await calls.get(refusal, `${LIST}?cursor=${cursor}`);
   });
 
-  it('whose position was edited', async () => {
+  it('if its position was edited', async () => {
     const [body = '', seal] = cursor.split('.');
     const [list] = JSON.parse(Buffer.from(body, 'base64url').toString());
     const edited = Buffer.from(JSON.stringify([list, NOBODY])).toString('base64url');
     await calls.get(refusal, `${LIST}?status=QUEUED&cursor=${edited}.${seal}`);
   });
 
-  it('but taken as it was given', async () => {
+  it('but accepted unchanged', async () => {
     const { status, body } = await service.call('GET', `${LIST}?limit=1&status=QUEUED&cursor=${cursor}`, {
       key: apiKey,
     });
@@ -81,7 +81,7 @@ describe('a cursor is refused', () => {
   });
 });
 
-describe('nothing is there', () => {
+describe('a request returns not found', () => {
   it.each([
     ['for the id of nobody', `${LIST}/${NOBODY}`, 'signing-request.missing'],
     ['for what is no id', `${LIST}/1`, 'resource.missing'],
@@ -94,24 +94,24 @@ describe('nothing is there', () => {
     await calls.get({ status: 404, code }, path);
   });
 
-  it('for another method, whatever else the address answers to', async () => {
+  it('or 405 for another method on an existing path', async () => {
     const answer = await calls.get({ status: 405, code: 'route.method' }, '/api/v1/sign/digest');
     expect(answer.headers.get('allow')).toBe('POST');
   });
 
-  it('but a slash too many changes nothing', async () => {
+  it('but not for redundant slashes', async () => {
     expect((await service.call('GET', `/api//v1/sign/requests/?limit=1`, { key: apiKey })).status).toBe(200);
   });
 
-  it('at an address with a part that is too long', async () => {
+  it('at a path with a segment that is too long', async () => {
     await calls.get({ status: 414, code: 'request.address' }, `${LIST}/${'1'.repeat(300)}`);
   });
 
-  it('at an address that cannot be decoded', async () => {
+  it('at a path that cannot be decoded', async () => {
     await calls.get({ status: 400, code: 'request.malformed' }, `${LIST}/%zz`);
   });
 
-  it("for another person's request: the same answer as for none", async () => {
+  it('for a request of another person, exactly as for an unknown one', async () => {
     const { body } = await sign(service, { key: apiKey, body: GOOD });
     const [other] = await stage.change<{ id: string }>(
       `INSERT INTO user_account SELECT (jsonb_populate_record(u, '{"email": "other@example.org"}'
@@ -132,7 +132,7 @@ describe('nothing is there', () => {
   });
 });
 
-describe('a credential is refused', () => {
+describe('a credential is rejected', () => {
   const call = (authorization: string | undefined): CallOptions => ({
     key: undefined,
     body: GOOD,
@@ -167,7 +167,7 @@ describe('a credential is refused', () => {
     );
   });
 
-  it('a key that has expired', async () => {
+  it('if the key has expired', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:digest']);
     await stage.change(`UPDATE api_key SET expiry = now() - interval '1 second' WHERE id = $1`, [id]);
     const answer = await calls.post({ status: 401, code: 'auth.expired-key' }, '/api/v1/sign/digest', {
@@ -177,14 +177,14 @@ describe('a credential is refused', () => {
     expect(answer.headers.get('www-authenticate')).toContain('invalid_token');
   });
 
-  it('a key that was revoked', async () => {
+  it('if the key was revoked', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:digest']);
     expect((await sign(service, { key, body: GOOD })).status).toBe(200);
     expect((await service.call('DELETE', `/api/settings/api-keys/${id}`, { key: apiKey })).status).toBe(204);
     await calls.post({ status: 401, code: 'auth.revoked-key' }, '/api/v1/sign/digest', { body: GOOD, key });
   });
 
-  it('a key without the scope, and the answer names it', async () => {
+  it('if the key lacks the scope, which the response names', async () => {
     const { key } = await newApiKey(service, apiKey, ['sign:read']);
     const answer = await calls.post({ status: 403, code: 'insufficient_scope' }, '/api/v1/sign/digest', {
       body: GOOD,
@@ -194,17 +194,17 @@ describe('a credential is refused', () => {
     expect(answer.headers.get('www-authenticate')).toContain('scope="sign:digest"');
   });
 
-  it('also of a reader, and that is written down too', async () => {
+  it('for a read operation too, which is audited as well', async () => {
     const answer = await service.call('GET', LIST);
     assertProblem(answer, { status: 401, code: 'auth.missing' });
     await calls.assertWrittenDown(answer, 'auth.missing');
   });
 
-  it('before the query is looked at', async () => {
+  it('before the query is validated', async () => {
     await calls.get({ status: 401, code: 'auth.missing' }, `${LIST}?limit=nothing`, { key: undefined });
   });
 });
 
-it('headers that are too large are a problem of the same shape', async () => {
+it('headers that are too large return a problem in the same format', async () => {
   await calls.get({ status: 431, code: 'request.headers' }, LIST, { headers: { 'x-noise': 'n'.repeat(20_000) } });
 });

@@ -6,7 +6,7 @@ import { digestOf } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const GOOD = { digest: digestOf('content') };
-/** JSON text of a good body with one more member, written by hand where JSON.stringify would not write it. */
+/** JSON text of a valid body with one more member, written by hand for values that JSON.stringify cannot produce. */
 const withMember = (member: string) => `{"digest":"${GOOD.digest}",${member}}`;
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
@@ -25,7 +25,7 @@ afterAll(() => stage.close());
 
 type Row = [what: string, body: unknown, status: number, code: string, pointer?: string];
 
-describe('a digest is refused', () => {
+describe('a digest is rejected', () => {
   it.each<Row>([
     ['hexadecimal', { digest: Buffer.alloc(32, 1).toString('hex') }, 400, 'digest.hex', '/digest'],
     ['too short for sha256', { digest: Buffer.alloc(20).toString('base64') }, 400, 'digest.length', '/digest'],
@@ -46,7 +46,7 @@ describe('a digest is refused', () => {
   });
 });
 
-describe('an order is refused', () => {
+describe('a signing request is rejected', () => {
   it.each<Row>([
     ['sha1', { ...GOOD, algorithm: 'sha1' }, 400, 'algorithm.unsupported', '/algorithm'],
     ['md5', { ...GOOD, algorithm: 'MD5' }, 400, 'algorithm.unsupported', '/algorithm'],
@@ -91,12 +91,12 @@ describe('an order is refused', () => {
     ['a member twice further down', withMember('"metadata":{"a":[{"b":1,"b":1}]}'), '/metadata/a/0/b'],
     ['a depth bomb in the metadata', withMember(`"metadata":${nested(40)}`), ''],
     ['a depth bomb of 10,000 levels', withMember(`"metadata":${nested(10_000)}`), ''],
-  ])('%s', async (_, body, pointer) => {
+  ])('with invalid JSON: %s', async (_, body, pointer) => {
     await calls.post({ status: 400, code: 'request.invalid', pointer }, '/api/v1/sign/digest', { body });
   });
 });
 
-describe('a body without content is an empty body', () => {
+describe('a body without content is treated as empty', () => {
   const send = (type: string, body?: ReadableStream) =>
     fetch(`${service.url}/api/v1/sign/digest`, {
       method: 'POST',
@@ -106,7 +106,7 @@ describe('a body without content is an empty body', () => {
   const nothing = () => new ReadableStream({ start: (stream) => stream.close() });
 
   it.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x', 'application/json'])(
-    'whatever its type: %s',
+    'with any content type: %s',
     async (type) => {
       for (const answer of [await send(type), await send(type, nothing())]) {
         const { code, errors } = (await answer.json()) as { code: string; errors: object[] };
@@ -120,7 +120,7 @@ describe('a body without content is an empty body', () => {
   );
 });
 
-describe('a body is refused', () => {
+describe('a body is rejected', () => {
   const raw = (type: string) => ({ headers: { 'content-type': type } });
 
   it.each<[string, CallOptions, number, string]>([
@@ -156,14 +156,14 @@ describe('a body is refused', () => {
     ['a blank', 'two words'],
     ['too long', 'k'.repeat(256)],
     ['empty', ''],
-  ])('an Idempotency-Key that is %s', async (_, key) => {
+  ])('with an Idempotency-Key that is %s', async (_, key) => {
     await calls.post({ status: 400, code: 'idempotency.key' }, '/api/v1/sign/digest', {
       body: GOOD,
       headers: { 'idempotency-key': key },
     });
   });
 
-  it('a query where none is taken', async () => {
+  it('with a query where none is allowed', async () => {
     await calls.post({ status: 400, code: 'request.invalid', pointer: 'async' }, '/api/v1/sign/digest?async=true', {
       body: GOOD,
     });

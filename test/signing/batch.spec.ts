@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
@@ -43,7 +44,7 @@ function allVerify(items: Item[], all: Buffer[]): boolean {
 }
 
 describe('POST /api/v1/sign/batch', () => {
-  it('signs 1,000 digests in one call, each a request of its own, in far fewer commits', async () => {
+  it('signs 1,000 digests in one call, each as a separate request, in far fewer commits', async () => {
     const all = messages(1000);
     const before = await commits();
     const { status, body } = await post({ items: itemsOf(all) });
@@ -58,7 +59,7 @@ describe('POST /api/v1/sign/batch', () => {
     expect((await commits()) - before).toBeLessThan(200);
   });
 
-  it('gives each item a result of its own: one bad digest does not spoil the others', async () => {
+  it('returns a separate result for each item: one invalid digest does not affect the others', async () => {
     const all = messages(100);
     const items = itemsOf(all);
     items[42] = { digest: digestOf('x', 'sha1'), reference: 'file 42' };
@@ -77,7 +78,7 @@ describe('POST /api/v1/sign/batch', () => {
     expect(entry?.detail).toMatchObject({ size: 100, accepted: 99, quoted: [{ index: 42, code: 'digest.length' }] });
   });
 
-  it('with async answers 202 and a batch that is polled', async () => {
+  it('returns 202 with async, and a batch to poll', async () => {
     const all = messages(50);
     const { status, headers, body } = await post({ items: itemsOf(all), async: true });
     expect({ status, state: body.status }).toEqual({ status: 202, state: 'PENDING' });
@@ -88,7 +89,24 @@ describe('POST /api/v1/sign/batch', () => {
     expect(allVerify(polled.body.items, all)).toBe(true);
   });
 
-  it('repeated with the same Idempotency-Key answers the same, and asks the HSM once', async () => {
+  it('is not read again and again for callers who wait for it', async () => {
+    const { body } = await post({ items: itemsOf(messages(200)), async: true });
+    const path = `/api/v1/sign/batches/${body.batchId}`;
+    const fetched = async () => {
+      const [row] = await stage.sql<{ rows: string }>(
+        `SELECT coalesce(idx_tup_fetch, 0) + seq_tup_read AS rows FROM pg_stat_user_tables WHERE relname = 'signing_request'`,
+      );
+      return Number(row?.rows);
+    };
+    const before = await fetched();
+    const polls = Array.from({ length: 20 }, () => service.call('GET', `${path}?wait=4`, { key: apiKey }));
+    expect((await Promise.all(polls)).map((poll) => poll.body.status)).toEqual(polls.map(() => 'PENDING'));
+    // Idle connections write their statistics within a second. 20 polls read 200 rows at the beginning and at the end, instead of five times a second.
+    await sleep(2000);
+    expect((await fetched()) - before).toBeLessThan(20 * 200 * 10);
+  });
+
+  it('returns the same for a repeated Idempotency-Key, and calls the HSM once', async () => {
     const all = messages(20);
     const body = { items: itemsOf(all) };
     const headers = { 'idempotency-key': 'batch-1' };
@@ -102,12 +120,12 @@ describe('POST /api/v1/sign/batch', () => {
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency.other-body' } });
   });
 
-  it('that was cut off is continued: accepted items are not signed again', async () => {
+  it('resumes after an interruption without signing accepted items again', async () => {
     const all = messages(10);
     const body = { items: itemsOf(all) };
     const headers = { 'idempotency-key': 'batch-2' };
     const first = await post(body, headers);
-    // As if the process had died after it had accepted six of them.
+    // Simulates a process that died after it had accepted six of them.
     await stage.sql(`DELETE FROM signing_request WHERE batch_id = $1 AND batch_index >= 6`, [first.body.batchId]);
     await stage.sql(`DELETE FROM idempotency_key WHERE key LIKE $1 AND split_part(key, '.', 2)::int >= 6`, [
       `${String(first.body.batchId)}.%`,
@@ -123,12 +141,12 @@ describe('POST /api/v1/sign/batch', () => {
     ['more than 1,000', { items: itemsOf(messages(1001)) }, '/items'],
     ['an unknown member', { items: [{ digest: digestOf('x'), key: 'default' }] }, '/items/0/key'],
     ['authenticode', { items: itemsOf(messages(1)), format: 'authenticode' }, '/format'],
-  ])('refuses %s', async (_, body, pointer) => {
+  ])('rejects %s', async (_, body, pointer) => {
     const answer = await post(body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'request.invalid', errors: [{ pointer }] } });
   });
 
-  it('answers for a key that nobody knows item by item', async () => {
+  it('reports an unknown key per item', async () => {
     const { status, body } = await post({ items: itemsOf(messages(2)), key: 'nobody' });
     expect(status).toBe(200);
     expect(body.items.map(({ failure }: { failure: { code: string } }) => failure.code)).toEqual([
@@ -137,7 +155,7 @@ describe('POST /api/v1/sign/batch', () => {
     ]);
   });
 
-  it('is shown only to its owner and to readers of the audit log', async () => {
+  it('is visible only to its owner and to audit log readers', async () => {
     const { body } = await post({ items: itemsOf(messages(1)) });
     const path = `/api/v1/sign/batches/${String(body.batchId)}`;
     expect((await service.call('GET', path, { key: apiKey })).status).toBe(200);
@@ -148,7 +166,7 @@ describe('POST /api/v1/sign/batch', () => {
   });
 });
 
-/** Transactions that wrote the requests: rows of one transaction share xmin. */
+/** Number of transactions that wrote the requests. Rows of one transaction share xmin. */
 async function commits(): Promise<number> {
   const [row] = await stage.sql<{ count: number }>(
     `SELECT count(DISTINCT xmin::text)::int AS count FROM audit_entry WHERE action IN ('signing.accepted', 'signing.signed')`,

@@ -16,11 +16,12 @@ const bare = {
 const version = (...leaves: ReturnType<typeof certified>[]) => ({
   version: 1,
   publicKey: spki,
+  madeAt: new Date(),
   chains: leaves.map((leaf) => [leaf, authority.certificate]),
 });
 const LATER = new Date(Date.now() + 100 * 24 * 3600 * 1000);
 
-it('an expired onboarded certificate is not repaired by a valid one that only the message has', () => {
+it('an expired onboarded certificate is not replaced by a valid one that only the message contains', () => {
   const [expired, fresh] = [certified(30), certified(300)];
   const carried = (leaf: typeof expired) => ({ ...bare, certificates: [leaf, authority.certificate] });
   expect(certificateCheckOf(carried(expired), version(expired), LATER)).toMatchObject({
@@ -33,14 +34,14 @@ it('an expired onboarded certificate is not repaired by a valid one that only th
   });
 });
 
-it('a signature stays with the certificate that it carries, also when a valid one was onboarded later', () => {
+it('a signature is checked with the certificate it carries, even if a valid one was onboarded later', () => {
   const [expired, fresh] = [certified(30), certified(300)];
   const both = version(fresh, expired);
   expect(certificateCheckOf({ ...bare, certificates: [expired] }, both, LATER)).toMatchObject({ ok: false });
   expect(certificateCheckOf({ ...bare, certificates: [fresh] }, both, LATER)).toMatchObject({ ok: true });
 });
 
-it('a signature that names no certificate is checked against each one that was onboarded for its key', () => {
+it('a signature without a certificate is checked against each one onboarded for its key', () => {
   const [expired, fresh] = [certified(30), certified(300)];
   const none = { ...bare, certificates: [] };
   expect(certificateCheckOf(none, version(expired, fresh), LATER)).toMatchObject({ ok: true, certificate: fresh });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unique, vote } from '../approvals/approvers.js';
 import { requireApprover } from '../client/agent/approving.js';
+import { newApiKey } from '../support/access.js';
 import { ask, Authority } from '../support/authority.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
@@ -42,34 +43,37 @@ async function certify(key: PublishedKey): Promise<Answer> {
   return post(`${KEYS}/${key.id}/certificate`, { chain: authority.issue(await csrOf(key.id)).chain });
 }
 
-describe.each(['rsa-2048', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'])('a certification request of %s', (type) => {
-  it('is one that openssl accepts, and refuses with one byte flipped', async () => {
-    const key = await createKey(service, apiKey, { name: `csr-${type}`, type });
-    const csr = authority.keep('own.csr', await csrOf(key.id));
-    const { ok, text } = ask('openssl', ['req', '-verify', '-in', csr, '-noout', '-text']);
-    expect({ ok, text }).toMatchObject({ ok: true });
-    expect(text).toContain('verify OK');
-    expect(text).toContain('C = GB, O = Example Ltd, CN = Release signing');
-    expect(text).toContain('Code Signing');
+describe.each(['rsa-2048', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'])(
+  'a certificate signing request for %s',
+  (type) => {
+    it('is accepted by openssl, and rejected with one byte flipped', async () => {
+      const key = await createKey(service, apiKey, { name: `csr-${type}`, type });
+      const csr = authority.keep('own.csr', await csrOf(key.id));
+      const { ok, text } = ask('openssl', ['req', '-verify', '-in', csr, '-noout', '-text']);
+      expect({ ok, text }).toMatchObject({ ok: true });
+      expect(text).toContain('verify OK');
+      expect(text).toContain('C = GB, O = Example Ltd, CN = Release signing');
+      expect(text).toContain('Code Signing');
 
-    const der = execFileSync('openssl', ['req', '-in', csr, '-outform', 'DER']);
-    const at = der.indexOf('Release');
-    der.writeUInt8(der.readUInt8(at) ^ 1, at);
-    const flipped = authority.keep('flipped.csr', der);
-    const refused = ask('openssl', ['req', '-verify', '-inform', 'DER', '-in', flipped, '-noout']);
-    expect(refused.text).toMatch(/verify failure/i);
-    expect(refused.text).not.toContain('verify OK');
-  });
-});
+      const der = execFileSync('openssl', ['req', '-in', csr, '-outform', 'DER']);
+      const at = der.indexOf('Release');
+      der.writeUInt8(der.readUInt8(at) ^ 1, at);
+      const flipped = authority.keep('flipped.csr', der);
+      const refused = ask('openssl', ['req', '-verify', '-inform', 'DER', '-in', flipped, '-noout']);
+      expect(refused.text).toMatch(/verify failure/i);
+      expect(refused.text).not.toContain('verify OK');
+    });
+  },
+);
 
-it('signing the request is recorded like every other use of the key', async () => {
+it('signing the request is recorded like any other use of the key', async () => {
   const key = await createKey(service, apiKey, { name: 'recorded', type: 'ec-p256' });
   await csrOf(key.id);
   const rows = await stage.sql(`SELECT status, metadata FROM signing_request WHERE key_id = $1`, [key.id]);
   expect(rows).toEqual([{ status: 'SIGNED', metadata: { purpose: 'certification request', subject: SUBJECT } }]);
 });
 
-describe('a certificate that was imported', () => {
+describe('an imported certificate', () => {
   let key: PublishedKey;
   let imported: Answer;
 
@@ -78,7 +82,7 @@ describe('a certificate that was imported', () => {
     imported = await certify(key);
   });
 
-  it('is listed with its chain and the days that are left', async () => {
+  it('is listed with its chain and the remaining days', async () => {
     expect(imported).toMatchObject({ status: 201 });
     expect(imported.body).toMatchObject({
       keyId: key.id,
@@ -93,7 +97,7 @@ describe('a certificate that was imported', () => {
     expect((await get(`/api/v1/certificates/${imported.body.id}`)).body).toEqual(imported.body);
   });
 
-  it('comes with every signature, and openssl builds the path from it', async () => {
+  it('is included in every signature, and openssl builds the path from it', async () => {
     const { body } = await sign(service, { key: apiKey, body: { digest: digestOf('content'), key: key.name } });
     const [leaf, issuing, ...more] = body.certificateChain.map((der: string) => Buffer.from(der, 'base64'));
     expect(more).toEqual([]);
@@ -106,13 +110,13 @@ describe('a certificate that was imported', () => {
     expect(later.body.certificateChain).toEqual(body.certificateChain);
   });
 
-  it('is not imported twice', async () => {
+  it('cannot be imported twice', async () => {
     const again = await post(`${KEYS}/${key.id}/certificate`, { chain: imported.body.chain.join('') });
     assertProblem(again, { status: 409, code: 'certificate.known' });
   });
 });
 
-describe('a certificate is refused', () => {
+describe('a certificate is rejected', () => {
   let key: PublishedKey;
   let csr: string;
 
@@ -128,19 +132,19 @@ describe('a certificate is refused', () => {
       pointer: '/chain',
     });
 
-  it('of another key', async () => {
+  it('for another key', async () => {
     const other = await createKey(service, apiKey, { name: 'other-key', type: 'ec-p256' });
     await refused('other-key', authority.issue(await csrOf(other.id)).chain);
   });
   it('without its issuer', async () => {
     await refused('incomplete', readFileSync(authority.issue(csr).file, 'utf8'));
   });
-  it('with one that is not of its path', async () => {
+  it('with one that is not in its path', async () => {
     const stranger = new Authority();
     await refused('stray', `${authority.issue(csr).chain}${readFileSync(stranger.root, 'utf8')}`);
     stranger.remove();
   });
-  it('issued by one that is no authority', async () => {
+  it('issued by a certificate that is not a CA', async () => {
     const leafKey = join(authority.directory, 'leaf.key');
     execFileSync('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', leafKey]);
     const no = join(authority.directory, 'no-ca.pem');
@@ -153,28 +157,28 @@ describe('a certificate is refused', () => {
     await refused('incomplete', readFileSync(out, 'utf8'));
     await refused('path', `${readFileSync(out, 'utf8')}${readFileSync(no, 'utf8')}`);
   });
-  it('that has expired', async () => {
+  it('if it has expired', async () => {
     await refused('expired', authority.issue(csr, { days: '0' }).chain);
   });
-  it('for servers', async () => {
+  it('for server authentication', async () => {
     await refused('purpose', authority.issue(csr, { extensions: 'extendedKeyUsage=serverAuth\n' }).chain);
   });
-  it('whose key may not sign', async () => {
+  it('if its key may not sign', async () => {
     await refused('purpose', authority.issue(csr, { extensions: 'keyUsage=critical,keyEncipherment\n' }).chain);
   });
-  it('that cannot be read', async () => {
+  it('if it cannot be parsed', async () => {
     await refused('unreadable', 'certificate');
     await refused('unreadable', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
   });
 });
 
-describe('a timestamping key takes only a certificate for that', () => {
+describe('a timestamping key accepts only a timestamping certificate', () => {
   it.each([
     ['not critical', 'extendedKeyUsage=timeStamping\nkeyUsage=critical,digitalSignature\n'],
     ['beside another', 'extendedKeyUsage=critical,timeStamping,codeSigning\nkeyUsage=critical,digitalSignature\n'],
     ['with more usage', 'extendedKeyUsage=critical,timeStamping\nkeyUsage=critical,digitalSignature,keyEncipherment\n'],
     ['for code', 'extendedKeyUsage=codeSigning\n'],
-  ])('%s: refused', async (name, extensions) => {
+  ])('and none that is %s', async (name, extensions) => {
     const { body: key } = await post(KEYS, {
       name: `tsa-${name.replaceAll(' ', '-')}`,
       type: 'ec-p256',
@@ -184,7 +188,7 @@ describe('a timestamping key takes only a certificate for that', () => {
     assertProblem(await post(`${KEYS}/${key.id}/certificate`, { chain }), { status: 422, code: 'certificate.purpose' });
   });
 
-  it('as its own request asks for it: taken, and the key signs no digest of a caller', async () => {
+  it('as in its own signing request, and the key signs no digest of a caller', async () => {
     const { body: key } = await post(KEYS, { name: 'tsa-good', type: 'ec-p256', purpose: 'timestamping' });
     expect((await certify(key)).body).toMatchObject({ purposes: ['time-stamping'] });
     const answer = await sign(service, { key: apiKey, body: { digest: digestOf('forged'), key: key.name } });
@@ -192,7 +196,7 @@ describe('a timestamping key takes only a certificate for that', () => {
   });
 });
 
-it('a certificate that is not ours is onboarded, on its own or with its path', async () => {
+it('a third-party certificate is onboarded alone or with its path', async () => {
   const chain = readFileSync(authority.root, 'utf8');
   const alone = await post('/api/v1/certificates', { chain });
   expect(alone.status).toBe(201);
@@ -202,7 +206,7 @@ it('a certificate that is not ours is onboarded, on its own or with its path', a
   expect((await post('/api/v1/certificates', { chain: both })).body).toMatchObject({ subject: 'CN=Test Issuing' });
 });
 
-it('a certificate with an empty subject is known by its alternative name', async () => {
+it('a certificate with an empty subject is identified by its alternative name', async () => {
   const file = join(authority.directory, 'nameless.pem');
   const names = ['-subj', '/', '-addext', 'subjectAltName=DNS:nameless.example.com'];
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${file}.key`];
@@ -211,19 +215,19 @@ it('a certificate with an empty subject is known by its alternative name', async
   expect({ status, body }).toMatchObject({ status: 201, body: { subject: 'DNS:nameless.example.com', issuer: '' } });
 });
 
-it('a request for a certificate without a subject is refused', async () => {
+it('a certificate signing request without a subject is rejected', async () => {
   const { id } = await createKey(service, apiKey, { name: 'subjectless', type: 'ec-p256' });
   const refusal = { status: 400, code: 'request.invalid', pointer: '/subject' };
   for (const body of [{}, { subject: [] }, { subject: null }])
     assertProblem(await post(`${KEYS}/${id}/csr`, body), refusal);
 });
 
-describe('a certificate that a key signs for itself', () => {
+describe('a self-signed certificate of a signing key', () => {
   const order = { subject: SUBJECT };
   const made = (id: string, body: unknown = order) => post(`${KEYS}/${id}/self-signed-certificate`, body);
 
   it.each(['rsa-2048', 'ec-p384'])(
-    '%s: openssl verifies it and what the key signs; the same call again makes no other',
+    '%s: openssl verifies it and signatures of the key; repeating the call creates no other',
     async (type) => {
       const key = await createKey(service, apiKey, { name: `own-${type}`, type, purpose: 'code-signing' });
       const { status, body } = await made(key.id);
@@ -242,7 +246,7 @@ describe('a certificate that a key signs for itself', () => {
     },
   );
 
-  it('is not signed before people approved it, and then by the same call', async () => {
+  it('is signed only after approval, and by the same call', async () => {
     const key = await createKey(service, apiKey, {
       name: unique('own-guarded'),
       type: 'ec-p256',
@@ -254,6 +258,11 @@ describe('a certificate that a key signs for itself', () => {
     expect((await made(key.id)).body).toEqual(waiting.body);
     const [{ digest }] = (await stage.sql(`SELECT digest FROM signing_request WHERE key_id = $1`, [key.id])) as [{ digest: Buffer }]; // prettier-ignore
     expect(stage.operationsOn(digest.toString('base64'))).toBe(0);
+    // A caller who knows the digest cannot hide this request behind others.
+    const copies = { key: key.name, purpose: 'code-signing', items: Array.from({ length: 21 }, () => ({ digest: digest.toString('base64') })) }; // prettier-ignore
+    const { key: other } = await newApiKey(service, apiKey, ['sign:digest']);
+    expect((await service.call('POST', '/api/v1/sign/batch', { key: other, body: copies })).status).toBe(202);
+    expect((await made(key.id)).body).toEqual(waiting.body);
     await vote(service, waiting.body.approvalId as string, approver);
     const { body: request } = await get(`/api/v1/sign/requests/${waiting.body.requestId}?wait=20`);
     expect(request.status).toBe('SIGNED');
@@ -265,20 +274,20 @@ describe('a certificate that a key signs for itself', () => {
     ['timestamping', order, 409, 'certificate.self-signed'],
     ['code-signing', { ...order, notAfter: '2020-01-01T00:00:00Z' }, 400, 'certificate.end'],
     ['code-signing', {}, 400, 'request.invalid'],
-  ])('%s, %j: refused, and nothing is signed', async (purpose, body, status, code) => {
+  ])('%s, %j: is rejected, and nothing is signed', async (purpose, body, status, code) => {
     const key = await createKey(service, apiKey, { name: unique('own'), type: 'ec-p256', purpose });
     assertProblem(await made(key.id, body), { status, code });
     expect(await stage.sql(`SELECT id FROM signing_request WHERE key_id = $1`, [key.id])).toEqual([]);
   });
 });
 
-describe('a key that is rotated', () => {
+describe('a rotated key', () => {
   const signedBy = async (name: string) => {
     const { body } = await sign(service, { key: apiKey, body: { digest: digestOf('content'), key: name } });
     return { version: body.key.version, signature: Buffer.from(body.signature, 'base64') };
   };
 
-  it('signs with the new version at once when it has no certificate, and the old signature still verifies', async () => {
+  it('signs with the new version immediately if it has no certificate, and the old signature still verifies', async () => {
     const key = await createKey(service, apiKey, { name: 'rotating', type: 'ec-p256' });
     const before = await signedBy(key.name);
     const { status, body } = await post(`${KEYS}/${key.id}/rotate`);
@@ -295,7 +304,7 @@ describe('a key that is rotated', () => {
     expect(verifies('content', versions.items[0], before.signature)).toBe(false);
   });
 
-  it('goes on with the old version until the new one has its certificate', async () => {
+  it('keeps using the old version until the new one has its certificate', async () => {
     const key = await createKey(service, apiKey, { name: 'overlapping', type: 'ec-p256' });
     await certify(key);
     expect((await post(`${KEYS}/${key.id}/rotate`)).body.version).toBe(1);
@@ -309,7 +318,7 @@ describe('a key that is rotated', () => {
     expect((await signedBy(key.name)).version).toBe(2);
   });
 
-  it('is rotated once when asked many times at once', async () => {
+  it('is rotated once by concurrent calls', async () => {
     const key = await createKey(service, apiKey, { name: 'raced', type: 'ec-p256' });
     await certify(key);
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(`${KEYS}/${key.id}/rotate`)));

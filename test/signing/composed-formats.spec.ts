@@ -18,12 +18,12 @@ const ORDER = {
   content: sequence(nullValue),
 } as const;
 
-/** Whether the key signs the digest of the caller itself. OpenPGP does, and its writer only examines the bytes beside it. */
+/** Whether the key signs the caller's digest itself. It does for OpenPGP, whose writer only examines additional bytes. */
 function signsTheDigest(format: WrappedFormat): boolean {
   return format === 'openpgp' || FORMAT_WRITERS[format].toBeSigned(ORDER, new Date()) === undefined;
 }
 
-it('policies know of each format whether a key signs the digest of the caller or what the service composes around it', () => {
+it('policies know for each format whether a key signs the digest of the caller or composed content', () => {
   const formats = Object.keys(FORMAT_WRITERS) as WrappedFormat[];
   expect(formats.filter((format) => !signsTheDigest(format)).sort()).toEqual([...COMPOSED_FORMATS].sort());
 });

@@ -24,13 +24,13 @@ function newKey(constraints: object, type = 'ec-p256'): Promise<PublishedKey> {
   return createKey(service, apiKey, order);
 }
 
-/** A digest that was never seen before. */
+/** A digest that has not been used before. */
 const fresh = () => digestOf(randomBytes(16));
 
 const ask = (key: PublishedKey, body: object = {}, at = service, by = apiKey) =>
   sign(at, { key: by, body: { digest: fresh(), key: key.name, ...body } });
 
-/** How often the HSM was asked for a signature of this key, by the journal of the module in front of it. */
+/** Number of signatures with this key requested from the HSM, according to the journal of the shim. */
 async function asked({ id }: PublishedKey): Promise<number> {
   const rows = await stage.sql<{ cka: string }>(
     `SELECT encode(cka_id, 'hex') AS cka FROM signing_key_version WHERE key_id = $1`,
@@ -67,7 +67,7 @@ const ALWAYS = {
 };
 const SHA384 = { digest: digestOf('x', 'sha384'), algorithm: 'sha384' };
 
-describe('a use that the constraints do not allow is refused with the reason, written down, and never reaches the HSM', () => {
+describe('a use outside the constraints is rejected with the reason and audited, without calling the HSM', () => {
   it.each([
     ['algorithm', 403, { algorithms: ['sha384'] }, {}, SHA384],
     ['scheme', 403, { schemes: ['ecdsa-raw'] }, {}, { scheme: 'ecdsa-raw' }],
@@ -87,7 +87,7 @@ describe('a use that the constraints do not allow is refused with the reason, wr
     ['lifetime', 409, { lifetime: 1 }, undefined, {}],
   ] as const)('%s: %i', async (name, status, constraints, wrong, right) => {
     const key = await newKey(constraints);
-    const before = await asked(key); // the one with which the HSM tried the new key
+    const before = await asked(key); // includes the test signature made when the key was created
     const allowed = right === undefined ? [] : [(await ask(key, right)).status];
     const signed = await asked(key);
     expect({ allowed, signed: signed - before }).toEqual(
@@ -99,7 +99,7 @@ describe('a use that the constraints do not allow is refused with the reason, wr
     expect(await asked(key)).toBe(signed);
   });
 
-  it('lets a person’s API keys through by the id of the person, and others not', async () => {
+  it('except for API keys of a person listed by ID', async () => {
     const { body } = await service.call('GET', '/api/settings/api-keys', { key: apiKey });
     const key = await newKey({ callers: [body.items[0].id], hours: ALWAYS });
     const another = await newApiKey(service, apiKey, ['sign:digest']);
@@ -112,7 +112,7 @@ describe('a use that the constraints do not allow is refused with the reason, wr
   });
 });
 
-describe('a key that may not sign is refused with the reason, which is written down, and the HSM is not asked', () => {
+describe('a disabled or inactive key is rejected with the reason and audited, without calling the HSM', () => {
   const post = (path: string, body: object = {}) =>
     service.call('POST', `/api/v1/signing-keys${path}`, { key: apiKey, body });
 
@@ -126,7 +126,7 @@ describe('a key that may not sign is refused with the reason, which is written d
     expect(await asked(key)).toBe(before);
   }
 
-  it('since it is disabled, until it is enabled', async () => {
+  it('until it is enabled again', async () => {
     const key = await newKey({});
     expect((await post(`/${key.id}/disable`)).body).toMatchObject({ state: 'DISABLED' });
     await refused(key, 'signing-key.disabled');
@@ -139,7 +139,7 @@ describe('a key that may not sign is refused with the reason, which is written d
     ['its name', (key: PublishedKey) => key.name],
     ['its id', (key: PublishedKey) => key.id],
     ['its id in capitals', (key: PublishedKey) => key.id.toUpperCase()],
-  ])('at a process that remembers the key by %s, too', async (_, spelt) => {
+  ])('even by a process that caches the key by %s', async (_, spelt) => {
     const key = await newKey({});
     const atOther = () => ask(key, { key: spelt(key) }, other);
     expect((await atOther()).body.key.version).toBe(1);
@@ -154,20 +154,20 @@ describe('a key that may not sign is refused with the reason, which is written d
   it.each([
     ['its time is over', { notAfter: '2026-01-01T00:00:00Z' }, 'signing-key.expired'],
     ['its time has not come', { notBefore: '2099-01-01T00:00:00Z' }, 'signing-key.not-yet'],
-  ])('since %s', async (_, dates, code) => {
+  ])('because %s', async (_, dates, code) => {
     const { body: key } = await post('', { name: code.replace('signing-key.', ''), type: 'ec-p256', ...dates });
     await refused(key, code);
   });
 
-  it('and dates that leave no time are refused at once', async () => {
+  it('and an empty validity period is rejected immediately', async () => {
     const dates = { notBefore: '2028-01-01T00:00:00Z', notAfter: '2027-01-01T00:00:00Z' };
     const answer = await post('', { name: 'never', type: 'ec-p256', ...dates });
     assertProblem(answer, { status: 400, code: 'signing-key.dates', pointer: '/notAfter' });
   });
 });
 
-describe('a change', () => {
-  it('counts at once, in a process too that has just used the key', async () => {
+describe('a key change', () => {
+  it('takes effect immediately, even in a process that has just used the key', async () => {
     const key = await newKey({});
     for (const at of [service, other]) expect((await ask(key, {}, at)).status).toBe(200);
     expect(await change(key, { constraints: { formats: ['jws'] } })).toMatchObject({
@@ -179,7 +179,7 @@ describe('a change', () => {
     expect((await ask(key, {}, other)).status).toBe(200);
   });
 
-  it('of the dates counts as well, and null takes a date away', async () => {
+  it('of the validity takes effect too, and null removes a date', async () => {
     const key = await newKey({});
     expect((await change(key, { notAfter: '2026-01-01T00:00:00Z' })).body.notAfter).toBe('2026-01-01T00:00:00.000Z');
     expect((await ask(key, {}, other)).body).toMatchObject({ code: 'signing-key.expired' });
@@ -187,7 +187,7 @@ describe('a change', () => {
     expect((await ask(key, {}, other)).status).toBe(200);
   });
 
-  it('needs the revision that it is meant for', async () => {
+  it('requires the matching revision', async () => {
     const key = await newKey({});
     expect(await change(key, {}, {})).toMatchObject({ status: 428, body: { code: 'request.if-match-missing' } });
     const first = await service.call('GET', `/api/v1/signing-keys/${key.id}`, { key: apiKey });
@@ -196,7 +196,7 @@ describe('a change', () => {
     expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 412]);
   });
 
-  it('after acceptance ends waiting requests with the reason, and the HSM is not asked', async () => {
+  it('after acceptance fails pending requests with the reason, and the HSM is not called', async () => {
     const key = await newKey({});
     const before = await asked(key);
     const { body } = await ask(key, { async: true });
@@ -217,13 +217,13 @@ describe('a change', () => {
     ['an unknown time zone', { hours: { ...ALWAYS, timeZone: 'Mars/Olympus' } }],
     ['hours that end before they begin', { hours: { ...ALWAYS, from: '18:00', until: '08:00' } }],
     ['a quota of nothing', { perDay: 0 }],
-  ])('to %s is refused', async (_, constraints) => {
+  ])('to %s is rejected', async (_, constraints) => {
     const key = await newKey({});
     expect(await change(key, { constraints })).toMatchObject({ status: 400, body: { code: 'request.invalid' } });
   });
 });
 
-describe('a quota', () => {
+describe('a signing quota', () => {
   it('is exact with two processes and many callers: not one more, not one less', async () => {
     const key = await newKey({ perDay: 25, lifetime: 40 });
     const answers = await Promise.all(
@@ -246,7 +246,7 @@ describe('a quota', () => {
     expect((await sign(service, { key: apiKey, body, headers })).status).toBe(200);
   });
 
-  it('that is set later counts earlier signatures', async () => {
+  it('added later includes earlier signatures', async () => {
     const key = await newKey({});
     for (let i = 0; i < 3; i += 1) await ask(key);
     expect((await change(key, { constraints: { lifetime: 4 } })).body.usage).toEqual({ lifetime: 3 });
@@ -254,7 +254,7 @@ describe('a quota', () => {
     expect((await ask(key)).body).toMatchObject({ code: 'key-policy.lifetime' });
   });
 
-  it('does not keep a certification request from being signed', async () => {
+  it('does not prevent a certificate signing request', async () => {
     const key = await newKey({ lifetime: 1, formats: ['jws'] });
     const csr = await service.call('POST', `/api/v1/signing-keys/${key.id}/csr`, {
       key: apiKey,

@@ -13,7 +13,7 @@ const KEYS = ['default', 'demo-rsa'] as const;
 let stage: Stage;
 let apiKey: string;
 let keys: Map<string, PublishedKey>;
-/** Two of each, on one database, one Redis and one token. */
+/** Two of each, sharing a database, a Redis and a token. */
 let apis: Service[];
 let workers: Service[];
 
@@ -33,7 +33,7 @@ interface Accepted {
   readonly requestId: string;
 }
 
-/** A client that repeats a call with its Idempotency-Key, at the other address when one does not answer, until it is accepted. */
+/** Submits a request like a client that retries with its Idempotency-Key, alternating between addresses, until it is accepted. */
 async function submit(): Promise<Accepted> {
   const message = randomUUID();
   const key = KEYS[message.charCodeAt(0) % 2] as string;
@@ -68,7 +68,7 @@ interface Row {
   readonly failure: string | null;
 }
 
-/** Waits until all are final. Each must be a row of its own; what is SIGNED was signed once and verifies. */
+/** Waits until all requests are final. Each must have its own row; each SIGNED request was signed once and verifies. */
 async function assertAllEnded(accepted: Accepted[], seconds: number): Promise<Row[]> {
   const ids = accepted.map(({ requestId }) => requestId);
   expect(new Set(ids).size).toBe(accepted.length);
@@ -93,20 +93,20 @@ async function assertAllEnded(accepted: Accepted[], seconds: number): Promise<Ro
      WHERE r.id = ANY($1) AND r.status = 'SIGNED' GROUP BY r.id HAVING count(e.id) <> 1`,
     [ids],
   );
-  // Requests that were signed not at all or more than once.
+  // Requests signed zero times or more than once.
   expect(signings).toEqual([]);
   return rows;
 }
 
 const countOf = (rows: Row[], status: string): number => rows.filter((row) => row.status === status).length;
 
-/** Replaces a process that was killed by a new one of its role, as a supervisor would. */
+/** Kills a process and starts a new one of the same role, like a supervisor. */
 async function crash(processes: Service[], role: 'api' | 'worker', which: number): Promise<void> {
   await processes[which]?.kill('SIGKILL');
   processes[which] = await stage.start({ role });
 }
 
-it('300 jobs while key process, worker, Redis and api are killed in turn: all end, each signed at most once', async () => {
+it('300 jobs while key process, worker, Redis and api are killed in turn all end, each signed at most once', async () => {
   const kills: string[] = [];
   const killInTurn = async (turn: number) => {
     if (killKeyProcess(workers[turn] as Service)) kills.push('key process');
@@ -126,7 +126,7 @@ it('300 jobs while key process, worker, Redis and api are killed in turn: all en
   const accepted: Accepted[] = [];
   while (!chaos.over || accepted.length < JOBS) {
     accepted.push(...(await submitMany(20)));
-    // The second half is spread over the time that the kills take.
+    // The second half is spread over the duration of the kills.
     await sleep(accepted.length < JOBS / 2 || chaos.over ? 0 : 100);
   }
   await monkey;
@@ -135,7 +135,7 @@ it('300 jobs while key process, worker, Redis and api are killed in turn: all en
   expect(kills.length).toBeGreaterThanOrEqual(7);
 });
 
-it('a key process that was killed is replaced, and signs', async () => {
+it('a killed key process is replaced, and signs', async () => {
   const service = apis[0] as Service;
   const pidWhenUp = () =>
     until('a key process', 30, async () => {
@@ -169,8 +169,8 @@ it('two api and two worker processes share the work', async () => {
   expect(new Set([...(first ?? []), ...(second ?? []), ...background]).size).toBe(4);
 });
 
-describe('Redis', () => {
-  it('is flushed while 200 requests are queued: all end', async () => {
+describe('while 200 requests are queued, Redis', () => {
+  it('is flushed: all requests end', async () => {
     await Promise.all(workers.map((worker) => worker.kill('SIGKILL')));
     const jobs = await submitMany(200);
     const [{ queued } = { queued: 0 }] = await stage.sql<{ queued: number }>(
@@ -187,7 +187,7 @@ describe('Redis', () => {
     expect(countOf(await assertAllEnded(jobs, 20), 'SIGNED')).toBe(200);
   });
 
-  it('is stopped altogether: new requests are signed by polling, and health says so', async () => {
+  it('is stopped: new requests are signed by polling, and health reports it', async () => {
     await stage.redis.stop();
     await until('a degraded health', 30, async () => {
       const { status, body } = await (apis[0] as Service).call('GET', '/actuator/health');
@@ -201,7 +201,7 @@ describe('Redis', () => {
   });
 });
 
-it('after all that no job signal, no lease and no half state is left', async () => {
+it('no job signal, lease or intermediate state is left afterwards', async () => {
   await until('an empty outbox', 30, async () => (await stage.sql('SELECT id FROM outbox_message')).length === 0);
   const left = await stage.sql(`SELECT status, count(*) FROM signing_request WHERE finished_at IS NULL GROUP BY 1`);
   expect(left).toEqual([]);

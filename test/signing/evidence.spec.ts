@@ -46,7 +46,7 @@ async function evidenceFor(body: Record<string, unknown> = {}) {
   return evidence;
 }
 
-describe('the evidence of a signature verifies with the key of the log alone', () => {
+describe('signature evidence verifies with the log key only', () => {
   beforeAll(async () => {
     const authority = new Authority();
     await certifiedKey(service, apiKey, authority, { name: 'tsa', type: 'ec-p256', purpose: 'timestamping' });
@@ -68,7 +68,7 @@ describe('the evidence of a signature verifies with the key of the log alone', (
     ]);
   });
 
-  it('with the approvers and the approved document, where a policy asked for approval', async () => {
+  it('with the approvers and the approved document, if a policy required approval', async () => {
     const place = { stage, service, apiKey };
     const [ada, ben] = await newApprovers(place, 2);
     const members = [ada as Approver, ben as Approver];
@@ -94,7 +94,7 @@ describe('the evidence of a signature verifies with the key of the log alone', (
     ]);
   });
 
-  it('by the command line, which needs no service for it', async () => {
+  it('with the CLI, without the service', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'sealwright-evidence-'));
     const keep = (name: string, text: string | Buffer) => {
       writeFileSync(join(directory, name), text);
@@ -137,14 +137,14 @@ describe('the evidence of a signature verifies with the key of the log alone', (
     rmSync(directory, { recursive: true });
   });
 
-  it('the log has the request, the requester and the outcome', async () => {
+  it('and the log contains the request, the requester and the outcome', async () => {
     const { log } = await evidenceFor();
     const said = log.leaves.map(({ data }: { data: string }) => JSON.parse(Buffer.from(data, 'base64').toString()));
     expect(said.map(({ action }: { action: string }) => action)).toEqual(['signing.accepted', 'signing.signed']);
     expect(said[0].actor.kind).toBe('api-key');
   });
 
-  it('whatever is changed in it is found', async () => {
+  it('and any modification is detected', async () => {
     const evidence = await evidenceFor();
     const changed = (change: (copy: typeof evidence) => void) => {
       const copy = structuredClone(evidence);
@@ -166,7 +166,7 @@ describe('the evidence of a signature verifies with the key of the log alone', (
     expect(changed((copy) => copy.log.leaves.pop())).toContain('the log has another signature');
   });
 
-  it('no member of the request and its key can be changed', async () => {
+  it('and no field of the request and its key can be modified', async () => {
     const metadata = { filename: 'app.tar.gz', commit: '4f1c' };
     const order = { key: 'certified', format: 'cms', timestamp: true, reference: 'build-7', metadata };
     const evidence = await evidenceFor(order);
@@ -225,7 +225,7 @@ describe('a bundle is in a log that Sigstore verifiers can check', () => {
     expect(() => verifier(used.publicKey, logKey).verify(entity(bundle))).not.toThrow();
   });
 
-  it('and refuses a bundle without log, a forged checkpoint, another proof, another log', async () => {
+  it('and rejects a bundle without a log, a forged checkpoint, another proof, another log', async () => {
     const { bundle, key, request } = await evidenceFor({ format: 'sigstore-bundle' });
     const check =
       (other: unknown, log = logKey) =>
@@ -245,8 +245,8 @@ describe('a bundle is in a log that Sigstore verifiers can check', () => {
   });
 });
 
-describe('evidence is only for callers who may see the request', () => {
-  it('a stranger finds nothing, and a request without signature has none', async () => {
+describe('evidence is available only to callers who may see the request', () => {
+  it('and returns not found for a stranger, and for a request without a signature', async () => {
     const { accessToken: key } = await register(service);
     const { request } = await evidenceFor();
     const path = (id: string) => `/api/v1/sign/requests/${id}/evidence`;

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => certified.close());
 
-/** How often the HSM was asked for a signature of a signing key: its own canary and the log sign meanwhile. */
+/** Number of signatures with signing keys requested from the HSM. The canary and the log key also sign in the meantime. */
 async function asked(): Promise<number> {
   const rows = await certified.stage.sql<{ cka: string }>(
     `SELECT encode(cka_id, 'hex') AS cka FROM signing_key_version`,
@@ -28,7 +28,7 @@ async function asked(): Promise<number> {
 
 const keyOf = (name: string) => publishedKey(certified.service, certified.apiKey, name);
 
-/** As the clients send it: their own header, and the addresses that they build. */
+/** Sends a Vault call like its clients: with their header and the paths that they build. */
 function vault(method: string, path: string, body?: object, token = certified.apiKey): Promise<Answer> {
   return certified.service.call(method, `/v1/transit/${path}`, { body, headers: { 'x-vault-token': token } });
 }
@@ -38,7 +38,7 @@ function bytesOf(signature: string, encoding: BufferEncoding = 'base64'): Buffer
   return Buffer.from(value, encoding);
 }
 
-/** Sends just these headers and bytes, and what HTTP itself needs: fetch would add a media type. */
+/** Sends exactly these headers and bytes, plus what HTTP requires; fetch would add a content type. */
 async function wire(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Answer> {
   const sent = request(`${certified.service.url}${path}`, { method, headers });
   sent.end(body);
@@ -53,7 +53,7 @@ async function wire(method: string, path: string, headers: Record<string, string
 }
 
 /**
- * Clients of Vault and SignServer with their headers, addresses and bodies as their sources have them: Vault's Go client inside cosign
+ * Vault and SignServer clients with the headers, paths and bodies found in their sources: Vault's Go client inside cosign
  * (sigstore/pkg/signature/kms/hashivault/client.go, hashicorp/vault/api/request.go), and jsign (HashiCorpVaultSigningService.java,
  * SignServerSigningService.java, RESTClient.java).
  */
@@ -70,11 +70,11 @@ const JSIGN = {
 const bearer = () => ({ Authorization: `Bearer ${certified.apiKey}` });
 const basic = () => ({ Authorization: `Basic ${Buffer.from(`jsign:${certified.apiKey}`).toString('base64')}` });
 
-describe('the very bytes that real clients send', () => {
-  it.each(['ec-p256', 'rsa-2048'])('cosign with hashivault://%s: reads the key, signs, verifies', async (name) => {
+describe('recorded requests of real clients', () => {
+  it.each(['ec-p256', 'rsa-2048'])('from cosign with hashivault://%s: read the key, sign, verify', async (name) => {
     const { body: read } = await wire('GET', `/v1/transit/keys/${name}`, COSIGN());
     const latest = read.data.keys[String(read.data.latest_version)];
-    // The Go client writes its map sorted by name, and a new line behind it; the version is a text, and no media type is named.
+    // The Go client sorts the map by name and appends a newline. The version is a string, and there is no content type.
     const input = digestOf(CONTENT);
     const sign = { input, key_version: '0', prehashed: true, signature_algorithm: 'pkcs1v15' };
     const made = await wire('PUT', `/v1/transit/sign/${name}/sha2-256`, COSIGN(), `${JSON.stringify(sign)}\n`);
@@ -90,7 +90,7 @@ describe('the very bytes that real clients send', () => {
     expect(await valid(digestOf(Buffer.from('a file that was releasee')))).toEqual({ valid: false });
   });
 
-  it('jsign with HASHICORPVAULT: the type of the key, then a signature of the version that the alias names', async () => {
+  it('from jsign with HASHICORPVAULT: read the key type, then sign with the version in the alias', async () => {
     const { body: read } = await wire('GET', '/v1/transit/keys/rsa-2048', { ...JSIGN, ...bearer() });
     expect(read.data.type.slice(0, read.data.type.indexOf('-')).toUpperCase()).toBe('RSA');
     const ask = (version: string) => {
@@ -110,7 +110,7 @@ describe('the very bytes that real clients send', () => {
     expect(await asked()).toBe(before);
   });
 
-  it('jsign with SIGNSERVER: the certificate for the hash of nothing, then the signature that it verifies', async () => {
+  it('from jsign with SIGNSERVER: get the certificate for an empty hash, then a signature that it verifies', async () => {
     const process = (data: string) => {
       const metaData = { CLIENTSIDE_HASHDIGESTALGORITHM: 'SHA-256', USING_CLIENTSUPPLIED_HASH: 'true' };
       const body = JSON.stringify({ data, metaData, encoding: 'BASE64' });
@@ -123,8 +123,8 @@ describe('the very bytes that real clients send', () => {
   });
 });
 
-describe('the routes of Vault’s transit engine', () => {
-  it('keys/:name: the public keys by version, as cosign and jsign read them', async () => {
+describe('the Vault transit engine routes', () => {
+  it('keys/:name: return public keys by version, as cosign and jsign read them', async () => {
     const { status, body } = await vault('GET', 'keys/ec-p256');
     expect({ status, data: body.data }).toMatchObject({
       status: 200,
@@ -133,7 +133,7 @@ describe('the routes of Vault’s transit engine', () => {
     expect(body.data.keys['1'].public_key).toBe((await keyOf('ec-p256')).publicKey);
   });
 
-  it.each(['PUT', 'POST'])('%s sign/:name/:hash with a hash value, as cosign asks', async (method) => {
+  it.each(['PUT', 'POST'])('%s sign/:name/:hash: sign a hash value, as cosign asks', async (method) => {
     for (const path of ['sign/ec-p256/sha2-256', 'sign/ec-p256//sha2-256']) {
       const { status, body } = await vault(method, path, { input: digestOf(CONTENT), prehashed: true });
       expect({ status, version: body.data?.key_version }).toEqual({ status: 200, version: 1 });
@@ -142,20 +142,20 @@ describe('the routes of Vault’s transit engine', () => {
     }
   });
 
-  it.each(['PUT', 'POST'])('%s sign/:name by an RSA key with pkcs1v15, as jsign asks', async (method) => {
+  it.each(['PUT', 'POST'])('%s sign/:name: sign with an RSA key and pkcs1v15, as jsign asks', async (method) => {
     const body = { input: digestOf(CONTENT), prehashed: true, signature_algorithm: 'pkcs1v15' };
     const answer = await vault(method, 'sign/rsa-2048', body);
     expect(verifies(CONTENT, await keyOf('rsa-2048'), bytesOf(answer.body.data.signature))).toBe(true);
   });
 
-  it('sign with what is to be hashed, and r‖s in base64url for JWS', async () => {
+  it('sign unhashed input, and return r‖s in base64url for JWS', async () => {
     const body = { input: CONTENT.toString('base64'), marshaling_algorithm: 'jws' };
     const answer = await vault('PUT', 'sign/ec-p256', body);
     const key = { key: createPublicKey((await keyOf('ec-p256')).publicKey), dsaEncoding: 'ieee-p1363' as const };
     expect(verify('sha256', CONTENT, key, bytesOf(answer.body.data.signature, 'base64url'))).toBe(true);
   });
 
-  it('verify/:name//:hash: what was signed is valid, a flipped byte is not, and the HSM is not asked', async () => {
+  it('verify/:name//:hash: accept a signature, reject a flipped byte, without the HSM', async () => {
     const { body } = await vault('PUT', 'sign/ec-p256/sha2-256', { input: digestOf(CONTENT), prehashed: true });
     const before = await asked();
     const valid = async (input: string, signature: string) =>
@@ -172,7 +172,27 @@ describe('the routes of Vault’s transit engine', () => {
     expect(await asked()).toBe(before);
   });
 
-  it('the same policy: constraints, scopes and credentials count, and every signature is a request', async () => {
+  it('verify takes 100 items of a batch, each with its result', async () => {
+    const input = digestOf(CONTENT);
+    const { body } = await vault('PUT', 'sign/ec-p256/sha2-256', { input, prehashed: true });
+    const { signature } = body.data;
+    const items = [
+      { input, signature },
+      { input: digestOf('other'), signature },
+      { input: 'no base64!', signature },
+    ];
+    const answer = await vault('PUT', 'verify/ec-p256/sha2-256', { batch_input: items, prehashed: true });
+    expect(answer.body.data.batch_results).toMatchObject([
+      { valid: true },
+      { valid: false },
+      { error: expect.any(String) },
+    ]);
+    const many = Array.from({ length: 101 }, () => ({ input, signature }));
+    const refused = await vault('PUT', 'verify/ec-p256/sha2-256', { batch_input: many, prehashed: true });
+    expect(refused).toMatchObject({ status: 400, body: { errors: [expect.stringMatching(/more than 100 items/)] } });
+  });
+
+  it('apply the same policy: constraints, scopes and credentials, and record every signature as a request', async () => {
     const order = { name: 'only-jws', type: 'ec-p256', constraints: { formats: ['jws'] } };
     await certified.service.call('POST', '/api/v1/signing-keys', { key: certified.apiKey, body: order });
     const before = await asked();
@@ -187,7 +207,7 @@ describe('the routes of Vault’s transit engine', () => {
     expect(body.items[0]).toMatchObject({ digest, status: 'SIGNED', key: { name: 'ec-p256' } });
   });
 
-  it('a key that needs approval: the refusal names the place, and the same call gets the signature once it is approved', async () => {
+  it('refuse a key that requires approval with a link, and return the signature to the same call after approval', async () => {
     const place = { stage: certified.stage, service: certified.service, apiKey: certified.apiKey };
     const approver = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [approver], threshold: 1 }]);
@@ -207,7 +227,7 @@ describe('the routes of Vault’s transit engine', () => {
     expect((await ask(digestOf('another file'))).status).toBe(403);
   });
 
-  it('an approval is for one caller, one scheme and one version of the key', async () => {
+  it('limit an approval to one caller, one scheme and one version of the key', async () => {
     const place = { stage: certified.stage, service: certified.service, apiKey: certified.apiKey };
     const approver = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [approver], threshold: 1 }], {}, 'rsa-2048');
@@ -233,7 +253,7 @@ describe('the routes of Vault’s transit engine', () => {
   });
 });
 
-describe('the route of SignServer', () => {
+describe('the SignServer route', () => {
   function process(worker: string, data: string, algorithm = 'SHA-256', under = ''): Promise<Answer> {
     const credentials = Buffer.from(`any:${certified.apiKey}`).toString('base64');
     const metaData = { USING_CLIENTSUPPLIED_HASH: 'true', CLIENTSIDE_HASHDIGESTALGORITHM: algorithm };
@@ -243,7 +263,7 @@ describe('the route of SignServer', () => {
     });
   }
 
-  it.each(['rsa-2048', 'ec-p256'])('%s: signs a hash value, and gives the certificate along', async (name) => {
+  it.each(['rsa-2048', 'ec-p256'])('%s: signs a hash value, and returns the certificate', async (name) => {
     const { status, body } = await process(name, digestOf(CONTENT));
     expect(status).toBe(200);
     const key = await keyOf(name);
@@ -253,7 +273,7 @@ describe('the route of SignServer', () => {
     expect(certificate.includes(spki)).toBe(true);
   });
 
-  it('is below /signserver too, where clients have it from their own server', async () => {
+  it('also exists below /signserver, as on the SignServer product', async () => {
     const { status, body } = await process('ec-p256', digestOf(CONTENT), 'SHA-256', '/signserver');
     expect(status).toBe(200);
     expect(verifies(CONTENT, await keyOf('ec-p256'), Buffer.from(body.data, 'base64'))).toBe(true);
@@ -263,7 +283,7 @@ describe('the route of SignServer', () => {
     });
   });
 
-  it('gives the certificate for the hash of nothing, and signs nothing', async () => {
+  it('returns the certificate for an empty hash, and signs nothing', async () => {
     const before = await asked();
     const { status, body } = await process('rsa-2048', createHash('sha256').digest('base64'));
     expect({ status, data: body.data, certificate: typeof body.signerCertificate }).toEqual({
@@ -274,7 +294,7 @@ describe('the route of SignServer', () => {
     expect(await asked()).toBe(before);
   });
 
-  it('knows no worker of another name, and no data that is not hashed', async () => {
+  it('rejects unknown workers, and data that is not hashed', async () => {
     expect(await process('nobody', digestOf(CONTENT))).toMatchObject({
       status: 404,
       body: { error: expect.stringMatching(/nobody/) },
@@ -283,7 +303,7 @@ describe('the route of SignServer', () => {
     expect(short).toMatchObject({ status: 400, body: { error: expect.stringMatching(/20 bytes/) } });
   });
 
-  it('refuses a key without certificate before anything is signed: clients read signerCertificate unseen', async () => {
+  it('rejects a key without a certificate before signing, because clients require signerCertificate', async () => {
     const order = { key: certified.apiKey, body: { name: 'bare', type: 'ec-p256' } };
     expect((await certified.service.call('POST', '/api/v1/signing-keys', order)).status).toBe(201);
     const before = await asked();
@@ -309,7 +329,7 @@ describe('the route of SignServer', () => {
     ],
     ['text without an encoding', { data: CONTENT.toString(), metaData: { FILENAME: 'a.txt' } }],
     ['members of other versions', { data: encoded, encoding: 'base64', requestMetaData: {}, metaData: { OTHER: 'x' } }],
-  ])('takes %s', async (_, body) => {
+  ])('accepts %s', async (_, body) => {
     const answer = await ask(body);
     expect(answer.status).toBe(200);
     expect(verifies(CONTENT, await keyOf('ec-p256'), Buffer.from(answer.body.data, 'base64'))).toBe(true);
@@ -324,11 +344,11 @@ describe('the route of SignServer', () => {
       { data: 'AAAA', encoding: 'BASE64', metaData: { CLIENTSIDE_HASHDIGESTALGORITHM: 'MD5' } },
     ],
     ['metadata that is a list', { data: 'AAAA', encoding: 'BASE64', metaData: [] }],
-  ])('refuses %s', async (_, body) => {
+  ])('rejects %s', async (_, body) => {
     expect(await ask(body)).toMatchObject({ status: 400, body: { error: expect.stringMatching(/\w/) } });
   });
 
-  it('names the encoding when a hash value comes as base64 without it', async () => {
+  it('names the encoding parameter when a hash value is sent as base64 without it', async () => {
     const metaData = { USING_CLIENTSUPPLIED_HASH: 'true', CLIENTSIDE_HASHDIGESTALGORITHM: 'SHA-256' };
     const answer = await ask({ data: digestOf(CONTENT), metaData });
     const error =
@@ -337,12 +357,12 @@ describe('the route of SignServer', () => {
     expect((await ask({ data: digestOf(CONTENT), metaData, encoding: 'BASE64' })).status).toBe(200);
   });
 
-  it('says why in the header that SignClient shows', async () => {
+  it('repeats the reason in the header that SignClient shows', async () => {
     const answer = await ask({ data: 'AAAA', encoding: 'HEX' });
     expect(answer.headers.get('x-signserver-error-message')).toBe(answer.body.error);
   });
 
-  it('asks for Basic, in words that a client can show', async () => {
+  it('requests Basic authentication with a message that clients can show', async () => {
     const answer = await certified.service.call('POST', '/rest/v1/workers/ec-p256/process', { body: {} });
     expect(answer).toMatchObject({ status: 401, body: { error: expect.stringMatching(/password of HTTP Basic/) } });
     expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /);

@@ -21,7 +21,7 @@ const at = (name: string): string => certified.at(name);
 const post = (body: Record<string, unknown>): Promise<Answer> =>
   sign(certified.service, { key: certified.apiKey, body });
 
-/** Changes one bit in the middle of what was signed. */
+/** Flips one bit in the middle of the signed content. */
 function flip(file: string, marker: string): void {
   const bytes = readFileSync(file);
   const place = bytes.indexOf(marker);
@@ -62,13 +62,13 @@ describe.skipIf(!has('osslsigncode'))('authenticode', () => {
     const verdict = verify(out);
     expect(verdict).toMatchObject({ ok: true, text: expect.stringContaining('Signature verification: ok') });
     const digest = Buffer.from(body.digest, 'base64').toString('hex').toUpperCase();
-    // What the request shows as its digest is the Authenticode hash of the file.
+    // The request shows the Authenticode hash of the file as its digest.
     expect(verdict.text.replaceAll(/\s/g, '')).toContain(digest);
     flip(out, MARKER);
     expect(verify(out).ok).toBe(false);
   });
 
-  it('a digest beside the content must be that of the file', async () => {
+  it('requires a digest next to the content to match the file', async () => {
     const file = at('two.exe');
     makeProgram('exe', file, MARKER);
     const content = extractedData(file, 'sha256');
@@ -80,7 +80,7 @@ describe.skipIf(!has('osslsigncode'))('authenticode', () => {
   });
 });
 
-describe.skipIf(!has('jarsigner'))('the signature block of a JAR', () => {
+describe.skipIf(!has('jarsigner'))('a JAR signature block', () => {
   const STORE = ['-storepass', 'changeit'];
 
   beforeAll(() => {
@@ -96,7 +96,7 @@ describe.skipIf(!has('jarsigner'))('the signature block of a JAR', () => {
   it.each([
     ['rsa-3072', 'RSA', 'RSA'],
     ['ec-p256', 'EC', 'EC'],
-  ])('%s: jarsigner accepts it in place of the block of a throw-away key', async (key, algorithm, extension) => {
+  ])('%s: jarsigner accepts it in place of the block of a temporary key', async (key, algorithm, extension) => {
     const keys = ['-keystore', at(`throwaway-${algorithm}.p12`), ...STORE];
     const pair = ['-genkeypair', '-alias', 'throwaway', '-dname', 'CN=throwaway', '-keyalg', algorithm];
     execFileSync('keytool', [...pair, ...keys], { stdio: 'pipe' });

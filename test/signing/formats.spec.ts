@@ -46,7 +46,7 @@ async function signed(body: Record<string, unknown>): Promise<Answer['body']> {
   return answer.body;
 }
 
-/** The same bytes with one bit of the last changed. */
+/** Returns the bytes with one bit of the last byte flipped. */
 function flipped(bytes: Buffer, at = bytes.length - 1): Buffer {
   const copy = Buffer.from(bytes);
   copy.writeUInt8(copy.readUInt8(at) ^ 1, at);
@@ -65,19 +65,19 @@ describe('cms', () => {
   const pss = HASHES.map((algorithm) => ({ type: 'rsa-2048' as const, algorithm, scheme: 'rsa-pss' }));
 
   it.each([...matrix, ...pss])(
-    '$type $algorithm $scheme: openssl accepts it, and no byte more',
+    '$type $algorithm $scheme: openssl accepts it, with no trailing bytes',
     async ({ type, algorithm, scheme }) => {
       const digest = digestOf(CONTENT, algorithm);
       const body = await signed({ digest, algorithm, format: 'cms', key: `of-${type}`, scheme });
       const cms = Buffer.from(body.signature, 'base64');
       expect(verify(cms, CONTENT)).toMatchObject({ ok: true, text: expect.stringContaining('successful') });
       expect(verify(cms, flipped(CONTENT)).ok).toBe(false);
-      // The last byte of the container is the last of the signature.
+      // The container ends with the last byte of the signature.
       expect(verify(flipped(cms), CONTENT).ok).toBe(false);
     },
   );
 
-  it('signs the attributes that CAdES wants, at the time of the request', async () => {
+  it('signs the CAdES attributes, with the time of the request', async () => {
     const body = await signed({ digest: digestOf(CONTENT), format: 'cms', key: 'of-ec-p256' });
     const file = authority.keep('shown.p7s', Buffer.from(body.signature, 'base64'));
     const { text } = ask('openssl', ['cms', '-cmsout', '-print', '-inform', 'DER', '-in', file]);
@@ -89,7 +89,7 @@ describe('cms', () => {
     );
   });
 
-  it('in the background: the same container, made once', async () => {
+  it('returns the same container in the background, created once', async () => {
     const answer = await sign(service, {
       key: apiKey,
       body: { digest: digestOf(CONTENT), format: 'cms', key: 'of-rsa-2048', async: true },
@@ -101,7 +101,7 @@ describe('cms', () => {
     expect((await read(service, apiKey, answer.body.requestId)).body).toEqual(body);
   });
 
-  it('the bytes to be signed are recorded before the HSM is asked, and the signature is over their hash', async () => {
+  it('records the bytes to be signed before calling the HSM, and signs their hash', async () => {
     const body = await signed({ digest: digestOf(CONTENT), format: 'cms', key: 'of-ec-p256' });
     const [row] = await stage.sql<{ digest: Buffer; toBeSigned: Buffer; signedDigest: string; accepted: string }>(
       `SELECT r.digest, e.to_be_signed AS "toBeSigned", encode(e.signed_digest, 'base64') AS "signedDigest", a.detail ->> 'signedDigest' AS accepted
@@ -120,14 +120,14 @@ describe('cms', () => {
     expect(createVerify('sha256').update(row.toBeSigned).verify(createPublicKey(publicKey), signature)).toBe(true);
   });
 
-  it('without a certificate: refused, and nothing is signed', async () => {
+  it('rejects a key without a certificate, and signs nothing', async () => {
     const key = await createKey(service, apiKey, { name: 'bare', type: 'ec-p256' });
     const body = { digest: digestOf(CONTENT), format: 'cms', key: key.name };
     assertProblem(await sign(service, { key: apiKey, body }), { status: 409, code: 'certificate.none' });
     expect(await stage.sql(`SELECT id FROM signing_request WHERE key_name = 'bare'`)).toEqual([]);
   });
 
-  it('with a certificate that has expired since: refused', async () => {
+  it('rejects a certificate that has expired since', async () => {
     const key = await certifiedKey(service, apiKey, authority, { name: 'lapsed', type: 'ec-p256' });
     await stage.sql(`UPDATE certificate SET not_after = now() - interval '1 second' WHERE key_id = $1`, [key.id]);
     const body = { digest: digestOf(CONTENT), format: 'cms', key: key.name };
@@ -144,27 +144,24 @@ describe('jws', () => {
     { type: 'ec-p521', algorithm: 'sha512', scheme: undefined, alg: 'ES512' },
   ];
 
-  it.each(matrix)(
-    '$alg: jose accepts it over the hash value, and no other',
-    async ({ type, algorithm, scheme, alg }) => {
-      const digest = digestOf(CONTENT, algorithm);
-      const { signature } = await signed({ digest, algorithm, format: 'jws', key: `of-${type}`, scheme });
-      const [header = '', payload, sig = ''] = Buffer.from(signature, 'base64').toString().split('.');
-      expect(payload).toBe('');
-      const key = await importSPKI(keyOf(type).publicKey, alg);
-      const verify = (hash: Buffer, by = sig) =>
-        flattenedVerify({ protected: header, payload: new Uint8Array(hash), signature: by }, key, {
-          algorithms: [alg],
-        });
-      const { protectedHeader } = await verify(Buffer.from(digest, 'base64'));
-      expect(protectedHeader).toMatchObject({ alg, b64: false, crit: ['b64'], kid: `${keyOf(type).id}.1` });
-      await expect(verify(flipped(Buffer.from(digest, 'base64')))).rejects.toThrow('signature verification failed');
-      const other = flipped(Buffer.from(sig, 'base64url'), 7).toString('base64url');
-      await expect(verify(Buffer.from(digest, 'base64'), other)).rejects.toThrow('signature verification failed');
-    },
-  );
+  it.each(matrix)('$alg: jose accepts it over this hash value only', async ({ type, algorithm, scheme, alg }) => {
+    const digest = digestOf(CONTENT, algorithm);
+    const { signature } = await signed({ digest, algorithm, format: 'jws', key: `of-${type}`, scheme });
+    const [header = '', payload, sig = ''] = Buffer.from(signature, 'base64').toString().split('.');
+    expect(payload).toBe('');
+    const key = await importSPKI(keyOf(type).publicKey, alg);
+    const verify = (hash: Buffer, by = sig) =>
+      flattenedVerify({ protected: header, payload: new Uint8Array(hash), signature: by }, key, {
+        algorithms: [alg],
+      });
+    const { protectedHeader } = await verify(Buffer.from(digest, 'base64'));
+    expect(protectedHeader).toMatchObject({ alg, b64: false, crit: ['b64'], kid: `${keyOf(type).id}.1` });
+    await expect(verify(flipped(Buffer.from(digest, 'base64')))).rejects.toThrow('signature verification failed');
+    const other = flipped(Buffer.from(sig, 'base64url'), 7).toString('base64url');
+    await expect(verify(Buffer.from(digest, 'base64'), other)).rejects.toThrow('signature verification failed');
+  });
 
-  it('a curve takes only its own digest', async () => {
+  it('requires the digest that belongs to the curve', async () => {
     const body = { digest: digestOf(CONTENT, 'sha512'), algorithm: 'sha512', format: 'jws', key: 'of-ec-p256' };
     assertProblem(await sign(service, { key: apiKey, body }), {
       status: 400,
@@ -185,7 +182,7 @@ describe('sigstore-bundle', () => {
     verifier.verify(toSignedEntity(bundleFromJSON(JSON.parse(bundle)), artifact));
   }
 
-  it.each(['rsa-2048', 'ec-p256'])('%s: @sigstore/verify accepts it for this artifact alone', async (type) => {
+  it.each(['rsa-2048', 'ec-p256'])('%s: @sigstore/verify accepts it for this artifact only', async (type) => {
     const { signature } = await signed({ digest: digestOf(CONTENT), format: 'sigstore-bundle', key: `of-${type}` });
     const bundle = Buffer.from(signature, 'base64').toString();
     verify(bundle, CONTENT, keyOf(type));
@@ -198,7 +195,7 @@ describe('sigstore-bundle', () => {
   });
 });
 
-describe('a format that does not fit key or digest is refused before anything is signed', () => {
+describe('a format that does not fit the key or digest is rejected before signing', () => {
   it.each([
     [
       'a scheme that the format cannot name',

@@ -37,7 +37,7 @@ const signOnce = (service: Service, background = false, key: string = randomUUID
     headers: { 'idempotency-key': key },
   });
 
-/** With some requests in hand, while others wait. */
+/** Starts a worker and waits until it is processing some requests while others wait. */
 async function workerAtWork(): Promise<Service> {
   const api = await stage.start({ role: 'api' });
   const worker = await stage.start({ role: 'worker' });
@@ -61,7 +61,7 @@ it(`${MANY} callers wait for their signature when the api is told to stop: each 
   expect(await unfinished()).toEqual([]);
 });
 
-it('under a steady load a stop loses no answer: later calls are not accepted', async () => {
+it('a shutdown under steady load loses no response, and later calls are not accepted', async () => {
   const service = await stage.start({ role: 'api' });
   const outcomes: { outcome: string; key: string }[] = [];
   const load = { over: false };
@@ -80,13 +80,13 @@ it('under a steady load a stop loses no answer: later calls are not accepted', a
   await until('a steady load', 30, async () => outcomes.length > 40);
   const readiness = async () => (await service.call('GET', '/actuator/health/readiness')).status;
   expect(await readiness()).toBe(200);
-  // Load balancers are told before connections are refused.
+  // Readiness must fail before connections are refused.
   const told = until('what load balancers are told', 30, async () => (await readiness()) === 503);
   expect(await service.kill('SIGTERM')).toBe('SIGTERM');
   load.over = true;
   await told;
   await Promise.all(callers);
-  // A connection that the kernel had taken and the server had not is reset when the server stops listening.
+  // A connection accepted by the kernel but not yet by the server is reset when the server stops listening.
   const known = ['200', 'ECONNREFUSED', 'ECONNRESET'];
   expect(outcomes.filter(({ outcome }) => !known.includes(outcome))).toEqual([]);
   expect(outcomes.filter(({ outcome }) => outcome === '200').length).toBeGreaterThan(20);
@@ -95,7 +95,7 @@ it('under a steady load a stop loses no answer: later calls are not accepted', a
   expect(await unfinished()).toEqual([]);
 });
 
-it('a body that is still on its way is refused, and does not hold the stop up', async () => {
+it('a body still being received is rejected, and does not delay the shutdown', async () => {
   const service = await stage.start({ role: 'api' });
   const { port, hostname } = new URL(service.url);
   const socket = connect(Number(port), hostname).on('error', () => undefined);
@@ -111,7 +111,7 @@ it('a body that is still on its way is refused, and does not hold the stop up', 
   expect(answer).toMatch(/^HTTP\/1.1 408 [^]*"code":"request.timeout"/);
 });
 
-it('work that was accepted survives the process that accepted it', async () => {
+it('accepted work survives the process that accepted it', async () => {
   const service = await stage.start({ role: 'api' });
   const answers = await Promise.all(Array.from({ length: MANY }, () => signOnce(service, true)));
   expect(answers.map(({ status }) => status)).toEqual(Array(MANY).fill(202));
@@ -143,10 +143,10 @@ describe.each([
     mend: () => stage.redis.kill('SIGCONT'),
     back: false,
   },
-])('a worker is told to stop as Redis $redis', ({ harm, mend, back }) => {
+])('a worker that stops while Redis $redis', ({ harm, mend, back }) => {
   afterEach(() => (back ? undefined : mend()));
 
-  it('finishes its claimed requests, too', async () => {
+  it('finishes its claimed requests too', async () => {
     const leaving = await workerAtWork();
     await harm();
     const stopped = leaving.kill('SIGTERM');
@@ -158,11 +158,11 @@ describe.each([
   });
 });
 
-it.each([2, 4, 6])('a worker stops %i ms after a Redis that was down until then answers', async (ms) => {
+it.each([2, 4, 6])('a worker stops cleanly %i ms after an unavailable Redis recovers', async (ms) => {
   await stage.redis.kill('SIGSTOP');
   const worker = await stage.start({ role: 'worker' });
   await sleep(300);
   await stage.redis.kill('SIGCONT');
-  await sleep(ms); // its connections are half-way to being ready
+  await sleep(ms); // Redis connections are half-way to being ready
   expect(await worker.kill('SIGTERM')).toBe('SIGTERM');
 });

@@ -26,23 +26,26 @@ async function requestsFor(digest: string): Promise<number> {
   return rows.length;
 }
 
-describe('50 parallel posts with one Idempotency-Key, at two processes', () => {
-  it.each(['default', 'demo-rsa'])('sync with %s: one request, one HSM operation, one signature', async (key) => {
-    const digest = freshDigest();
-    const order = { key: apiKey, body: { digest, key }, headers: withKey(randomUUID()) };
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => sign(services[i % 2] as Service, order)));
-    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
-    expect(new Set(answers.map(({ body }) => body.requestId)).size).toBe(1);
-    expect(new Set(answers.map(({ body }) => body.signature)).size).toBe(1);
-    expect(await requestsFor(digest)).toBe(1);
-    expect(stage.operationsOn(digest)).toBe(1);
-  });
+describe('50 concurrent calls with one Idempotency-Key to two processes', () => {
+  it.each(['default', 'demo-rsa'])(
+    'synchronous with %s: one request, one HSM operation, one signature',
+    async (key) => {
+      const digest = freshDigest();
+      const order = { key: apiKey, body: { digest, key }, headers: withKey(randomUUID()) };
+      const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => sign(services[i % 2] as Service, order)));
+      expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
+      expect(new Set(answers.map(({ body }) => body.requestId)).size).toBe(1);
+      expect(new Set(answers.map(({ body }) => body.signature)).size).toBe(1);
+      expect(await requestsFor(digest)).toBe(1);
+      expect(stage.operationsOn(digest)).toBe(1);
+    },
+  );
 
-  it('async: one request, one HSM operation', async () => {
+  it('asynchronous: one request, one HSM operation', async () => {
     const digest = freshDigest();
     const order = { key: apiKey, body: { digest, async: true }, headers: withKey(randomUUID()) };
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => sign(services[i % 2] as Service, order)));
-    // A repetition that comes late may find the request signed already.
+    // A late repetition may find the request already signed.
     expect(answers.filter(({ status }) => status !== 202 && status !== 200)).toEqual([]);
     const ids = new Set(answers.map(({ body }) => body.requestId));
     expect(ids.size).toBe(1);
@@ -51,7 +54,7 @@ describe('50 parallel posts with one Idempotency-Key, at two processes', () => {
     expect(stage.operationsOn(digest)).toBe(1);
   });
 
-  it('a signing key: one key pair', async () => {
+  it('for a signing key: one key pair', async () => {
     const order = {
       key: apiKey,
       body: { name: 'made-once', type: 'ec-p256' },
@@ -65,10 +68,10 @@ describe('50 parallel posts with one Idempotency-Key, at two processes', () => {
   });
 });
 
-describe('an answer that an earlier call made', () => {
+describe('a replayed response', () => {
   const replayed = ({ headers }: Answer) => headers.get('idempotent-replayed');
 
-  it('says Idempotent-Replayed: true, and the first one does not', async () => {
+  it('contains Idempotent-Replayed: true, unlike the first one', async () => {
     const [digest, use] = [freshDigest(), randomUUID()];
     const signed = () => sign(one(), { key: apiKey, body: { digest }, headers: withKey(use) });
     expect([replayed(await signed()), replayed(await signed())]).toEqual([null, 'true']);
@@ -80,7 +83,7 @@ describe('an answer that an earlier call made', () => {
     expect([replayed(await both()), replayed(await both())]).toEqual([null, 'true']);
   });
 
-  it('is told apart among calls that are recorded together', async () => {
+  it('is distinguished from calls recorded in the same batch', async () => {
     const old = { digest: freshDigest(), use: randomUUID() };
     const call = ({ digest, use }: typeof old) => sign(one(), { key: apiKey, body: { digest }, headers: withKey(use) });
     await call(old);
@@ -90,16 +93,16 @@ describe('an answer that an earlier call made', () => {
   });
 });
 
-it('what was accepted and is not done yet says when to ask again', async () => {
+it('a pending request has a Retry-After header', async () => {
   const answer = await sign(one(), { key: apiKey, body: { digest: freshDigest(), async: true } });
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([202, '2']);
 });
 
-describe('the life of a signing key', () => {
+describe('signing key operations with one Idempotency-Key', () => {
   const post = (service: Service, path: string, body: object, key: string): Promise<Answer> =>
     service.call('POST', `/api/v1/signing-keys/${path}`, { key: apiKey, body, headers: withKey(key) });
 
-  it('a rotation: one new version, however often and wherever it is asked for', async () => {
+  it('rotate: one new version, however often and wherever it is called', async () => {
     const { id } = await createKey(one(), apiKey, { name: 'rotated-once', type: 'ec-p256' });
     const use = randomUUID();
     const first = await post(one(), `${id}/rotate`, {}, use);
@@ -111,7 +114,7 @@ describe('the life of a signing key', () => {
     expect(await stage.sql(`SELECT version FROM signing_key_version WHERE key_id = $1`, [id])).toHaveLength(2);
   });
 
-  it('a certification request: the same to the byte, signed once, whatever was rotated since', async () => {
+  it('certificate signing request: the same bytes, signed once, even after a rotation', async () => {
     const { id } = await createKey(one(), apiKey, { name: 'requested-once', type: 'ec-p256' });
     const [use, body] = [randomUUID(), { subject: { commonName: 'Once' } }];
     const first = await post(one(), `${id}/csr`, body, use);
@@ -124,7 +127,7 @@ describe('the life of a signing key', () => {
     expect(other.body.code).toBe('idempotency.other-body');
   });
 
-  it('the import of a certificate: one, and no complaint that it is there', async () => {
+  it('certificate import: one certificate, and no conflict', async () => {
     const { id } = await createKey(one(), apiKey, { name: 'imported-once', type: 'ec-p256' });
     const authority = new Authority();
     const { body: asked } = await post(one(), `${id}/csr`, { subject: { commonName: 'Once' } }, randomUUID());
@@ -138,8 +141,8 @@ describe('the life of a signing key', () => {
   });
 });
 
-describe('a call that is repeated', () => {
-  it('after it succeeded gets the same answer, whatever the order of its members', async () => {
+describe('a repeated call', () => {
+  it('after success returns the same response, for any order of members', async () => {
     const digest = freshDigest();
     const headers = withKey(randomUUID());
     const metadata = { a: 1, b: { c: 2, d: 3 } };
@@ -155,7 +158,7 @@ describe('a call that is repeated', () => {
     expect(stage.operationsOn(digest)).toBe(1);
   });
 
-  it('after the answer was lost finds the signature at another process', async () => {
+  it('after a lost response returns the signature from another process', async () => {
     const digest = freshDigest();
     const order = { key: apiKey, body: { digest }, headers: withKey(randomUUID()) };
     const dying = await stage.start();
@@ -163,7 +166,7 @@ describe('a call that is repeated', () => {
     await dying.kill('SIGKILL');
     await lost;
     const again = await sign(one(), order);
-    // The first process may have died before it committed, or with the request in hand: its lease then has to run out.
+    // The first process may have died before the commit, or while processing the request, whose lease must then expire.
     const { body } = again.status === 200 ? again : await read(one(), apiKey, await requestIdOf(digest), 15);
     expect(body).toMatchObject({ status: 'SIGNED', digest });
     expect(await requestsFor(digest)).toBe(1);
@@ -175,7 +178,7 @@ describe('a call that is repeated', () => {
     ['another scheme', { scheme: 'ecdsa-raw' }],
     ['another way', { async: true }],
     ['metadata', { metadata: { a: 1 } }],
-  ])('with %s is refused', async (_, change) => {
+  ])('with %s is rejected', async (_, change) => {
     const body = { digest: freshDigest() };
     const headers = withKey(randomUUID());
     expect((await sign(one(), { key: apiKey, body, headers })).status).toBe(200);
@@ -184,7 +187,7 @@ describe('a call that is repeated', () => {
     expect(other.body.code).toBe('idempotency.other-body');
   });
 
-  it('to make an API key does not show the key again', async () => {
+  it('to create an API key does not return the key again', async () => {
     const order = {
       key: apiKey,
       body: { name: 'once', permissions: ['sign:read'], expiry: inDays(1) },
@@ -206,7 +209,7 @@ describe('a call that is repeated', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  it('of another caller does not collide', async () => {
+  it('does not collide with that of another caller', async () => {
     const { key: other } = await newApiKey(one(), apiKey, ['sign:digest']);
     const headers = withKey(randomUUID());
     const mine = await sign(one(), { key: apiKey, body: { digest: freshDigest() }, headers });
@@ -215,7 +218,7 @@ describe('an Idempotency-Key', () => {
     expect(theirs.body.requestId).not.toBe(mine.body.requestId);
   });
 
-  it('of another operation does not collide', async () => {
+  it('does not collide with that of another operation', async () => {
     const headers = withKey(randomUUID());
     const signed = await sign(one(), { key: apiKey, body: { digest: freshDigest() }, headers });
     const made = await one().call('POST', '/api/v1/signing-keys', {
@@ -226,16 +229,16 @@ describe('an Idempotency-Key', () => {
     expect([signed.status, made.status]).toEqual([200, 201]);
   });
 
-  it('of a refused call is free again', async () => {
+  it('can be reused after a rejected call', async () => {
     const headers = withKey(randomUUID());
     expect((await sign(one(), { key: apiKey, body: { digest: 'no' }, headers })).status).toBe(400);
     expect((await sign(one(), { key: apiKey, body: { digest: freshDigest() }, headers })).status).toBe(200);
   });
 
-  it('that stands for a request which failed gives the same failure', async () => {
+  it('of a failed request returns the same failure', async () => {
     const digest = freshDigest();
     const order = { key: apiKey, body: { digest }, headers: withKey(randomUUID()) };
-    // CKR_DATA_INVALID: the token will never sign this.
+    // CKR_DATA_INVALID: retrying cannot succeed.
     stage.shim?.fault(`err 0x20 only ${Buffer.from(digest, 'base64').toString('hex')}`);
     const first = await sign(one(), order);
     stage.shim?.fault('');

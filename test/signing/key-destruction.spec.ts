@@ -12,14 +12,14 @@ import { createKey, digestOf, type PublishedKey, read, sign, until } from '../su
 import { openStage, type Stage } from '../support/stage.js';
 
 const DAY_MS = 24 * 3600 * 1000;
-/** A short deadline of the HSM makes for a short lease. */
+/** A short HSM deadline shortens the lease. */
 const WORKER = { role: 'worker', settings: { SVC_PKCS11_DEADLINE_MS: '2000' } } as const;
 
 let stage: Stage;
 let service: Service;
 let apiKey: string;
 let authority: Authority;
-/** Those of the second half. */
+/** Workers for the second half of the tests. */
 let workers: Service[] = [];
 
 beforeAll(async () => {
@@ -38,10 +38,10 @@ const call = (method: string, { id }: { id: string }, what = '', body?: object, 
 const plan = (key: PublishedKey, days = 7) => call('POST', key, '/destruction', { days });
 const signed = (key: PublishedKey, body: object = {}) =>
   sign(service, { key: apiKey, body: { digest: digestOf('content'), key: key.name, ...body } });
-/** A test that is tried again must not find its key made, or ended. */
+/** Unique names, because a retried test must not find its key created or destroyed already. */
 const fresh = (name: string): string => `${name}-${randomUUID()}`;
 const stateOf = async (key: PublishedKey): Promise<string> => (await call('GET', key)).body.state;
-/** Nobody waits a week in a test. Under a lease until the row has its seal again, since workers may already look for it. */
+/** Makes the destruction due now instead of in a week. A lease keeps workers away until the row has been sealed again. */
 const due = async (key: PublishedKey) => {
   const change = (set: string) => `UPDATE signing_key_destruction SET ${set} WHERE key_id = '${key.id}'`;
   await stage.sql(change(`lease_until = now() + interval '1 hour'`));
@@ -57,7 +57,7 @@ async function ckaIds({ id }: PublishedKey): Promise<string[]> {
   return rows.map(({ cka }) => cka);
 }
 
-/** What the module in front of the HSM was asked about a key. */
+/** Calls about a key in the journal of the shim. */
 async function asked(key: PublishedKey, kind: 'ask' | 'destroy'): Promise<{ key: string; result: number }[]> {
   const ids = await ckaIds(key);
   return (stage.shim?.journal() ?? []).filter(
@@ -73,7 +73,7 @@ async function actionsOn(key: { id: string }): Promise<string[]> {
   return rows.map(({ action }) => action.replace('signing-key.', ''));
 }
 
-describe('until it is due', () => {
+describe('scheduled key destruction', () => {
   let key: PublishedKey;
   let waiting: Answer;
 
@@ -82,7 +82,7 @@ describe('until it is due', () => {
     waiting = await signed(key, { async: true });
   });
 
-  it('is planned by administrators alone, with a week to a month of waiting', async () => {
+  it('can be requested by administrators only, with a week to a month of waiting', async () => {
     const { key: writer } = await newApiKey(service, apiKey, ['signing-keys:write', 'sign:digest']);
     const refused = await call('POST', key, '/destruction', { days: 7 }, writer);
     assertProblem(refused, { status: 403, code: 'insufficient_scope' });
@@ -93,7 +93,7 @@ describe('until it is due', () => {
     assertProblem(await plan(key), { status: 409, code: 'signing-key.inactive' });
   });
 
-  it('the key signs nothing: refused with the reason, written down, and the HSM is not asked', async () => {
+  it('disables signing: uses are rejected with the reason, audited, and the HSM is not called', async () => {
     const before = (await asked(key, 'ask')).length;
     const answer = await signed(key);
     assertProblem(answer, { status: 409, code: 'signing-key.pending-destruction' });
@@ -119,7 +119,7 @@ describe('until it is due', () => {
     expect(await asked(key, 'destroy')).toEqual([]);
   });
 
-  it('can be called off: the key is disabled, and signs again when it is enabled', async () => {
+  it('can be canceled: the key is disabled, and signs again once enabled', async () => {
     const { body } = await call('DELETE', key, '/destruction');
     expect(body).toMatchObject({ state: 'DISABLED' });
     expect(body).not.toHaveProperty('destroyAt');
@@ -130,7 +130,7 @@ describe('until it is due', () => {
     expect(await actionsOn(key)).toEqual(['destruction-scheduled', 'destruction-called-off']);
   });
 
-  it('is not carried out by rows that were put back after it was called off', async () => {
+  it('is not executed by rows restored after the cancellation', async () => {
     const kept = await createKey(service, apiKey, { name: fresh('kept'), type: 'ec-p256' });
     await plan(kept);
     await due(kept);
@@ -157,7 +157,7 @@ describe('until it is due', () => {
   });
 });
 
-it('is carried out once, though its worker is killed on the way; its signatures still verify', async () => {
+it('a key destruction is executed once although its worker is killed, and existing signatures still verify', async () => {
   const key = await certifiedKey(service, apiKey, authority, { name: fresh('ending'), type: 'ec-p256' });
   const { body: before } = await signed(key);
   expect((await call('POST', key, '/rotate', { activate: 'now' })).body.version).toBe(2);
@@ -198,8 +198,8 @@ it('is carried out once, though its worker is killed on the way; its signatures 
   expect((await service.call('POST', '/api/v1/verify', { key: apiKey, body: verify })).body.valid).toBe(true);
 });
 
-// Two workers are there from here on.
-it('waits as long as whoever scheduled it may not destroy keys any more', async () => {
+// Two workers run from here on.
+it('a key destruction is postponed while the person who scheduled it may no longer destroy keys', async () => {
   const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
   const key = await createKey(service, apiKey, { name: fresh('left'), type: 'ec-p256' });
   const { accessToken } = leaver;
@@ -214,7 +214,7 @@ it('waits as long as whoever scheduled it may not destroy keys any more', async 
   expect(await asked(key, 'destroy')).toEqual([]);
 });
 
-it('an ML-DSA key, which the database holds sealed, is erased there', async () => {
+it('destroying an ML-DSA key erases it in the database, which holds it sealed', async () => {
   const key = await createKey(service, apiKey, { name: fresh('sealed'), type: 'ml-dsa-44' });
   await plan(key);
   await due(key);
@@ -225,7 +225,7 @@ it('an ML-DSA key, which the database holds sealed, is erased there', async () =
   expect((await call('GET', key)).body).toMatchObject({ protection: 'sealed-software' });
 });
 
-it('no other key of the token is reached: not that of the log, though a row says so', async () => {
+it('a key destruction never affects another key in the token, not even the log key if a row refers to it', async () => {
   const [log] = await until('a key of the log', 30, async () => {
     const rows = await stage.sql<{ id: string }>(`SELECT id FROM log_key WHERE public_key IS NOT NULL`);
     return rows.length > 0 && rows;
@@ -254,7 +254,7 @@ it('no other key of the token is reached: not that of the log, though a row says
   await until('another checkpoint, signed with it', 30, async () => (await sizeOf()) !== size);
 });
 
-it('signs nothing after its rows of before its destruction were put back', async () => {
+it('a destroyed key signs nothing after its earlier rows were restored', async () => {
   const key = await createKey(service, apiKey, { name: fresh('put-back'), type: 'ml-dsa-44' });
   expect((await signed(key)).status).toBe(200);
   const kept = `kept_${key.id.replaceAll('-', '')}`;

@@ -11,7 +11,7 @@ import type { Answer } from '../support/service.js';
 import { digestOf, sign } from '../support/signing.js';
 import { TIMESTAMP_QUERY, TimestampClient } from '../support/timestamps.js';
 
-/** Another seed mangles otherwise: `SW_TEST_SEED=7 npm test -- test/signing/mangled-documents.spec.ts`. */
+/** Another seed mangles differently: `SW_TEST_SEED=7 npm test -- test/signing/mangled-documents.spec.ts`. */
 const SEED = Number(process.env['SW_TEST_SEED'] ?? 1);
 const MANGLED = Number(process.env['SW_TEST_CALLS'] ?? 300);
 const AT_ONCE = 8;
@@ -29,10 +29,10 @@ beforeAll(async () => {
 afterAll(() => certified.close());
 
 const below = (limit: number) => Math.floor(random() * limit);
-/** Octets at which lengths, tags and signs change their meaning. */
+/** Bytes at which lengths, tags and signs change their meaning. */
 const EDGES = [0x00, 0x01, 0x02, 0x03, 0x04, 0x1f, 0x30, 0x31, 0x7f, 0x80, 0x81, 0x84, 0x88, 0xa0, 0xff];
 
-/** One to three faults: octets changed, left out, doubled, cut off. */
+/** Applies one to three faults: bytes changed, omitted, duplicated or truncated. */
 function mangled(document: Buffer): Buffer {
   let bytes = Buffer.from(document);
   for (let fault = 0; fault <= below(3); fault += 1) {
@@ -51,7 +51,7 @@ function mangled(document: Buffer): Buffer {
 
 type Send = (bytes: Buffer) => Promise<Answer>;
 
-/** What was answered otherwise than by a result or a problem, with the document that did it. */
+/** Responses that are neither a result nor a problem, each with the document that caused it. */
 async function faultsOf(document: Buffer, send: Send): Promise<string[]> {
   const faults: string[] = [];
   const documents = Array.from({ length: MANGLED }, () => mangled(document))[Symbol.iterator]();
@@ -92,21 +92,21 @@ it.each([
   expect(await faultsOf(Buffer.from(signature, 'base64'), send)).toEqual([]);
 });
 
-it('a mangled timestamp is looked at and found bad', async () => {
+it('a mangled timestamp is verified and found invalid', async () => {
   const { signature, timestamp } = await signed({ key: KEY.ec, timestamp: true });
   const send: Send = (bytes) =>
     call('/api/v1/verify', { digest: DIGEST, key: KEY.ec, signature, timestamp: bytes.toString('base64') });
   expect(await faultsOf(Buffer.from(timestamp, 'base64'), send)).toEqual([]);
 });
 
-it('a mangled query for a timestamp is answered in the words of RFC 3161', async () => {
+it('a mangled timestamp query gets an RFC 3161 response', async () => {
   const { service, apiKey, authority } = certified;
   const query = new TimestampClient(service, apiKey, authority).query(authority.keep('released.bin', 'A file.'));
   const send: Send = (bytes) => call('/tsa', bytes, { 'content-type': TIMESTAMP_QUERY });
   expect(await faultsOf(query, send)).toEqual([]);
 });
 
-it('a mangled certificate is refused, or taken for another one', async () => {
+it('a mangled certificate is rejected, or treated as a different one', async () => {
   const { certificateChain } = await signed({ key: KEY.ec, format: 'cms' });
   const pem = (bytes: Buffer) =>
     `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
@@ -115,7 +115,7 @@ it('a mangled certificate is refused, or taken for another one', async () => {
   expect((await certified.service.call('GET', '/api/v1/certificates', { key: certified.apiKey })).status).toBe(200);
 });
 
-it.skipIf(!has('osslsigncode'))('what is to be signed for Authenticode is refused when it is mangled', async () => {
+it.skipIf(!has('osslsigncode'))('mangled Authenticode content is rejected', async () => {
   const program = certified.at('program.exe');
   makeProgram('exe', program, 'a program');
   const content = Buffer.from(extractedData(program, 'sha256'), 'base64');
@@ -140,7 +140,7 @@ const verified = async (body: object): Promise<{ valid: boolean; said: string }>
 const signedBy = async (key: string, format: string): Promise<Buffer> =>
   Buffer.from((await signed({ key, format })).signature, 'base64');
 
-it('an ECDSA signature has one encoding: BER, padding and bytes behind it make another signature, which nobody made', async () => {
+it('an ECDSA signature has one valid encoding: BER, padding and trailing bytes are rejected', async () => {
   const signature = await signedBy(KEY.ec, 'raw');
   const [length = 0, first = 0] = [signature[1], signature[3]];
   const others = [
@@ -156,7 +156,7 @@ it('an ECDSA signature has one encoding: BER, padding and bytes behind it make a
   for (const other of others) expect([other.toString('hex'), (await asked(other)).valid]).toEqual([other.toString('hex'), false]); // prettier-ignore
 });
 
-it('a JWS is verified by keys of the service, whatever its header names and whoever else signed', async () => {
+it('a JWS is verified with keys of the service only, whatever its header names and whoever else signed', async () => {
   const compact = (await signedBy(KEY.ec, 'jws')).toString();
   const [header = '', , value] = compact.split('.');
   const fields = JSON.parse(Buffer.from(header, 'base64url').toString()) as object;
@@ -182,7 +182,7 @@ it('a JWS is verified by keys of the service, whatever its header names and whoe
   for (const text of forgeries) expect([text, (await asked(text)).valid]).toEqual([text, false]);
 });
 
-it('a Sigstore bundle holds for the digest that it names alone, and by keys of the service alone', async () => {
+it('a Sigstore bundle is valid only for the digest it names, and only with keys of the service', async () => {
   const bundle = JSON.parse((await signedBy(KEY.ec, 'sigstore-bundle')).toString());
   const { messageSignature } = bundle;
   const other = { ...messageSignature.messageDigest, digest: digestOf('another file') };
@@ -196,7 +196,7 @@ it('a Sigstore bundle holds for the digest that it names alone, and by keys of t
     expect((await asked({ messageSignature: { ...messageSignature, ...changed } })).valid).toBe(false);
 });
 
-it('a CMS without signed attributes is refused: nothing in it says which certificate or which digest was meant', async () => {
+it('a CMS without signed attributes is rejected, because it binds neither a certificate nor a digest', async () => {
   const { at } = certified;
   const run = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' });
   writeFileSync(at('content'), 'a file that was released');

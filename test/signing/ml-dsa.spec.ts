@@ -20,7 +20,7 @@ import type { Answer, Service } from '../support/service.js';
 import { createKey, digestOf, type PublishedKey, publishedKey, read, sign, verifies } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** An implementation that shares no code with OpenSSL, and the sizes of FIPS 204 table 2. */
+/** An implementation that shares no code with OpenSSL, with the sizes of FIPS 204 table 2. */
 const KINDS = {
   'ml-dsa-44': { noble: ml_dsa44, publicKey: 1312, signature: 2420, oid: '2.16.840.1.101.3.4.3.17' },
   'ml-dsa-65': { noble: ml_dsa65, publicKey: 1952, signature: 3309, oid: '2.16.840.1.101.3.4.3.18' },
@@ -43,7 +43,7 @@ afterAll(() => stage.close());
 
 const keyOf = (type: string) => keys.get(type) as PublishedKey & Record<string, unknown>;
 
-/** The bare key out of a SubjectPublicKeyInfo: it is the end of it. */
+/** Returns the raw key, which is at the end of a SubjectPublicKeyInfo. */
 function bareKey(publicKey: string, size: number): Buffer {
   return createPublicKey(publicKey).export({ type: 'spki', format: 'der' }).subarray(-size);
 }
@@ -74,14 +74,14 @@ async function requestOf(type: string): Promise<CertificationRequest> {
   return AsnConvert.parse(bytesOf(body.csr), CertificationRequest);
 }
 
-/** SET OF, as which signed attributes are signed (RFC 5652 section 5.4): of 128 to 65,535 bytes here. */
+/** Encodes signed attributes as a SET OF, the form in which they are signed (RFC 5652 section 5.4); 128 to 65,535 bytes here. */
 function setOf(elements: Buffer[]): Buffer {
   const contents = Buffer.concat(elements);
   const length = contents.length < 256 ? [0x81, contents.length] : [0x82, contents.length >> 8, contents.length & 0xff];
   return Buffer.concat([Buffer.from([0x31, ...length]), contents]);
 }
 
-/** A certificate for what a request asks for. openssl 3.0 reads no ML-DSA key, so its authority cannot; its key can. */
+/** Issues a certificate for a request with the authority's key. The authority itself uses openssl 3.0, which does not support ML-DSA. */
 function issue(authority: Authority, { certificationRequestInfo: info }: CertificationRequest): string {
   const issuing = new X509Certificate(readFileSync(authority.intermediate));
   const { tbsCertificate } = AsnConvert.parse(issuing.raw, Certificate);
@@ -110,7 +110,7 @@ function issue(authority: Authority, { certificationRequestInfo: info }: Certifi
 }
 
 describe.each(TYPES)('%s', (type) => {
-  it('signs a digest: OpenSSL and an implementation that shares nothing with it accept it, and no flipped byte', async () => {
+  it('signs a digest that OpenSSL and an independent implementation accept, and reject with one byte flipped', async () => {
     const digest = createHash('sha256').update(randomBytes(50)).digest();
     const answer = await sign(service, { key: apiKey, body: { digest: digest.toString('base64'), key: `of-${type}` } });
     expect(answer).toMatchObject({ status: 200, body: { scheme: 'ml-dsa', format: 'raw' } });
@@ -130,7 +130,7 @@ describe.each(TYPES)('%s', (type) => {
     expect(verdicts).toEqual([true, false]);
   });
 
-  it('says honestly where the private key is', async () => {
+  it('reports where the private key is stored', async () => {
     expect(keyOf(type)).toMatchObject({
       type,
       protection: 'sealed-software',
@@ -140,12 +140,12 @@ describe.each(TYPES)('%s', (type) => {
   });
 });
 
-describe('certificates and CMS: OpenSSL (in Node) and an implementation that shares nothing with it accept them, and no flipped byte', () => {
+describe('OpenSSL (in Node) and an independent implementation accept ML-DSA structures, but no flipped byte', () => {
   let authority: Authority;
   beforeAll(() => void (authority = new Authority()));
   afterAll(() => authority.remove());
 
-  it.each(TYPES)('%s: a certification request (RFC 9881)', async (type) => {
+  it.each(TYPES)('%s: a certificate signing request (RFC 9881)', async (type) => {
     const { certificationRequestInfoRaw, signature, signatureAlgorithm } = await requestOf(type);
     expect(signatureAlgorithm).toMatchObject({ algorithm: KINDS[type].oid });
     const [info, value] = [Buffer.from(certificationRequestInfoRaw ?? new ArrayBuffer(0)), Buffer.from(signature)];
@@ -193,7 +193,7 @@ describe('certificates and CMS: OpenSSL (in Node) and an implementation that sha
   it.each([
     ['ml-dsa-65', 'sha256'],
     ['ml-dsa-87', 'sha384'],
-  ])('%s: no digest that is weaker than the key: %s', async (type, algorithm) => {
+  ])('%s: rejects a digest weaker than the key: %s', async (type, algorithm) => {
     const order = { digest: digestOf('x', algorithm), algorithm, key: `of-${type}`, format: 'cms' };
     expect(await sign(service, { key: apiKey, body: order })).toMatchObject({
       status: 400,
@@ -202,12 +202,12 @@ describe('certificates and CMS: OpenSSL (in Node) and an implementation that sha
   });
 });
 
-describe('the sealed private key', () => {
-  it('is in the database as a ciphertext, and opens for no other key', async () => {
+describe('a sealed private key', () => {
+  it('is stored as ciphertext, and opens for no other key', async () => {
     const rows = await stage.sql<{ id: string; sealed: Buffer }>(
       `SELECT key_id AS id, sealed FROM signing_key_version WHERE sealed IS NOT NULL`,
     );
-    const algorithm = Buffer.from('0609608648016503040312', 'hex'); // id-ml-dsa-65, in each PKCS #8 of that type
+    const algorithm = Buffer.from('0609608648016503040312', 'hex'); // id-ml-dsa-65, present in every PKCS #8 key of this type
     expect(rows).toHaveLength(3);
     expect(rows.some(({ sealed }) => sealed.includes(algorithm))).toBe(false);
     const exchanged = await createKey(service, apiKey, { name: 'exchanged', type: 'ml-dsa-65' });
@@ -219,7 +219,7 @@ describe('the sealed private key', () => {
     expect(answer).toMatchObject({ status: 422, body: { code: 'hsm.not-authentic' } });
   });
 
-  it('signs in the background as well, in another process', async () => {
+  it('signs in the background too, in another process', async () => {
     const body = { digest: digestOf('later'), key: 'of-ml-dsa-65', async: true };
     const { body: asked } = await sign(service, { key: apiKey, body });
     const { body: done } = await read(service, apiKey, asked.requestId);
@@ -227,7 +227,7 @@ describe('the sealed private key', () => {
     expect(accepted('ml-dsa-65', digest, Buffer.from(done.signature, 'base64'))).toEqual({ node: true, noble: true });
   });
 
-  it('is another one after a rotation, and the old signature still verifies', async () => {
+  it('is replaced by a rotation, and the old signature still verifies', async () => {
     const key = await createKey(service, apiKey, { name: 'rotates', type: 'ml-dsa-44' });
     const body = { digest: digestOf('x'), key: 'rotates' };
     const old = await sign(service, { key: apiKey, body });
@@ -266,7 +266,7 @@ describe('POST /api/v1/sign/dual', () => {
   it.each([
     ['two of one family', { key: 'default', postQuantumKey: 'demo-rsa' }, '/postQuantumKey'],
     ['them the wrong way round', { key: 'of-ml-dsa-44', postQuantumKey: 'default' }, '/key'],
-  ])('refuses %s', async (_, named, pointer) => {
+  ])('rejects %s', async (_, named, pointer) => {
     expect(await dual({ digest: digestOf('x'), ...named })).toMatchObject({
       status: 400,
       body: { code: 'dual.keys', errors: [{ pointer }] },
@@ -274,13 +274,13 @@ describe('POST /api/v1/sign/dual', () => {
   });
 });
 
-describe('what ML-DSA keys cannot do is refused', () => {
+describe('an ML-DSA key rejects', () => {
   it.each(['jws', 'sigstore-bundle'])('the format %s', async (format) => {
     const answer = await sign(service, { key: apiKey, body: { digest: digestOf('x'), key: 'of-ml-dsa-44', format } });
     expect(answer).toMatchObject({ status: 400, body: { code: 'scheme.wrong-format' } });
   });
 
-  it('another scheme, timestamps', async () => {
+  it('another scheme, and timestamps', async () => {
     const scheme = await sign(service, {
       key: apiKey,
       body: { digest: digestOf('x'), key: 'of-ml-dsa-44', scheme: 'ecdsa-der' },

@@ -48,7 +48,7 @@ const certify = ({ id }: Key, body: object = {}): Promise<Answer> =>
 const shown = ({ id }: Key): Promise<Answer> =>
   service.call('GET', `/api/v1/signing-keys/${id}/openpgp`, { key: apiKey });
 
-/** What gpg reads in a certificate: the lines of `--with-colons`. */
+/** Output of gpg `--with-colons` for a certificate. */
 function gpgShows(certificate: string): string {
   const file = join(home, 'certificate.asc');
   writeFileSync(file, certificate);
@@ -60,9 +60,9 @@ function gpgShows(certificate: string): string {
   return execFileSync('gpg', ['--homedir', home, '--with-colons', '--check-sigs', name], { encoding: 'utf8' });
 }
 
-describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
+describe.skipIf(!has('gpg'))('an OpenPGP certificate for a signing key', () => {
   it.each(['rsa-2048', 'ec-p256', 'ec-p384', 'ec-p521'])(
-    '%s: gpg takes it, with its user IDs and its end',
+    '%s: is accepted by gpg with its user IDs and expiry',
     async (type) => {
       const key = await newKey(type);
       assertProblem(await shown(key), { status: 404, code: 'openpgp.none' });
@@ -77,7 +77,7 @@ describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
     },
   );
 
-  it('keeps its fingerprint when its end changes, and signs each statement once', async () => {
+  it('keeps its fingerprint when its expiry changes, and signs each statement once', async () => {
     const key = await newKey();
     const [first, again] = [await certify(key), await certify(key)];
     expect(again.body).toEqual(first.body);
@@ -89,7 +89,7 @@ describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
     expect((await shown(key)).body).toEqual(later.body);
   });
 
-  it('says that it is revoked, and why', async () => {
+  it('states that it is revoked, and why', async () => {
     const key = await newKey();
     await certify(key);
     const { status, body } = await post(`/api/v1/signing-keys/${key.id}/openpgp/revocation`, {
@@ -100,7 +100,7 @@ describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
     expect(gpgShows(body.certificate)).toMatch(/^pub:r:/m);
   });
 
-  it('of a rotated key is another one, with another fingerprint', async () => {
+  it('is replaced after a key rotation, with a new fingerprint', async () => {
     const key = await newKey();
     const before = await certify(key);
     expect((await post(`/api/v1/signing-keys/${key.id}/rotate`, {})).status).toBe(201);
@@ -110,7 +110,7 @@ describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
     expect(after.body.fingerprint).not.toBe(before.body.fingerprint);
   });
 
-  it('waits for approval where the key needs it, user ID by user ID', async () => {
+  it('waits for approval per user ID if the key requires it', async () => {
     const key = await newKey();
     const approver = await requireApproval({ stage, service, apiKey }, key.name);
     const { status, body } = await certify(key);
@@ -128,7 +128,7 @@ describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
     expect(gpgShows((await shown(key)).body.certificate)).toMatch(/^sig:!:/m);
   });
 
-  it('that was rejected is asked for anew', async () => {
+  it('can be requested again after a rejection', async () => {
     const key = await newKey();
     const approver = await requireApproval({ stage, service, apiKey }, key.name);
     const [{ approvalId, requestId }] = (await certify(key)).body.userIds as [
@@ -141,7 +141,7 @@ describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
     expect(again.requestId).not.toBe(requestId);
   });
 
-  it('is refused for keys that are for something else, or of a type that OpenPGP does not have', async () => {
+  it('is refused for keys with another purpose, or a type that OpenPGP does not support', async () => {
     for (const purpose of [
       'signing',
       'code-signing',
@@ -155,7 +155,7 @@ describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
   });
 });
 
-/** The hashed part of a signature: by default one that is good. */
+/** Builds the hashed part of a signature; valid by default. */
 function hashedPart(
   fingerprint: string,
   { version = 4, type = 0, algorithm = 19, hash = 8, at = Math.floor(Date.now() / 1000), more = Buffer.alloc(0) } = {},
@@ -184,7 +184,7 @@ describe('the format openpgp', () => {
     return sign(service, { key: apiKey, body: { digest, key: key.name, format: 'openpgp', content: content?.toString('base64'), ...body } }); // prettier-ignore
   };
 
-  it('answers a signature packet of the version of the key, which the service verifies again', async () => {
+  it('returns a signature packet of the key version, which the service also verifies', async () => {
     const { status, body } = await order(hashedPart(fingerprint));
     expect({ status, body }).toMatchObject({ status: 200, body: { format: 'openpgp', scheme: 'ecdsa-raw' } });
     const packets = execFileSync('gpg', ['--homedir', home, '--list-packets'], {
@@ -194,6 +194,27 @@ describe('the format openpgp', () => {
     expect(packets).toContain(`issuer key ID ${fingerprint.slice(-16)}`);
     const verified = await post('/api/v1/verify', { requestId: body.requestId });
     expect(verified.body).toMatchObject({ valid: true });
+  });
+
+  it('is not valid after its hashed part was changed', async () => {
+    const part = hashedPart(fingerprint);
+    const { body } = await order(part);
+    const packet = Buffer.from(body.signature, 'base64');
+    const at = packet.indexOf(part);
+    const digest = digestOf(createHash('sha256').update(part).digest());
+    // Offsets in the hashed part: signature type, fingerprint of the signer, creation time.
+    for (const offset of [1, 9, 31]) {
+      const changed = Buffer.from(packet);
+      changed.writeUInt8(changed.readUInt8(at + offset) ^ 0x10, at + offset);
+      const signature = changed.toString('base64');
+      expect((await post('/api/v1/verify', { requestId: body.requestId, signature })).body.valid).toBe(false);
+      // Without the request, only a holder of the document can compare the creation time.
+      if (offset === 31) continue;
+      const alone = { digest, key: key.name, format: 'openpgp', signature };
+      expect((await post('/api/v1/verify', alone)).body.valid).toBe(false);
+    }
+    const alone = { digest, key: key.name, format: 'openpgp', signature: body.signature };
+    expect((await post('/api/v1/verify', alone)).body.valid).toBe(true);
   });
 
   it.each([
@@ -222,17 +243,17 @@ describe('the format openpgp', () => {
     ],
     ['key flags', (f: string) => hashedPart(f, { more: Buffer.from([2, 27, 3]) }), {}, 'openpgp.subpacket'],
     ['another purpose', (f: string) => hashedPart(f), { purpose: 'documents' }, 'openpgp.format'],
-  ] as const)('refuses %s before anything is signed', async (_, compose, body, code) => {
+  ] as const)('rejects %s before anything is signed', async (_, compose, body, code) => {
     const content = compose?.(fingerprint);
     const hash = createHash('sha256').update(content ?? '');
     const digest = digestOf(hash.digest());
-    // Content that is in order may have been signed within the same second.
+    // Valid content may already have been signed within the same second.
     const before = stage.operationsOn(digest);
     assertProblem(await order(content, body), { status: 400, code });
     expect(stage.operationsOn(digest)).toBe(before);
   });
 
-  it('is made by keys for OpenPGP alone, and they make nothing else', async () => {
+  it('is available to OpenPGP keys only, and they support no other format', async () => {
     const code = await newKey('ec-p256', 'code-signing');
     assertProblem(await order(hashedPart(fingerprint), { key: code.name }), {
       status: 403,
@@ -249,7 +270,7 @@ describe('the format openpgp', () => {
     assertProblem(await post('/api/v1/sign/batch', { key: key.name, purpose: 'openpgp', format: 'openpgp', items: [{ digest: digestOf('x') }] }), { status: 400, code: 'request.invalid' }); // prettier-ignore
   });
 
-  it('is not signed by a key that was rotated after the approval', async () => {
+  it('is not signed by a key rotated after the approval', async () => {
     const other = await newKey();
     const { body } = await certify(other);
     const approver = await requireApproval({ stage, service, apiKey }, other.name);

@@ -13,7 +13,7 @@ const release = openssl.keep('release-1.0.0.tar.gz', content);
 const tampered = openssl.keep('tampered.tar.gz', flipped(content));
 const digests = new Map(ALGORITHMS.map((algorithm) => [algorithm, openssl.digest(release, algorithm)]));
 
-/** The same bytes with one bit in their middle changed. */
+/** Returns the bytes with one bit in the middle flipped. */
 function flipped(bytes: Buffer): Buffer {
   const at = bytes.length >> 1;
   return Buffer.concat([bytes.subarray(0, at), Buffer.from([bytes.readUInt8(at) ^ 1]), bytes.subarray(at + 1)]);
@@ -33,7 +33,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-// openssl 3.0 knows no ML-DSA; test/signing/ml-dsa.spec.ts has others check it.
+// openssl 3.0 does not support ML-DSA; test/signing/ml-dsa.spec.ts verifies it with other implementations.
 describe.each(TOKEN_KEY_TYPES)('a key of type %s', (type) => {
   const schemes = SCHEMES.filter((scheme) => scheme.startsWith(type.startsWith('ec-') ? 'ecdsa-' : 'rsa-'));
   const matrix = WAYS.flatMap((way) =>
@@ -67,7 +67,7 @@ describe.each(TOKEN_KEY_TYPES)('a key of type %s', (type) => {
     expect(openssl.accepts(tampered, claim)).toBe(false);
   });
 
-  it('signs by the scheme that most verifiers expect when none is asked for', async () => {
+  it('signs with the scheme that most verifiers expect by default', async () => {
     const { body } = await sign(service, {
       key: apiKey,
       body: { digest: digests.get('sha256'), key: key.id },
@@ -79,7 +79,7 @@ describe.each(TOKEN_KEY_TYPES)('a key of type %s', (type) => {
   });
 });
 
-it('the same answer is given on every later look', async () => {
+it('a request always returns the same result', async () => {
   const { headers, body } = await sign(service, {
     key: apiKey,
     body: { digest: digests.get('sha256'), reference: 'build-4711', metadata: { filename: 'a.tar.gz' } },
@@ -93,12 +93,12 @@ it('the same answer is given on every later look', async () => {
   expect(Date.parse(createdAt)).toBeLessThanOrEqual(Date.parse(finishedAt));
 });
 
-it.each(['SHA-256', 'sha2-256', 'SHA256'])('the spelling %s is understood', async (algorithm) => {
+it.each(['SHA-256', 'sha2-256', 'SHA256'])('the spelling %s is accepted', async (algorithm) => {
   const { body } = await sign(service, { key: apiKey, body: { digest: digests.get('sha256'), algorithm } });
   expect(body).toMatchObject({ status: 'SIGNED', algorithm: 'sha256' });
 });
 
-it('a list shows the requests newest first, page by page, and every one once', async () => {
+it('a list returns every request once, newest first, paginated', async () => {
   const seen: string[] = [];
   let path: string | null = '/api/v1/sign/requests?limit=50&status=SIGNED';
   while (path !== null) {

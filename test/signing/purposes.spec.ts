@@ -5,12 +5,12 @@ import type { Answer, Service } from '../support/service.js';
 import { createKey, digestOf, type PublishedKey, sign, verifies } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Every purpose that a key can have, with the requests that it signs; '' is a request that says nothing. */
+/** Purposes that requests may have for each purpose of a key; '' is a request without a purpose. */
 const TABLE: Record<string, readonly string[]> = {
   signing: ['', 'code-signing', 'documents'],
   'code-signing': ['', 'code-signing'],
   documents: ['', 'documents'],
-  // The format openpgp alone, see openpgp.spec.
+  // Only the format openpgp; see openpgp.spec.
   openpgp: [],
   'ssh-login': ['ssh-login'],
   'ssh-signatures': ['ssh-signatures'],
@@ -42,8 +42,8 @@ function ask(purpose: string, asked: string, message: Buffer): Promise<Answer> {
   return sign(service, { key: apiKey, body });
 }
 
-describe('a key signs what it is for and nothing else', () => {
-  it.each(CELLS.filter(([, , , signs]) => signs))('a key for %s, %s: signed', async (purpose, _, asked) => {
+describe('a signing key', () => {
+  it.each(CELLS.filter(([, , , signs]) => signs))('for %s, %s: signs', async (purpose, _, asked) => {
     const message = randomBytes(16);
     const answer = await ask(purpose, asked, message);
     expect(answer).toMatchObject({ status: 200, body: { status: 'SIGNED' } });
@@ -51,7 +51,7 @@ describe('a key signs what it is for and nothing else', () => {
     expect(key !== undefined && verifies(message, key, Buffer.from(answer.body.signature, 'base64'))).toBe(true);
   });
 
-  it.each(CELLS.filter(([, , , signs]) => !signs))('a key for %s, %s: refused', async (purpose, _, asked) => {
+  it.each(CELLS.filter(([, , , signs]) => !signs))('for %s, %s: does not sign', async (purpose, _, asked) => {
     const message = randomBytes(16);
     const openPgp = { status: 400, code: 'openpgp.format' };
     const refusal = asked === 'openpgp' ? openPgp : { status: 403, code: 'signing-key.purpose' };
@@ -59,7 +59,7 @@ describe('a key signs what it is for and nothing else', () => {
     expect(stage.operationsOn(digestOf(message))).toBe(0);
   });
 
-  it('the signature of a key for another purpose than code and documents is valid only if that key is named', async () => {
+  it('for a special purpose yields valid signatures only if that key is named', async () => {
     const message = randomBytes(16);
     const { signature } = (await ask('tls-client', 'tls-client', message)).body;
     const verify = (key?: string) =>
@@ -69,7 +69,7 @@ describe('a key signs what it is for and nothing else', () => {
     expect([body.valid, body.checks[0].detail]).toEqual([true, 'by version 1 of the key "for-tls-client"']);
   });
 
-  it('the purpose is part of the label in the token: changing the row gives no signature', async () => {
+  it('has its purpose in the token label: changing the row yields no signature', async () => {
     const login = keys.get('ssh-login');
     await stage.change(`UPDATE signing_key SET purpose = 'code-signing', revision = revision + 1 WHERE id = $1`, [
       login?.id,
@@ -83,7 +83,7 @@ describe('a key signs what it is for and nothing else', () => {
     ]);
   });
 
-  it('a batch is for one purpose, too', async () => {
+  it('signs a batch for a single purpose', async () => {
     const items = [{ digest: digestOf(randomBytes(16)) }];
     const batch = (body: object) =>
       service.call('POST', '/api/v1/sign/batch', { key: apiKey, body: { items, ...body } });

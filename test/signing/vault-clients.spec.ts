@@ -21,9 +21,9 @@ interface Sent {
 }
 
 let certified: CertifiedStage;
-/** A key that may sign, and nothing else. */
+/** An API key that may only sign. */
 let signer: string;
-/** Signatures by name of the key, and how they were asked for. */
+/** Signatures by name of the key. */
 const signed = new Map<string, string>();
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => certified.close());
 
-/** Just these headers and bytes: fetch would name a media type, and refuses some methods. */
+/** Sends exactly these headers and bytes; fetch would add a content type and rejects some methods. */
 async function send(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Sent> {
   const sent = request(`${certified.service.url}${path}`, { method, headers });
   sent.end(body);
@@ -51,7 +51,7 @@ async function send(method: string, path: string, headers: Record<string, string
   return { status: response.statusCode ?? 0, type, body: text === '' ? undefined : JSON.parse(text) };
 }
 
-/** Headers as the clients send them; none of them is copied here but by name and value. */
+/** Headers of the clients. Only their names and values are reproduced here. */
 const token = () => ({ 'X-Vault-Token': certified.apiKey });
 const GO = () => ({ 'User-Agent': 'Go-http-client/1.1', 'X-Vault-Request': 'true', ...token() });
 const CURL = () => ({ 'User-Agent': 'curl/8.5.0', 'Content-Type': 'application/x-www-form-urlencoded', ...token() });
@@ -105,7 +105,7 @@ const HEADERS = {
 
 const json = (value: object) => JSON.stringify(value);
 const of = (name: string) => signed.get(name) ?? '';
-/** `$…` stands for what is known only when the keys are there. */
+/** Replaces `$…` placeholders, whose values are known only after the keys have been created. */
 const filled = (body: string | undefined) =>
   body
     ?.replaceAll('$INPUT', INPUT)
@@ -139,8 +139,8 @@ const SHAPES = {
   nothing: { errors: [] },
 };
 
-describe('a call of a client is answered as Vault answers it', () => {
-  it('of at least five clients, at least thirty', () => {
+describe('Vault clients receive the same response as from Vault', () => {
+  it('for at least thirty recorded calls of at least five clients', () => {
     expect(CALLS.length).toBeGreaterThanOrEqual(30);
     expect(new Set(CALLS.map(({ client }) => client.split(' ', 1)[0])).size).toBeGreaterThanOrEqual(5);
   });
@@ -155,7 +155,7 @@ describe('a call of a client is answered as Vault answers it', () => {
 
 const ENVELOPE = ['auth', 'data', 'lease_duration', 'lease_id', 'mount_type', 'renewable', 'request_id', 'warnings'];
 
-/** A refusal has one member: Vault's Go client takes a 404 with any other for an answer. */
+/** A refusal has a single member, because Vault's Go client treats a 404 with any other member as a result. */
 function membersOf(shape: Shape, body: object): string[] {
   if (shape === 'plain' || shape === 'initialized') return Object.keys(body).sort();
   return shape === 'errors' || shape === 'nothing' ? ['errors'] : [...ENVELOPE, 'wrap_info'].sort();
@@ -163,7 +163,7 @@ function membersOf(shape: Shape, body: object): string[] {
 
 const SHA512 = digestOf(CONTENT, 'sha512');
 
-describe('a call that Vault would sign otherwise than it says', () => {
+describe('a call that Vault would sign differently than stated', () => {
   it.each([
     ['/sha2-512', { hash_algorithm: 'sha2-256' }, 'two hash algorithms, "sha2-512" and "sha2-256"'],
     ['', { hash_algorithm: 'sha2-256', algorithm: 'sha2-512' }, 'two hash algorithms, "sha2-256" and "sha2-512"'],
@@ -171,7 +171,7 @@ describe('a call that Vault would sign otherwise than it says', () => {
     ['/md5-of-us', {}, 'invalid hash algorithm "md5-of-us"'],
     ['', { input: SHA512, prehashed: true }, 'not a sha256 digest: it has 64 bytes, not 32'],
     ['', { marshaling_algorithm: 'p1363' }, 'invalid marshaling type "p1363"'],
-  ])('is refused, and nothing is signed: %s %o', async (hash, fields, said) => {
+  ])('is rejected, and nothing is signed: %s %o', async (hash, fields, said) => {
     const count = async () => (await certified.stage.sql('SELECT id FROM signing_request')).length;
     const before = await count();
     for (const operation of ['sign', 'verify']) {
@@ -182,7 +182,7 @@ describe('a call that Vault would sign otherwise than it says', () => {
     expect(await count()).toBe(before);
   });
 
-  it('takes the hash by each of its three names, for both operations', async () => {
+  it('accepts the hash under each of its three names, for both operations', async () => {
     const ways: [string, object][] = [
       ['/sha2-512', {}],
       ['', { hash_algorithm: 'sha2-512' }],
@@ -199,7 +199,7 @@ describe('a call that Vault would sign otherwise than it says', () => {
     }
   });
 
-  it('a file that is too large is refused with the limit, and with what to send in its place', async () => {
+  it('is rejected for a file that is too large, with the limit and the alternative', async () => {
     const body = json({ input: 'QUFB'.repeat(200_000) });
     const answer = await send('PUT', '/v1/transit/sign/ec-p256', GO(), body);
     expect(answer).toMatchObject({
@@ -209,11 +209,11 @@ describe('a call that Vault would sign otherwise than it says', () => {
   });
 });
 
-describe('what was signed', () => {
+describe('Vault compatibility', () => {
   it.each([
     ['asn1', 'base64', 'der'],
     ['jws', 'base64url', 'ieee-p1363'],
-  ] as const)('verifies outside, marshaled by %s', async (marshaling, encoding, dsaEncoding) => {
+  ] as const)('verifies signatures outside the service, marshaled by %s', async (marshaling, encoding, dsaEncoding) => {
     const body = json({ input: INPUT, marshaling_algorithm: marshaling });
     const { data } = (await send('PUT', '/v1/transit/sign/ec-p256', GO(), body)).body;
     const { data: read } = (await send('GET', '/v1/transit/keys/ec-p256', GO())).body;
@@ -224,7 +224,7 @@ describe('what was signed', () => {
     expect((await send('PUT', '/v1/transit/verify/ec-p256', GO(), claim)).body.data).toEqual({ valid: true });
   });
 
-  it('vault login keeps the token that the answer names, so it names that of the call', async () => {
+  it('returns the token of the caller, because vault login stores it', async () => {
     for (const headers of [token(), { Authorization: `Bearer ${certified.apiKey}` }]) {
       const { body } = await send('GET', '/v1/auth/token/lookup-self', headers);
       expect(body.data).toMatchObject({ id: certified.apiKey, renewable: false, ttl: 0 });
@@ -233,7 +233,7 @@ describe('what was signed', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it('where keys are, when they are asked for under another name of the mount', async () => {
+  it('names the setting when keys are requested under another mount', async () => {
     const { body } = await send('GET', '/v1/keystore/keys/ec-p256', GO());
     expect(body.errors).toEqual([
       'no handler for route "keystore/keys/ec-p256". route entry not found.',
@@ -241,7 +241,7 @@ describe('what was signed', () => {
     ]);
   });
 
-  it('is found under another name of the mount', async () => {
+  it('serves keys under another configured mount', async () => {
     const renamed = await certified.stage.start({ role: 'api', settings: { SVC_TRANSIT_MOUNTS: 'kms,team/signing' } });
     for (const mount of ['kms', 'team/signing', 'transit']) {
       const answer = await fetch(`${renamed.url}/v1/${mount}/sign/ec-p256`, {
@@ -256,7 +256,7 @@ describe('what was signed', () => {
     ).toBe(404);
   });
 
-  it('is listed by the method that Vault made up, as hvac and curl -X LIST ask', async () => {
+  it('supports the LIST method, as hvac and curl -X LIST use it', async () => {
     const { hostname, port } = new URL(certified.service.url);
     const list = async (shown: string) => {
       const socket = connect(Number(port), hostname);
@@ -273,7 +273,7 @@ describe('what was signed', () => {
     });
   });
 
-  it('is nothing where the text is no base64: no call of this kind reaches the HSM', async () => {
+  it('rejects text that is not base64 without calling the HSM', async () => {
     const count = async () => (await certified.stage.sql('SELECT id FROM signing_request')).length;
     const before = await count();
     for (const input of ['Y W J j', 'YWJj\n', 'YWJ', 'YWJj=', 'YR==', 'YWJj-_', 'YWJj\u00e9']) {

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, randomBytes, X509Certificate } from 'node:
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sealwright } from '../client/program.js';
-import { preAuthEncoding } from '../../src/formats/dsse/dsse.js';
+import { preAuthEncoding, SIGSTORE_BUNDLE } from '../../src/formats/dsse/dsse.js';
 import { certifiedKey } from '../support/certified-keys.js';
 import { type CertifiedStage, extractedData, makeProgram, openCertifiedStage } from '../support/certified-stage.js';
 import { has } from '../support/peers.js';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   certified = await openCertifiedStage(TYPES, { shim: true });
   const { apiKey, authority } = certified;
   await certifiedKey(certified.service, apiKey, authority, { name: 'tsa', type: 'ec-p256', purpose: 'timestamping' });
-  // A service that has no HSM at all: public things are enough.
+  // This service has no HSM, because verification needs only public data.
   service = await certified.stage.start({ role: 'api', settings: { SVC_PKCS11_LIBRARY: '/nowhere/pkcs11.so' } });
 });
 afterAll(() => certified.close());
@@ -64,8 +64,8 @@ const CASES: Case[] = TYPES.flatMap((key) => [
   { key, format: 'sigstore-bundle', algorithm: 'sha256' },
 ]);
 
-describe('POST /api/v1/verify, at a process without an HSM', () => {
-  it.each(CASES)('$format by $key $algorithm $scheme: valid, and not for another file', async (one) => {
+describe('POST /api/v1/verify in a process without an HSM', () => {
+  it.each(CASES)('$format by $key $algorithm $scheme: is valid for this file only', async (one) => {
     const digest = digestOf(CONTENT, one.algorithm);
     const { signature, requestId } = await signed({ digest, ...one });
     const asked = { digest, signature, ...one };
@@ -86,7 +86,7 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
     }
   });
 
-  it('finds every flipped byte of a raw signature', async () => {
+  it('detects every flipped byte of a raw signature', async () => {
     const digest = digestOf(CONTENT);
     const { signature } = await signed({ digest, key: 'ec-p256' });
     const size = Buffer.from(signature, 'base64').length;
@@ -97,7 +97,7 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
   });
 
   it.each(['raw', 'cms', 'sigstore-bundle'])(
-    '%s with a timestamp: says when, and finds a wrong one',
+    '%s with a timestamp: returns the time, and detects an invalid timestamp',
     async (format) => {
       const digest = digestOf(CONTENT);
       const before = Math.floor(Date.now() / 1000) * 1000;
@@ -116,7 +116,7 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
     },
   );
 
-  it.skipIf(!has('osslsigncode'))('authenticode: valid for the hash of the program alone', async () => {
+  it.skipIf(!has('osslsigncode'))('authenticode: is valid for the hash of the program only', async () => {
     makeProgram('exe', certified.at('p.exe'), 'a program');
     const content = extractedData(certified.at('p.exe'), 'sha256');
     const { signature, digest } = await signed({ format: 'authenticode', content, key: 'rsa-2048' });
@@ -126,7 +126,7 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
     expect((await verify({ ...asked, signature: flipped(signature) })).body.valid).toBe(false);
   });
 
-  it('finds the key among all that signed the file, and names none of them when the signature is wrong', async () => {
+  it('finds the signing key among all that signed the file, and names none for an invalid signature', async () => {
     const digest = digestOf('a file that two keys signed');
     const keys = ['ec-p384', 'rsa-2048'];
     const signatures: string[] = [];
@@ -135,12 +135,12 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
     expect(answers.map(({ body }) => [body.valid, body.key.name])).toEqual(keys.map((key) => [true, key]));
     const { body } = await verify({ digest, signature: flipped(signatures[0] ?? '') });
     expect(body).toMatchObject({ valid: false, checks: [{ check: 'signature', ok: false }] });
-    // The answer is the same as for a digest that nobody had signed.
+    // The response must equal that for a digest that was never signed.
     const unsigned = await verify({ digest: digestOf('unsigned'), signature: flipped(signatures[0] ?? '') });
     expect(body).toEqual(unsigned.body);
   });
 
-  it('the requests for a file are found by its digest', async () => {
+  it('finds the requests for a file by its digest', async () => {
     const digest = digestOf('a file that was signed twice');
     const asked = [await signed({ digest, key: 'ec-p256' }), await signed({ digest, key: 'ec-p256', format: 'cms' })];
     const path = `/api/v1/sign/requests?digest=${encodeURIComponent(digest)}`;
@@ -156,7 +156,7 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
     expect(other.body.items).toEqual([]);
   });
 
-  it('names the version that signed after a rotation', async () => {
+  it('returns the signing version after a rotation', async () => {
     const digest = digestOf(CONTENT);
     const { body: key } = await certified.service.call('POST', '/api/v1/signing-keys', {
       key: certified.apiKey,
@@ -174,16 +174,19 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
   it.each([
     ['nothing', {}, 400, 'request.invalid'],
     ['no signature', { digest: digestOf('x') }, 400, 'verify.incomplete'],
-    ['a digest that is not that of the request', null, 400, 'verify.incomplete'],
+    ['another digest than that of the request', { requestId: 'OWN', digest: digestOf('y') }, 400, 'verify.incomplete'],
+    ['another key than that of the request', { requestId: 'OWN', key: 'ec-p384' }, 400, 'verify.incomplete'],
+    ['another version than that of the request', { requestId: 'OWN', version: 2 }, 400, 'verify.incomplete'],
     ['an unknown key', { digest: digestOf('x'), signature: 'AAAA', key: 'nobody' }, 422, 'signing-key.unknown'],
     ['a request of nobody', { requestId: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' }, 404, 'signing-request.missing'],
-  ])('refuses %s', async (_, body, status, code) => {
+  ])('rejects %s', async (_, body, status, code) => {
     const { requestId } = await signed({ digest: digestOf(CONTENT), key: 'ec-p256' });
-    expect(await verify(body ?? { requestId, digest: digestOf('y') })).toMatchObject({ status, body: { code } });
+    const asked = JSON.parse(JSON.stringify(body).replace('"OWN"', `"${requestId}"`)) as object;
+    expect(await verify(asked)).toMatchObject({ status, body: { code } });
   });
 
   it.each(['raw', 'cms', 'authenticode', 'jws', 'sigstore-bundle'])(
-    '%s: noise is no signature, and no error',
+    '%s: reports random data as invalid, without an error',
     async (format) => {
       for (const noise of [
         randomBytes(1),
@@ -200,14 +203,14 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
   );
 });
 
-describe('a message whose certificates were swapped', () => {
+describe('a signature with swapped certificates', () => {
   const imposter = new ImposterAuthority('DigiCert Trusted Root G4');
   const STATEMENT = Buffer.from('{"_type":"https://in-toto.io/Statement/v1"}');
   const NOT_ONBOARDED = /was not onboarded for version 1 of the key\. Obtain the file from its signer again/;
   const OTHER_NAMED = /the signature names another certificate/;
   let spki: Buffer;
   let imposed: X509Certificate;
-  /** A second certificate of the same key, by the same authority, that was onboarded as well. */
+  /** Another certificate for the same key by the same authority, which was onboarded as well. */
   let renewed: X509Certificate;
 
   const post = async (path: string, body: unknown) => {
@@ -240,7 +243,7 @@ describe('a message whose certificates were swapped', () => {
     );
   });
 
-  /** The verdict about the certificate; nothing else may be wrong, and the imposter's names may stand in no other place. */
+  /** Returns the detail of the failed check. No other check may fail, and the imposter's name must not appear anywhere else. */
   async function refusal(body: Record<string, unknown>, check = 'certificate'): Promise<string> {
     const { status, body: answer } = await verify(body);
     expect({ status, valid: answer.valid }).toEqual({ status: 200, valid: false });
@@ -266,7 +269,7 @@ describe('a message whose certificates were swapped', () => {
     format: 'cms',
   });
 
-  it('cms: is not the signature of whom its certificates name, by the API and by the client', async () => {
+  it('cms: is not attributed to the swapped certificates, by the API or by the client', async () => {
     const { digest, der } = await signedCms();
     const forged = withCertificates(der, [imposed, imposter.certificate]);
     expect(await refusal(asCms(digest, forged))).toMatch(NOT_ONBOARDED);
@@ -278,7 +281,7 @@ describe('a message whose certificates were swapped', () => {
     expect({ code, out }).toMatchObject({ code: 1, out: expect.stringMatching(/BAD certificate: .*\nNOT VALID\n$/s) });
   });
 
-  it('cms: with an issuer that was not onboarded it is refused, although its own certificate was', async () => {
+  it('cms: is rejected with an issuer that was not onboarded, although its own certificate was', async () => {
     const { digest, der, certificates } = await signedCms();
     const [leaf, issuer] = certificates;
     if (leaf === undefined || issuer === undefined) throw new Error('two certificates come along');
@@ -289,7 +292,7 @@ describe('a message whose certificates were swapped', () => {
     expect((await verify(asCms(digest, withCertificates(der, [leaf])))).body).toMatchObject({ valid: true });
   });
 
-  it('cms: with another onboarded certificate of its key it is refused, since its signed attribute names the first', async () => {
+  it('cms: is rejected with another onboarded certificate of its key, because its signed attribute names the first', async () => {
     const { digest, der, certificates } = await signedCms();
     const { body } = await verify(asCms(digest, der));
     expect(body).toMatchObject({ valid: true, subject: expect.stringContaining('Renewed') });
@@ -301,7 +304,7 @@ describe('a message whose certificates were swapped', () => {
     expect(await refusal(asCms(digest, withCertificates(der, [first, ...certificates.slice(1)])))).toMatch(OTHER_NAMED);
   });
 
-  it.skipIf(!has('osslsigncode'))('authenticode: is not the signature of whom its certificates name', async () => {
+  it.skipIf(!has('osslsigncode'))('authenticode: is not attributed to the swapped certificates', async () => {
     makeProgram('exe', certified.at('s.exe'), 'a program');
     const content = extractedData(certified.at('s.exe'), 'sha256');
     const { signature, digest } = await signed({ format: 'authenticode', content, key: 'swapped' });
@@ -311,7 +314,7 @@ describe('a message whose certificates were swapped', () => {
     expect(await refusal({ ...asked, signature: forged.toString('base64') })).toMatch(NOT_ONBOARDED);
   });
 
-  /** A JWS that a caller with the right to sign assembles of a raw signature, so that its header can say anything. */
+  /** Builds a JWS with an arbitrary header from a raw signature, as a caller with permission to sign can. */
   async function assembledJws(header: object): Promise<Record<string, unknown>> {
     const digest = digestOf(CONTENT);
     const protectedHeader = { alg: 'ES256', ...header, b64: false, crit: ['b64'] };
@@ -322,7 +325,7 @@ describe('a message whose certificates were swapped', () => {
     return { digest, signature: Buffer.from(`${encoded}..${value}`).toString('base64'), key: 'swapped', format: 'jws' };
   }
 
-  it('jws: x5c and the thumbprints count only for an onboarded certificate, and keys of the header never', async () => {
+  it('jws: uses x5c and thumbprints only for an onboarded certificate, and never keys in the header', async () => {
     const of = ({ raw }: X509Certificate) => raw.toString('base64');
     const { valid } = (await verify(await assembledJws({ x5c: [of(renewed)], 'x5t#S256': thumbprintOf(renewed) })))
       .body;
@@ -338,33 +341,30 @@ describe('a message whose certificates were swapped', () => {
       expect(await refusal(await assembledJws({ [name]: 'https://imposter.example' }), 'signature')).toContain(name);
   });
 
-  it.each(['sigstore-bundle', 'attestation'])(
-    '%s: is not the signature of whom its certificate names',
-    async (format) => {
-      const isBundle = format === 'sigstore-bundle';
-      const type = 'application/vnd.in-toto+json';
-      const digest = isBundle ? digestOf(CONTENT) : digestOf(STATEMENT);
-      const made = isBundle
-        ? await signed({ digest, key: 'swapped', format })
-        : await signed({ digest: digestOf(preAuthEncoding(type, STATEMENT)), key: 'swapped', format: 'dsse' });
-      const text = JSON.parse(Buffer.from(made.signature, 'base64').toString()) as Record<string, unknown>;
-      const envelope = { payloadType: type, payload: STATEMENT.toString('base64'), signatures: [text] };
-      const bundle = isBundle ? text : { verificationMaterial: {}, dsseEnvelope: envelope };
-      const withMaterial = (verificationMaterial: object) => ({
-        digest,
-        format,
-        key: 'swapped',
-        signature: Buffer.from(JSON.stringify({ ...bundle, verificationMaterial })).toString('base64'),
-      });
-      const rawBytes = ({ raw }: X509Certificate) => ({ rawBytes: raw.toString('base64') });
-      expect((await verify(withMaterial({ certificate: rawBytes(renewed) }))).body.valid).toBe(true);
-      expect(await refusal(withMaterial({ certificate: rawBytes(imposed) }))).toMatch(NOT_ONBOARDED);
-      const chain = { x509CertificateChain: { certificates: [imposed, imposter.certificate].map(rawBytes) } };
-      expect(await refusal(withMaterial(chain))).toMatch(NOT_ONBOARDED);
-    },
-  );
+  it.each(['sigstore-bundle', 'attestation'])('%s: is not attributed to the swapped certificate', async (format) => {
+    const isBundle = format === 'sigstore-bundle';
+    const type = 'application/vnd.in-toto+json';
+    const digest = isBundle ? digestOf(CONTENT) : digestOf(STATEMENT);
+    const made = isBundle
+      ? await signed({ digest, key: 'swapped', format })
+      : await signed({ digest: digestOf(preAuthEncoding(type, STATEMENT)), key: 'swapped', format: 'dsse' });
+    const text = JSON.parse(Buffer.from(made.signature, 'base64').toString()) as Record<string, unknown>;
+    const envelope = { payloadType: type, payload: STATEMENT.toString('base64'), signatures: [text] };
+    const bundle = isBundle ? text : { mediaType: SIGSTORE_BUNDLE, dsseEnvelope: envelope };
+    const withMaterial = (verificationMaterial: object) => ({
+      digest,
+      format,
+      key: 'swapped',
+      signature: Buffer.from(JSON.stringify({ ...bundle, verificationMaterial })).toString('base64'),
+    });
+    const rawBytes = ({ raw }: X509Certificate) => ({ rawBytes: raw.toString('base64') });
+    expect((await verify(withMaterial({ certificate: rawBytes(renewed) }))).body.valid).toBe(true);
+    expect(await refusal(withMaterial({ certificate: rawBytes(imposed) }))).toMatch(NOT_ONBOARDED);
+    const chain = { x509CertificateChain: { certificates: [imposed, imposter.certificate].map(rawBytes) } };
+    expect(await refusal(withMaterial(chain))).toMatch(NOT_ONBOARDED);
+  });
 
-  it('timestamp tokens: the certificate of the authority must be the one that the token names, and lead to a known root', async () => {
+  it('timestamp token: requires the TSA certificate that the token names, with a known root', async () => {
     const { digest, requestId, timestamp } = await signed({
       digest: digestOf(CONTENT),
       key: 'swapped',

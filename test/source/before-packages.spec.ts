@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '../..');
 const STATIC_IMPORT = /^(?:import|export)\b[^'"]*?\bfrom '([^']+)'|^import '([^']+)'/gm;
 
-/** What a script imports when it is loaded, with everything behind it: specifiers of packages, by the file that names them. */
+/** Packages that a script imports when it is loaded, directly or through other files. */
 function packagesOf(script: string, seen = new Set<string>()): string[] {
   if (seen.has(script)) return [];
   seen.add(script);
@@ -20,6 +20,6 @@ function packagesOf(script: string, seen = new Set<string>()): string[] {
 }
 
 it.each(['start', 'test', 'check', 'on-stores', 'build'])(
-  'scripts/%s.mjs is loaded in a fresh clone, before any package is installed',
+  'scripts/%s.mjs loads in a fresh clone, before any package is installed',
   (name) => expect(packagesOf(join(ROOT, 'scripts', `${name}.mjs`))).toEqual([]),
 );

@@ -5,7 +5,7 @@ import { inAscii, ownMappings } from '../../scripts/lib/bundle.mjs';
 const OWN = 0;
 const PACKAGE = 1;
 
-it('a source map of a bundle leads to our sources, and from a line of a package nowhere', () => {
+it('a bundle source map points to project sources, and maps lines of packages nowhere', () => {
   const lines = [
     [
       [0, OWN, 4, 0],
@@ -26,7 +26,7 @@ it('a source map of a bundle leads to our sources, and from a line of a package 
   expect(ownMappings(lines, [true, false])).toEqual([lines[0], [[0]], [], [], [[5, OWN, 9, 0], [7]]]);
 });
 
-it('a bundle in ASCII means what it meant: strings, templates, classes of characters, names', () => {
+it('an ASCII bundle keeps its meaning: strings, templates, character classes, names', () => {
   const code =
     'const größeſ = 0; [größeſ, "“é” 😀", `${1}…`, /^[–—]$/.test("—"), /^[😀]$/u.test("😀"), /^ſ/v.test("ſ")]';
   const ascii = inAscii(code);
@@ -34,6 +34,6 @@ it('a bundle in ASCII means what it meant: strings, templates, classes of charac
   expect(runInNewContext(ascii)).toEqual(runInNewContext(code));
 });
 
-it('a character that is escaped already is refused, since a second escape would say something else', () => {
+it('a character that is already escaped is rejected, because a second escape would change its meaning', () => {
   expect(() => inAscii(String.raw`/\–/`)).toThrow('cannot be escaped again');
 });

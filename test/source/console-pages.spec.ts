@@ -6,7 +6,7 @@ import ts from 'typescript';
 import { operationsOf, shippedDocument } from '../support/api-document.js';
 import { placeOf, productSources, ROOT, type Source, walk } from './product-sources.js';
 
-it('every page of the console is served at its address, also to who opens or reloads it there', () => {
+it('every console page is served at its URL, even when opened or reloaded there', () => {
   const router = readFileSync(join(ROOT, 'ui/src/app/router.tsx'), 'utf8');
   const sections = [...router.matchAll(/page\(\s*'\/([^'/]*)/g)].map(([, section = '']) => section);
   expect(sections.length).toBeGreaterThan(30);
@@ -15,7 +15,7 @@ it('every page of the console is served at its address, also to who opens or rel
   expect(served.filter((page) => page !== '' && !sections.includes(page))).toEqual([]);
 });
 
-/** Calls an operation and, if the service requires it, asks for step-up authentication and repeats the call. */
+/** Functions that call an operation and, if the service requires it, ask for step-up authentication and repeat the call. */
 const ASKING = ['useAction', 'guarded'];
 
 it('the console asks for step-up wherever it calls an operation that requires it', () => {
@@ -28,7 +28,7 @@ it('the console asks for step-up wherever it calls an operation that requires it
   expect(found.filter(({ use }) => !isAsking(use)).map(({ source, use }) => placeOf(source, use))).toEqual([]);
 });
 
-/** Where operations with these names are used, in a file that imports them from the generated client. */
+/** Uses of operations with these names in a file that imports them from the generated client. */
 function usesOf({ tree }: Source, names: ReadonlySet<string>): ts.Identifier[] {
   const imported = new Set<string>();
   const uses: ts.Identifier[] = [];

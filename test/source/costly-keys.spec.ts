@@ -19,14 +19,14 @@ const text = (value: bigint) => {
   return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex').toString('base64url');
 };
 
-/** The inverse of a number modulo another one (extended Euclid). */
+/** Modular inverse (extended Euclid). */
 function inverse(value: bigint, modulus: bigint): bigint {
   let [a, b, x, y] = [value % modulus, modulus, 1n, 0n];
   while (a > 1n) [a, b, x, y] = [b % a, a, y - (b / a) * x, x];
   return ((x % modulus) + modulus) % modulus;
 }
 
-/** An honest pair with its exponents swapped: the long one, which should be private, is the one that verifies. */
+/** An honest key pair with its exponents swapped, so that verification uses the long exponent that should be private. */
 function costlyPair(): { publicKey: KeyObject; privateKey: KeyObject } {
   const jwk = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
   const [p, q, e, d] = [big(jwk.p), big(jwk.q), big(jwk.d), big(jwk.e)];
@@ -39,7 +39,7 @@ const honest = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const costly = costlyPair();
 const publicJwk = (key: KeyObject) => key.export({ format: 'jwk' });
 
-/** A certificate that the key signed for itself, DER. */
+/** A self-signed certificate, DER. */
 function certificateOf({ publicKey, privateKey }: typeof honest): Buffer {
   const algorithm = signatureIdentifier('rsa-pkcs1v15', 'sha256');
   const toBeSigned = selfIssuedCertificate({
@@ -53,8 +53,8 @@ function certificateOf({ publicKey, privateKey }: typeof honest): Buffer {
   return signed(toBeSigned, algorithm, sign('sha256', toBeSigned, privateKey));
 }
 
-describe('a key whose owner makes it cost a hundred times an honest one', () => {
-  it('is one with a long public exponent, or of more than 8,192 bits', () => {
+describe('a key designed to cost a hundred times as much as a normal one', () => {
+  it('has a long public exponent, or more than 8,192 bits', () => {
     expect(isCostlyKey(honest.publicKey)).toBe(false);
     expect(isCostlyKey(costly.publicKey)).toBe(true);
     const long = { asymmetricKeyDetails: { modulusLength: 16_384, publicExponent: 65_537n } };
@@ -63,7 +63,7 @@ describe('a key whose owner makes it cost a hundred times an honest one', () => 
     expect(() => affordable(costly.publicKey)).toThrow('costs too much');
   });
 
-  it('verifies no signature of SSH, such as that of a host which asks for its next certificate', () => {
+  it('verifies no SSH signature, such as that of a host requesting its next certificate', () => {
     const verifies = ({ publicKey, privateKey }: typeof honest) => {
       const value = sign('sha512', Buffer.from('x'), privateKey);
       const signature = Buffer.concat([wireString('rsa-sha2-512'), wireString(value)]);
@@ -73,7 +73,7 @@ describe('a key whose owner makes it cost a hundred times an honest one', () => 
     expect(() => verifies(costly)).toThrow('costs too much');
   });
 
-  it('is in no key set, and makes no proof of possession', async () => {
+  it('is not accepted in a key set, or for proof of possession', async () => {
     expect(readKeySet({ keys: [publicJwk(costly.publicKey), publicJwk(honest.publicKey)] })).toHaveLength(1);
     const proofBy = async ({ publicKey, privateKey }: typeof honest) =>
       new SignJWT({ jti: '1', htm: 'POST', htu: 'https://sign.example/x', iat: 1_800_000_000 })
@@ -85,13 +85,13 @@ describe('a key whose owner makes it cost a hundred times an honest one', () => 
     await expect(verifyDpopProof(await proofBy(costly), call, now)).rejects.toThrow('no public key that can be used');
   });
 
-  it('is in no certificate that is read to verify with', () => {
+  it('is not accepted in a certificate used for verification', () => {
     expect(wholeCertificate(certificateOf(honest)).subject).toBe('CN=stranger');
     expect(() => wholeCertificate(certificateOf(costly))).toThrow('costs too much');
   });
 });
 
-it('a file of CMS with more certificates than any path has is refused before one of them is tried', () => {
+it('a CMS file with more certificates than any path is rejected before path building', () => {
   const digest = Buffer.alloc(32);
   const tagged = (number: number, ...parts: Buffer[]) => {
     const whole = sequence(...parts);

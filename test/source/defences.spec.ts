@@ -7,7 +7,7 @@ import { FINDINGS, MUTATIONS } from '../../chaos/defences/mutations.js';
 const ROOT = join(import.meta.dirname, '../..');
 const named = MUTATIONS.map((mutation) => [`${mutation.finding}: ${mutation.defence}`, mutation] as const);
 
-/** A file of tests, with the lists of cases beside it. */
+/** Text of a test file and of the case lists next to it. */
 function textOf(spec: string): string {
   const path = join(ROOT, spec);
   const text = readFileSync(path, 'utf8');
@@ -15,20 +15,20 @@ function textOf(spec: string): string {
   return [text, ...beside.map((file) => readFileSync(file, 'utf8'))].join('\n');
 }
 
-describe('the defences that npm run proof -- defences takes out', () => {
-  it.each(named)('%s: is in the source once', (_, mutation) => {
+describe('each defence that npm run proof -- defences removes', () => {
+  it.each(named)('%s: exists once in the source', (_, mutation) => {
     expect([mutation.file, occurrences(mutation)]).toEqual([mutation.file, 1]);
     expect(mutation.instead).not.toContain(mutation.text);
   });
 
-  it.each(named)('%s: has its test', (_, { spec, test }) => {
+  it.each(named)('%s: has a test', (_, { spec, test }) => {
     expect(existsSync(join(ROOT, spec))).toBe(true);
-    // Names of parametrized tests are put together while they run.
+    // Names of parametrized tests are built at run time.
     const words = (test ?? '').split(' ').filter((word) => /^\w+$/.test(word));
     expect(words.filter((word) => !textOf(spec).includes(word))).toEqual([]);
   });
 
-  it('are against each finding of the review, each under its own name', () => {
+  it('addresses a review finding, with a unique name', () => {
     const findings = new Set(MUTATIONS.map(({ finding }) => finding));
     expect([...findings].sort((a, b) => a - b)).toEqual(Array.from({ length: FINDINGS }, (_, i) => i + 1));
     expect(new Set(MUTATIONS.map(({ defence }) => defence)).size).toBe(MUTATIONS.length);
@@ -39,7 +39,7 @@ describe('docs/attacks.md', () => {
   const guide = readFileSync(join(ROOT, 'docs/attacks.md'), 'utf8');
   const rows = guide.split('\n').filter((line) => line.startsWith('|'));
 
-  it('has a row for each of them, with its test', () => {
+  it('has a row for each defence, with its test', () => {
     const cells = new Set(
       rows.map((row) =>
         row
@@ -55,7 +55,7 @@ describe('docs/attacks.md', () => {
     expect(expected.filter((row) => !cells.has(row))).toEqual([]);
   });
 
-  it('names no test and no source that is not there', () => {
+  it('names only existing tests and sources', () => {
     const files = globSync(['src/**/*.ts', 'test/**/*.ts'], { cwd: ROOT }).map((file) => `/${file}`);
     const mentioned = rows.flatMap((row) => row.match(/(?<![\w/.-])[\w/.-]+\.(?:spec|ts)(?![\w-])(?:\.ts)?/g) ?? []);
     const missing = [...new Set(mentioned)].filter((name) => {

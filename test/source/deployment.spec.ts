@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { SETTINGS } from '../../src/platform/config/settings.js';
 import { has } from '../support/peers.js';
 
-/** What can be said of compose, Kubernetes and systemd without an engine. */
+/** Checks of compose, Kubernetes and systemd files that need no container engine. */
 const ROOT = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const files = ['deploy', 'docker'].flatMap((folder) =>
@@ -57,7 +57,7 @@ const pods = manifests.flatMap(({ metadata, spec }) =>
 const compareTexts = (one = '', other = '') => one.localeCompare(other);
 
 describe('every SVC_… name in deploy/ and docker/', () => {
-  it('is a setting, or the file of one', () => {
+  it('is a setting, or its file variant', () => {
     const unknown = files.flatMap((file) =>
       [...read(file).matchAll(/\bSVC_[A-Z0-9_]+/g)]
         .map(([name]) => name)
@@ -68,7 +68,7 @@ describe('every SVC_… name in deploy/ and docker/', () => {
   });
 });
 
-it('every proxy that deploy/ and docker/ trust is named by its own address, not by a network', () => {
+it('every proxy trusted in deploy/ and docker/ is given by address, not by network', () => {
   const trusted = files.flatMap((file) =>
     [...read(file).matchAll(/SVC_TRUST_PROXY[=:]\s*["']?([\d.:a-f/,]+)/g)].map(([, value = '']) => value),
   );
@@ -77,8 +77,8 @@ it('every proxy that deploy/ and docker/ trust is named by its own address, not 
   expect(networks).toEqual([]);
 });
 
-describe('the manifests for Kubernetes', () => {
-  it.runIf(has('kubectl'))('are put together by kustomize', () => {
+describe('the Kubernetes manifests', () => {
+  it.runIf(has('kubectl'))('are built by kustomize', () => {
     const { status, stderr, stdout } = spawnSync('kubectl', ['kustomize', join(ROOT, 'deploy/kubernetes')], {
       encoding: 'utf8',
     });
@@ -100,7 +100,7 @@ describe('the manifests for Kubernetes', () => {
     ]);
   });
 
-  it.each(pods)('$name runs without privileges, on a read-only disk, with a limit on its memory', ({ pod }) => {
+  it.each(pods)('$name runs unprivileged, with a read-only root file system and a memory limit', ({ pod }) => {
     const [container] = pod.containers;
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     expect(container.securityContext).toEqual({
@@ -112,7 +112,7 @@ describe('the manifests for Kubernetes', () => {
     expect(pod).toMatchObject({ enableServiceLinks: false, automountServiceAccountToken: false });
   });
 
-  it('open the port that monitoring reads in every process that stays, which is asked whether it lives', () => {
+  it('open the metrics port and a liveness probe in every long-running process', () => {
     const [, port] = /SVC_MANAGEMENT_PORT=(\d+)/.exec(read('deploy/kubernetes/kustomization.yaml')) ?? [];
     for (const { pod } of pods.filter(({ name }) => name !== 'migrate')) {
       const [{ ports, livenessProbe }] = pod.containers;
@@ -121,7 +121,7 @@ describe('the manifests for Kubernetes', () => {
     }
   });
 
-  it('give a process longer to stop than it takes', () => {
+  it('give a process more time to stop than it needs', () => {
     const literals = (
       loadAll(read('deploy/kubernetes/kustomization.yaml')) as { configMapGenerator: { literals: string[] }[] }[]
     )[0];
@@ -138,7 +138,7 @@ describe('the manifests for Kubernetes', () => {
     expect(value('SVC_DRAIN_SECONDS')).toBeLessThanOrEqual(value('SVC_STOP_SECONDS') / 2);
   });
 
-  it('select the pods that they mean, and never allow all of them to be away', () => {
+  it('select the intended pods, and never allow all of them to be unavailable', () => {
     const labels = manifests.flatMap(({ spec }) => spec?.template?.metadata.labels['app.kubernetes.io/name'] ?? []);
     for (const { spec } of manifests.filter(({ kind }) => kind === 'PodDisruptionBudget')) {
       const wanted = spec.selector?.matchLabels?.['app.kubernetes.io/name'] ?? '';
@@ -152,10 +152,10 @@ describe('the manifests for Kubernetes', () => {
   });
 });
 
-describe('the units for systemd', () => {
+describe('the systemd units', () => {
   const units = files.filter((file) => file.endsWith('.service'));
 
-  it('are there for each role', () => {
+  it('exist for each role', () => {
     expect(units.map((file) => file.split('/').at(-1)).toSorted(compareTexts)).toEqual([
       'sealwright-api.service',
       'sealwright-migrate.service',
@@ -163,9 +163,9 @@ describe('the units for systemd', () => {
     ]);
   });
 
-  it.runIf(has('systemd-analyze')).each(units)('%s is understood whole', (file) => {
+  it.runIf(has('systemd-analyze')).each(units)('%s is valid', (file) => {
     const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(ROOT, file)], { encoding: 'utf8' });
-    // Programs and accounts of the example are not on this machine.
+    // Programs and accounts of the example do not exist on this machine.
     const said = stderr
       .split('\n')
       .filter(
@@ -175,10 +175,10 @@ describe('the units for systemd', () => {
   });
 });
 
-describe('sealwright-admin beside the units', () => {
+describe('sealwright-admin next to the units', () => {
   const script = join(ROOT, 'deploy/systemd/sealwright-admin');
 
-  /** Runs the script with a systemd-run that tells what it is asked for. */
+  /** Runs the script with a fake systemd-run that prints its arguments. */
   function asked(...args: string[]): string {
     const place = mkdtempSync(join(tmpdir(), 'sealwright-admin-'));
     writeFileSync(join(place, 'systemd-run'), `#!/bin/sh\nprintf '<%s>' "$@"\n`, { mode: 0o755 });
@@ -186,7 +186,7 @@ describe('sealwright-admin beside the units', () => {
     return spawnSync('sh', [script, ...args], { env, encoding: 'utf8' }).stdout;
   }
 
-  it('runs as the account of the units, with their settings', () => {
+  it('runs with the account and settings of the units', () => {
     const said = asked('doctor');
     for (const word of [
       '--uid=sealwright',
@@ -198,11 +198,11 @@ describe('sealwright-admin beside the units', () => {
     expect(read('deploy/systemd/sealwright-api.service')).toContain('EnvironmentFile=/etc/sealwright/sealwright.env');
   });
 
-  it('hands on the words as they are', () => {
+  it('passes its arguments unchanged', () => {
     expect(asked('backup', '--out', '/a b', '$(id)')).toMatch(/<sealwright-admin><backup><--out><\/a b><\$\(id\)>$/);
   });
 
-  it('knows every secret that the units have', () => {
+  it('knows every secret of the units', () => {
     const units = read('deploy/systemd/sealwright-api.service');
     const secrets = [...units.matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, name = '']) => name);
     const said = read('deploy/systemd/sealwright-admin');
@@ -211,11 +211,11 @@ describe('sealwright-admin beside the units', () => {
   });
 });
 
-/** Anchors of YAML 1.1, which YAML 1.2 leaves to the reader. */
+/** Applies YAML 1.1 merge keys, which YAML 1.2 leaves to the reader. */
 const merged = (service: Record<string, unknown> = {}) => ({ ...(service['<<'] as object), ...service });
 
-describe('compose', () => {
-  it('gives every container of the service a limit, no capability and no privilege', () => {
+describe('the compose file', () => {
+  it('gives every container of the service limits, no capabilities and no privileges', () => {
     const { services } = (
       loadAll(read('docker/compose.yml')) as { services: Record<string, Record<string, unknown>> }[]
     )[0] ?? { services: {} };
@@ -228,7 +228,7 @@ describe('compose', () => {
       });
   });
 
-  it('asks a container for its health by words alone', () => {
+  it('has health checks made of strings only', () => {
     const { services } = (
       loadAll(read('docker/compose.yml')) as { services: Record<string, { healthcheck?: { test: unknown[] } }> }[]
     )[0] ?? { services: {} };

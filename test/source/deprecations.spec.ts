@@ -7,7 +7,7 @@ import { findDeprecations } from '../../scripts/lib/deprecations.mjs';
 const directory = mkdtempSync(join(tmpdir(), 'sealwright-evidence-'));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-it('the search that ends every run of the tests finds a deprecated call in a log, once', () => {
+it('the deprecation check after every test run finds a deprecated call in a log, once', () => {
   const said = (pid: number, text: string) => writeFileSync(join(directory, `log-${pid}`), text);
   said(1, '[Nest] 1 - LOG up\n(node:1) DeprecationWarning: old.call() will be removed.\n');
   said(

@@ -15,7 +15,7 @@ it.each([
   ['PBES2', 4_000_000],
   ['3DES', 2_000_000],
   ['PBES2', 2 ** 38],
-] as const)('a store that asks for too many rounds (%s, %i) is refused before any is done', (scheme, rounds) => {
+] as const)('a store with too many rounds (%s, %i) is rejected before key derivation', (scheme, rounds) => {
   const began = process.cpuUsage();
   expect(codeOf(costlyStore(1, scheme, rounds), 'x')).toBe('document.too-costly');
   expect(process.cpuUsage(began).user).toBeLessThan(1_000_000);
@@ -26,7 +26,7 @@ it('all parts of a store share one budget', () => {
   expect([budget.take(2_000_000), budget.take(2_000_000), budget.take(1_000_000)]).toEqual([true, false, true]);
 });
 
-it('a wrong password is distinguished from a derivation that costs too much', () => {
+it('a wrong password is distinguished from an excessive derivation cost', () => {
   expect(codeOf(costlyStore(1, 'PBES2', 1000), 'x')).toBe('key-store.password');
   expect(codeOf(costlyStore(1, '3DES', 1000), 'x')).toBe('key-store.password');
 });

@@ -10,7 +10,7 @@ type Class = new (...given: never[]) => unknown;
 
 const classes = new Set<Class>();
 
-/** Rules of a class, as they are applied: class-validator drops all inherited rules of a member that a subclass decorates. */
+/** Rules of a class as class-validator applies them: it drops all inherited rules of a member that a subclass decorates. */
 const rulesOf = (type: Class): Rule[] => getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
 const textOf = ({ propertyName, type, name, constraints, each }: Rule): string =>
   `${propertyName}: ${name ?? type}(${(constraints ?? []).map((one: unknown) => (typeof one === 'function' ? one.name : one instanceof RegExp ? String(one) : JSON.stringify(one))).join(', ')})${each ? ' of each' : ''}`;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   }
 }, 60_000);
 
-it('a body class that overrides a member keeps every inherited rule of the member', () => {
+it('a body class that overrides a member keeps every inherited validation rule', () => {
   const all = [...classes];
   expect(all.filter((type) => rulesOf(type).length > 0).length).toBeGreaterThan(100);
   const lost = all.flatMap((type) => {

@@ -22,7 +22,7 @@ const rows: Row[] = readFileSync(FILE, 'utf8')
     return { code: code.replaceAll('`', ''), statuses: status.split(', '), texts };
   });
 
-/** Status by kind of Problem; problem.filter.ts answers with these. */
+/** Status by kind of Problem, as in problem.filter.ts. */
 const STATUS: Record<string, string> = {
   malformed: '400',
   unauthenticated: '401',
@@ -40,14 +40,14 @@ const STATUS: Record<string, string> = {
 const used = codesInSource();
 
 describe('docs/errors.md', () => {
-  it('explains every code that the source knows, and no other', () => {
+  it('documents exactly the codes in the source', () => {
     const documented = rows.map(({ code }) => code);
     expect(documented.sort()).toEqual([...new Set(used.map(({ code }) => code))].sort());
   });
 
-  it.each(rows.map((row) => [row.code, row] as const))('%s has its status and says what to do', (code, row) => {
+  it.each(rows.map((row) => [row.code, row] as const))('%s has its status and a remedy', (code, row) => {
     const kinds = used.filter((item) => item.code === code).map(({ kind }) => STATUS[kind] ?? kind);
-    // `internal` is the one code whose status is not that of its kind.
+    // `internal` is the only code whose status differs from that of its kind.
     const statuses = code === 'internal' ? ['500'] : kinds;
     expect(row.statuses).toEqual(expect.arrayContaining(statuses));
     expect(row.texts).toHaveLength(3);

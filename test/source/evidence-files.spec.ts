@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-it('every file that docs/security.md names as evidence is there', () => {
+it('every evidence file named in docs/security.md exists', () => {
   const named = [
     ...readFileSync(join(ROOT, 'docs/security.md'), 'utf8').matchAll(/`((?:test|src)\/[\w./-]+\.ts)`/g),
   ].map(([, file]) => file ?? '');

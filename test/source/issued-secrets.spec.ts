@@ -18,8 +18,8 @@ afterAll(() => {
   for (const made of directories) rmSync(made, { recursive: true, force: true });
 });
 
-/** The search that ends every run of the tests finds what it is there for. */
-describe('the search for issued secrets', () => {
+/** Tests the search for issued secrets that ends every test run. */
+describe('the issued secret scanner', () => {
   const [kept, leaked] = [newSecret(), newSecret()];
 
   it.each([
@@ -46,7 +46,7 @@ describe('the search for issued secrets', () => {
     expect(findIssued(directory)).toMatchObject({ secrets: 1, files: 1, found: [] });
   });
 
-  it('answers that there were no secrets to search for, which is a fault of the run', () => {
+  it('reports that there were no secrets to search for, which is a fault of the run', () => {
     write('log-1', 'x\n');
     expect(findIssued(directory)).toMatchObject({ secrets: 0, files: 1 });
   });

@@ -4,9 +4,9 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { ROOT, walk } from './product-sources.js';
 
-/** The baseline creates an empty schema, so only migrations from this one on run beside a load. */
+/** The baseline creates an empty schema, so only migrations from this one on run under load. */
 const FIRST = 1_798_000_048_300;
-/** Tables that have no more rows than people make by hand: whatever is done to them is done at once. */
+/** Tables that stay small because people create their rows, so that any statement on them is fast. */
 const SMALL = new Set([
   'schema_epoch',
   'job_lease',
@@ -19,12 +19,12 @@ const SMALL = new Set([
 
 interface Migration {
   readonly name: string;
-  /** The docstring of the class. */
+  /** Doc comment of the class. */
   readonly says: string;
   readonly isOneTransaction: boolean;
-  /** Statements of `up`, in one line each. */
+  /** Statements of `up`, each as a single line. */
   readonly statements: readonly string[];
-  /** Tables of indexes that `up` makes concurrently. */
+  /** Tables whose indexes `up` creates concurrently. */
   readonly concurrently: readonly string[];
 }
 
@@ -48,7 +48,7 @@ function read(name: string, text: string): Migration {
   return { name, ...found, statements, concurrently };
 }
 
-/** Work on all rows of a table, or a lock of it, while nobody else may write to it or even read it. */
+/** Statements that process all rows of a table or lock it, so that nobody else can write to it or even read it. */
 const HELD: readonly [pattern: RegExp, fault: string][] = [
   [
     /\bADD (?:COLUMN )?(?:IF NOT EXISTS )?\w+ .*(?:DEFAULT [^,]*\b(?:random|gen_random_uuid|uuidv[47]|clock_timestamp|nextval)\(|\bGENERATED ALWAYS AS\b(?! IDENTITY))/i,
@@ -69,14 +69,14 @@ const HELD: readonly [pattern: RegExp, fault: string][] = [
   ],
 ];
 
-/** The table that INSERT … SELECT takes its rows from; what stands in parentheses, as in EXISTS (…), gives it none. */
+/** Table from which INSERT … SELECT copies rows, ignoring subqueries in parentheses such as EXISTS (…). */
 function copiesFrom(statement: string): string[] {
   const flat = statement.replaceAll(/\([^()]*\)/g, '').replaceAll(/\([^()]*\)/g, '');
   const source = /^INSERT INTO .*?\bSELECT\b.*?\bFROM (\w+)/i.exec(flat)?.[1];
   return source === undefined ? [] : [source];
 }
 
-/** Work of one statement on many rows, and statements of which nothing is known. */
+/** Faults of a single statement that processes many rows or cannot be analysed. */
 function workFaults(one: string, isFree: (table: string) => boolean, isOneTransaction: boolean): (string | false)[] {
   return [
     copiesFrom(one).some((source) => !isFree(source)) && `copies rows in one statement: do it by a job: ${one}`,
@@ -99,13 +99,13 @@ const BREAKING =
   /\bDROP (?:TABLE|COLUMN|VIEW|CONSTRAINT|DEFAULT)\b|\bRENAME\b|\bALTER COLUMN \S+ (?:SET DATA )?TYPE\b|\bSET NOT NULL\b/i;
 const CONTRACT = /Contract: epoch (\d+)/;
 
-/** A constraint that the same migration sets again, in another form. */
+/** Whether the same migration adds the dropped constraint again, in another form. */
 function isReplaced(statement: string, statements: readonly string[]): boolean {
   const name = /^ALTER TABLE \w+ DROP CONSTRAINT (\w+)$/i.exec(statement)?.[1];
   return name !== undefined && statements.some((one) => one.includes(`ADD CONSTRAINT ${name} `));
 }
 
-/** What keeps a migration from running beside the version before, and beside its load. */
+/** Reasons why a migration cannot run while the previous version is running under load. */
 function faultsOf({ says, statements, isOneTransaction, concurrently }: Migration): string[] {
   const made = statements.flatMap((one) => /^CREATE TABLE (?:IF NOT EXISTS )?(\w+)/i.exec(one)?.[1] ?? []);
   const isFree = (table: string) => made.includes(table) || SMALL.has(table);
@@ -137,8 +137,8 @@ function faultsOf({ says, statements, isOneTransaction, concurrently }: Migratio
   return faults;
 }
 
-describe('a migration runs beside the version before and beside its load', () => {
-  it.each(migrations.map((migration) => [migration.name, migration] as const))('%s', (_, migration) => {
+describe('a migration can run next to the previous version under load', () => {
+  it.each(migrations.map((migration) => [migration.name, migration] as const))('including %s', (_, migration) => {
     expect(migration.statements.length + migration.concurrently.length).toBeGreaterThan(0);
     expect(faultsOf(migration)).toEqual([]);
   });
@@ -172,7 +172,7 @@ describe('a migration runs beside the version before and beside its load', () =>
     'REINDEX TABLE "asset"',
     'WITH old AS (SELECT id FROM asset) UPDATE asset SET name = NULL FROM old WHERE old.id = asset.id',
     'INSERT INTO "risk_rule_set" (id) SELECT id FROM asset',
-  ])('is not: %s', (statement) => {
+  ])('but not with %s', (statement) => {
     expect(of('Something.', statement)).toHaveLength(1);
   });
 
@@ -182,16 +182,16 @@ describe('a migration runs beside the version before and beside its load', () =>
     ['ALTER TABLE "asset" ADD CONSTRAINT "u" UNIQUE USING INDEX "asset_u"'],
     ['ALTER TABLE "asset" ADD "seen" timestamptz NOT NULL DEFAULT now()'],
     ['CREATE TABLE "new" ("id" uuid NOT NULL)', 'CREATE INDEX "x" ON "new" ("id")', 'UPDATE "new" SET "id" = NULL'],
-  ])('is: %s', (...statements) => {
+  ])('including with %s', (...statements) => {
     expect(of('Something.', ...statements)).toEqual([]);
   });
 
-  it('is not: a statement that stands elsewhere', () => {
+  it('but not with a statement defined elsewhere', () => {
     const text = 'export class X { async up(q) { await q.query(STATEMENT); } }';
     expect(faultsOf(read('x.ts', text))).toHaveLength(1);
   });
 
-  it('may take away what no version uses any more, when it says so and raises the epoch', () => {
+  it('and may drop what no version uses any more, if it says so and raises the epoch', () => {
     const drop = 'ALTER TABLE "sensor" DROP COLUMN "old_api_key_id"';
     expect(of('Contract: epoch 2.', drop, 'UPDATE schema_epoch SET min_reader = 2, min_writer = 2')).toEqual([]);
     expect(of('Contract: epoch 2.', drop)).toHaveLength(1);

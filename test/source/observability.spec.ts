@@ -23,7 +23,7 @@ const dashboard = JSON.parse(read('deploy/observability/dashboard.json')) as {
   panels: { title: string; targets: { expr: string }[] }[];
 };
 
-/** Names of metrics as the sources make them; histograms have three more for each. */
+/** Names of metrics created in the sources. Each histogram has three more. */
 const made = new Set(
   productSources().flatMap(({ tree: { text } }) => [
     ...[...text.matchAll(/name: 'sealwright_(\w+)'/g)].map(([, name]) => name ?? ''),
@@ -35,7 +35,7 @@ const isMade = (name: string) =>
 const metricsIn = (expression: string) => [...expression.matchAll(/\bsealwright_(\w+)/g)].map(([, name]) => name ?? '');
 
 describe('the alert rules', () => {
-  it('have a page each that is there', () => {
+  it('have an existing runbook page each', () => {
     const headings = (file: string) =>
       [...read(file).matchAll(/^## (.+)$/gm)].flatMap(([, text = '']) => text.split(', '));
     const missing = rules.filter(({ annotations: { runbook } }) => {
@@ -45,7 +45,7 @@ describe('the alert rules', () => {
     expect(missing.map(({ alert }) => alert)).toEqual([]);
   });
 
-  it('are named on their pages', () => {
+  it('are named on their runbook pages', () => {
     const pages = read('docs/runbook.md');
     const unnamed = rules.filter(
       ({ alert, annotations }) => annotations.runbook.includes('runbook.md') && !pages.includes(alert),
@@ -53,7 +53,7 @@ describe('the alert rules', () => {
     expect(unnamed.map(({ alert }) => alert)).toEqual([]);
   });
 
-  it('and the dashboard ask for metrics that the service has', () => {
+  it('and the dashboard use only metrics that the service exposes', () => {
     const asked = [
       ...rules.map(({ expr }) => expr),
       ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
@@ -61,7 +61,7 @@ describe('the alert rules', () => {
     expect(asked.flatMap(metricsIn).filter((name) => !isMade(name))).toEqual([]);
   });
 
-  it.runIf(has('promtool'))('fire in each drill within a minute, and never when all is well', () => {
+  it.runIf(has('promtool'))('fire in each drill within a minute, and never in normal operation', () => {
     const promtool = (...args: string[]) => spawnSync('promtool', args, { cwd: FOLDER, encoding: 'utf8' });
     for (const args of [
       ['check', 'rules', 'rules.yaml'],

@@ -9,7 +9,7 @@ const operations = operationsOf(document);
 type Schema = any;
 
 describe.each(operations)('$method $path', ({ operationId, path, summary, scopes, isPublic, raw }) => {
-  it('has a name, a summary of two to six words, a description, and the scopes of its callers', () => {
+  it('has an ID, a summary of two to six words, a description, and the scopes of its callers', () => {
     expect(operationId).toMatch(/^[a-z][A-Za-z]+$/);
     expect(summary).toMatch(/^[A-Z][^ ]*(?: [^ .]+){1,5}$/);
     expect(raw.description).toMatch(/^[A-Z`].*\.$/s);
@@ -17,23 +17,23 @@ describe.each(operations)('$method $path', ({ operationId, path, summary, scopes
     expect(raw.tags).toHaveLength(1);
   });
 
-  it('shows an example of whatever goes in and comes out', () => {
+  it('has examples of request and response', () => {
     const media = [raw.requestBody, ...Object.values(raw.responses)].flatMap((part: Schema) =>
       Object.values(part?.content ?? {}),
     );
-    // An example is beside the schema of a body, or inside it.
+    // The example is next to the schema of a body or inside it.
     const bare = media.filter(({ example, examples }: Schema) => example === undefined && examples === undefined);
     expect(bare.flatMap(({ schema }: Schema) => withoutExample(schema, operationId))).toEqual([]);
   });
 
-  it('lists every parameter once; names of headers have no case', () => {
+  it('lists every parameter once; header names are case-insensitive', () => {
     const names = (raw.parameters ?? []).map(
       (one: Schema) => `${one.in} ${one.in === 'header' ? one.name.toLowerCase() : one.name}`,
     );
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('may answer a problem, in its own shape or that of the service whose clients call', () => {
+  it('may return a problem, in its own format or that of the emulated service', () => {
     const types = Object.keys(raw.responses['4XX'].content);
     expect(types).toEqual([isForeign(path) ? 'application/json' : 'application/problem+json']);
     const { schema } = raw.responses['4XX'].content[types[0] ?? ''];
@@ -43,7 +43,7 @@ describe.each(operations)('$method $path', ({ operationId, path, summary, scopes
   });
 });
 
-it('no two operations have the same name', () => {
+it('operation IDs are unique', () => {
   const names = operations.map(({ operationId }) => operationId);
   expect(new Set(names).size).toBe(names.length);
 });
@@ -61,7 +61,7 @@ it('every schema, property and parameter has a description', () => {
   expect(bare).toEqual([]);
 });
 
-/** Paths of values without example, enum and default whose type does not suggest one either. */
+/** Paths of values without an example, enum or default whose type does not suggest a value either. */
 function withoutExample(schema: Schema, path: string): string[] {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split('/').at(-1);

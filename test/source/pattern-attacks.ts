@@ -1,25 +1,25 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 
-/** Characters that the sets of a pattern are asked for; those that the pattern itself names come first. */
+/** Characters tried against the character sets of a pattern, after those in the pattern itself. */
 const CANDIDATES = [
   ...Array.from(' aA0\n\t=/-_.:;,"\'\\<>()[]{}@#%&*+!?|~^$`\u0000\u0001é\u2028'),
   ...Array.from('bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789\r\u00a0'),
   '\u{1f510}',
 ];
-/** Ends words and white space, whatever character sets the pattern has. */
+/** Always included, because they end words and white space, whatever sets the pattern has. */
 const ALWAYS = ['\\w', '\\s'];
 const MAX_VARIANTS = 5;
-/** What most sets have, what some have, and what only one has. */
+/** Indexes of the characters to use: one in most sets, one in some, and one in a single set. */
 const VARIANTS = [0, 1, -1];
 const MAX_PUMPS = 160;
 const MAX_NEIGHBOURS = 6;
-/** What texts end with so that they match in the end, or do not. */
+/** Suffixes with which a text finally matches or fails to match. */
 const ENDS = ['', '\u0001', 'a\n!'];
-/** Put before the repeated part, so that anchors at the start do not match it. */
+/** Inserted before the repeated part, so that anchors at the start do not match it. */
 const ELSEWHERE = '\u0001';
 
 type SetNode = AST.CharacterClass | AST.CharacterSet | AST.ExpressionCharacterClass;
-/** Neighbouring characters are one part. */
+/** A run of adjacent characters is one part. */
 type Part = string | AST.Element;
 
 interface Members {
@@ -32,7 +32,7 @@ interface Pump {
   readonly text: string;
 }
 
-/** Makes texts that are costly for backtracking: parts of the pattern, repeated, behind what leads to them. */
+/** Generates texts that cause costly backtracking: repeated parts of the pattern, after a text that leads to them. */
 class PumpMaker {
   private readonly sets: readonly Members[];
   private readonly typical: readonly string[];
@@ -62,7 +62,7 @@ class PumpMaker {
     if (text !== '' && this.pumps.size < MAX_PUMPS) this.pumps.set(`${lead}\n${text}`, { lead, text });
   }
 
-  /** Repeats each part and each sequence of parts: alone, and behind the parts before it. */
+  /** Repeats each part and each sequence of parts, alone and after the preceding parts. */
   private visit(elements: readonly AST.Element[], before: string): void {
     const parts = partsOf(elements);
     let lead = before;
@@ -87,7 +87,7 @@ class PumpMaker {
     return texts.at(index < texts.length ? index : 0) ?? '';
   }
 
-  /** A few short texts that the part matches. */
+  /** Returns a few short texts that match the part. */
   private textsOf(part: Part): readonly string[] {
     if (typeof part === 'string') return [part];
     const texts = this.known.get(part) ?? fewOf([...new Set(this.match(part))]);
@@ -123,7 +123,7 @@ function partsOf(elements: readonly AST.Element[]): Part[] {
   return parts;
 }
 
-/** One character for each way in which the sets overlap; those that most sets have come first. */
+/** One character for each combination of sets that contain it. Characters in most sets come first. */
 function typicalOf(sets: readonly Members[], alphabet: readonly string[]): string[] {
   const byMembership = new Map<string, { character: string; count: number }>();
   for (const character of alphabet) {
@@ -167,7 +167,7 @@ function namedIn(pattern: AST.Pattern): string[] {
   });
 }
 
-/** Makers of texts of so many UTF-16 code units, from the pattern's own alphabet. */
+/** Returns functions that generate attack texts of a given length in UTF-16 code units, from the pattern's own alphabet. */
 export function attacksOn({ source, flags }: RegExp): ((length: number) => string)[] {
   const options = { unicode: flags.includes('u'), unicodeSets: flags.includes('v') };
   const pattern = new RegExpParser().parsePattern(source, 0, source.length, options);

@@ -4,13 +4,13 @@ import type { ProductPattern } from './product-patterns.js';
 
 const LARGE = 16 * 1024;
 const SMALL = LARGE / 4;
-/** Linear patterns need less for the large text on any machine; quadratic ones ten times as much. */
+/** A linear pattern needs less than this for the large text on any machine; a quadratic one needs ten times as much. */
 const CHEAP_MS = 2;
-/** Whatever its growth: nothing that sees text from outside may take longer for 16 kB. */
+/** Limit for any pattern that is applied to external text, for 16 kB. */
 const MAX_MS = 40;
-/** Between the small and the large text: 4 when linear, 16 when quadratic. */
+/** Limit for the ratio of the large to the small text: 4 if linear, 16 if quadratic. */
 const MAX_GROWTH = 9;
-/** For all attacks on a pattern together; then the attack that it stopped at is taken for endless. */
+/** Limit for all attacks on a pattern together. If it is exceeded, the current attack is considered endless. */
 const DEADLINE_MS = 4000;
 const TRIES = 5;
 
@@ -20,7 +20,7 @@ interface Costly {
   readonly largeMs: number;
 }
 
-/** Runs in a context that can be stopped: V8 looks for that while it backtracks. */
+/** Runs in a context with a time limit, which V8 also enforces while backtracking. */
 const RUN = new Script(`
   (() => {
     state.at = -1;
@@ -47,8 +47,8 @@ const RUN = new Script(`
 `);
 
 /**
- * What is wrong with a pattern: it takes super-linear time for a text of 16 kB, or too much time. Undefined when nothing is found.
- * The least of several measurements decides, so that other work of the machine does not.
+ * Returns what is wrong with a pattern: super-linear time for a text of 16 kB, or too much time. Undefined if it is fine.
+ * The minimum of several measurements counts, so that other load on the machine does not matter.
  */
 export function costOf({ pattern, isRepeated }: ProductPattern, deadlineMs = DEADLINE_MS): string | undefined {
   const repeated = isRepeated ? new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`) : pattern;

@@ -8,7 +8,7 @@ const { literals, made } = patternsOfSources();
 const like = (...patterns: RegExp[]): ProductPattern[] =>
   patterns.map((pattern) => ({ pattern, isRepeated: pattern.global, place: 'made' }));
 
-/** What is made where a pattern is put together from texts; a new place has to say it here. */
+/** Sample patterns for each place that builds a pattern from text. New places must be added here. */
 const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
   'src/auth/browser/cookies.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
     like(/(?:^|;\s*)__Host-sealwright_refresh=([\w.-]+)/),
@@ -29,31 +29,31 @@ const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
 };
 const all = [...literals, ...Object.values(MADE).flatMap((patterns) => patterns())];
 
-/** What an analysis of the pattern finds, which knows one repeated character only, and whatever leads to it. */
+/** Findings of a static analysis of the pattern, which considers only the repetition of a single character. */
 function faultsOf({ pattern: { source, flags } }: ProductPattern): string[] {
   const { reports } = analyse({ source, flags }, { reportTypes: { Move: true } });
   return reports.map(({ type, character }) => `${type}: ${JSON.stringify(character.pick)} repeated`);
 }
 
-describe('the patterns of the product', () => {
-  it('are all known, those that are put together while it runs as well', () => {
+describe('the regular expressions of the product', () => {
+  it('are all known, including those built at run time', () => {
     expect(literals.length).toBeGreaterThan(400);
     expect(made.filter((place) => MADE[place] === undefined)).toEqual([]);
     expect(Object.keys(MADE).filter((place) => !made.includes(place))).toEqual([]);
   });
 
-  it('cost as much as a text is long: 16 kB of what each of them is made of', () => {
+  it('take linear time: tested with 16 kB of their own characters', () => {
     const costs = all.map((one) => ({ at: `${one.place} ${one.pattern}`, cost: costOf(one) }));
     expect(costs.filter(({ cost }) => cost !== undefined)).toEqual([]);
   }, 240_000);
 
-  it('hold no two repetitions that share a character', () => {
+  it('contain no two adjacent repetitions that share a character', () => {
     const faults = all.map((one) => ({ at: `${one.place} ${one.pattern}`, faults: faultsOf(one) }));
     expect(faults.filter((one) => one.faults.length > 0)).toEqual([]);
   });
 });
 
-describe('a pattern that backtracks', () => {
+describe('a backtracking regular expression', () => {
   it.each([
     [/\?.*%00/],
     [/^(a+)+$/],
@@ -68,15 +68,15 @@ describe('a pattern that backtracks', () => {
     [/<Issuer>.*<\/Issuer>/g],
     [/^(\S+)\s+(.*)$/],
     [/key(?=.*value)/g],
-  ])('is found by its cost: %s', (pattern) => {
+  ])('is detected by its cost: %s', (pattern) => {
     expect(costOf({ pattern, isRepeated: pattern.global, place: '' }, 500)).toMatch(/16 kB|no end/);
   });
 
-  it('is found where it splits a text', () => {
+  it('is detected when it splits text', () => {
     expect(costOf({ pattern: /\s*,\s*/, isRepeated: true, place: '' }, 500)).toMatch(/16 kB|no end/);
   });
 
-  it('is not seen in one that does not', () => {
+  it('is not reported for a linear one', () => {
     const fine = [/^[a-z][a-z0-9-]*$/, /[^\x20-\x7e]/g, /(?<![\w-])eyJ[\w.-]+/g, /^(?:[0-9a-f]{2}:){19}[0-9a-f]{2}$/];
     expect(like(...fine).map((one) => costOf(one))).toEqual(fine.map(() => undefined));
   });

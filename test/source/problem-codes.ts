@@ -4,29 +4,29 @@ import ts from 'typescript';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A problem code in the source, with what decides its status: a kind of Problem, or a status of the HTTP layer. */
+/** A problem code in the source, with the kind of Problem or HTTP status that determines its status. */
 export interface UsedCode {
   readonly code: string;
   readonly kind: string;
   readonly file: string;
 }
 
-/** Call sites that pass on a code, as `file kind`. These codes are found where they originate. */
+/** Call sites that pass on a code, as `file kind`. These codes are collected where they originate. */
 const PASSED_ON = [
   'src/platform/errors/problem.ts missing', // missing()
-  'src/inventory/imports/ingest-threads.ts kind', // what a thread refused
+  'src/inventory/imports/ingest-threads.ts kind', // refusals from a thread
   'src/platform/http/server/problem.filter.ts malformed', // OF_HTTP
   'src/signing/formats/format-writers.ts malformed', // invalid()
   'src/signing/requests/sign-request-validator.ts malformed', // invalid()
   'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
-  'src/signing/requests/signing.service.ts refused', // the failure of the request
-  'src/auth/model/failed-sign-in.ts kind', // the problem of the sign-in, with what the audit log records
-  'src/signing/facades/facade-signing.ts refused', // the failure of an item of a batch
+  'src/signing/requests/signing.service.ts refused', // failure of the request
+  'src/auth/model/failed-sign-in.ts kind', // problem of the sign-in, with the details for the audit log
+  'src/signing/facades/facade-signing.ts refused', // failure of a batch item
   'src/hsm/process/vault-problem.ts kind', // FAILURES
   'src/hosts/credentials/private-keys/private-keys.service.ts malformed', // CODES
 ];
 
-/** Every code in src, found in the syntax tree; throws for a code that cannot be read from it. */
+/** Collects every code in src from the syntax tree. Throws for a code that cannot be determined statically. */
 export function codesInSource(): UsedCode[] {
   const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.spec.ts'));
   return files.flatMap((file) => codesIn(file, readFileSync(join(ROOT, file), 'utf8')));
@@ -39,20 +39,20 @@ function codesIn(file: string, text: string): UsedCode[] {
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
-  // Failures without a Problem are written by SQL.
+  // Failures without a Problem are written with SQL.
   for (const [, code = ''] of text.matchAll(/failure_code = (?:CASE WHEN .* THEN )?'([\w.-]+)'/g))
     found.push({ code, kind: 'failure', file });
   return found;
 }
 
-/** new Problem(kind, code, …) */
+/** Codes in `new Problem(kind, code, …)`. */
 function ofProblem(node: ts.Node, file: string): UsedCode[] {
   if (!ts.isNewExpression(node) || node.expression.getText() !== 'Problem') return [];
   const [kindNode, codeNode] = node.arguments ?? [];
   if (kindNode === undefined || codeNode === undefined) return [];
   const kind = ts.isStringLiteral(kindNode) ? kindNode.text : kindNode.getText();
   const isPassedOn = PASSED_ON.includes(`${file} ${kind}`);
-  // A kind that is a variable says nothing of the status.
+  // A variable as kind does not reveal the status.
   if (isPassedOn && !ts.isStringLiteral(kindNode)) return [];
   const codes = codesOf(codeNode);
   if (codes.length === 0 && !isPassedOn)
@@ -60,7 +60,7 @@ function ofProblem(node: ts.Node, file: string): UsedCode[] {
   return codes.map((code) => ({ code, kind, file }));
 }
 
-/** A literal, a choice between literals, a parameter of a helper, or a template around one. */
+/** Codes in a literal, a choice between literals, a parameter of a helper, or a template around one of these. */
 function codesOf(node: ts.Node): string[] {
   if (ts.isIdentifier(node)) return [...passedFor(node), ...constantOf(node)];
   if (!ts.isTemplateExpression(node)) return literalsIn(node);
@@ -70,7 +70,7 @@ function codesOf(node: ts.Node): string[] {
     : passedFor(span.expression).map((part) => `${node.head.text}${part}${span.literal.text}`);
 }
 
-/** The arguments for `parameter` of all callers in this file. */
+/** Arguments that callers in this file pass for `parameter`. */
 function passedFor(parameter: ts.Node): string[] {
   const helper = ts.findAncestor(parameter, ts.isFunctionDeclaration);
   const index = helper?.parameters.findIndex((one) => one.name.getText() === parameter.getText()) ?? -1;
@@ -86,7 +86,7 @@ function passedFor(parameter: ts.Node): string[] {
   return found.filter((text) => text !== '');
 }
 
-/** Functions that make a Problem of one kind, with the position of the code in their arguments. */
+/** Functions that create a Problem of one kind, with the position of the code argument. */
 const HELPERS = new Map<string, { readonly place: number; readonly kind: string; readonly in?: string }>([
   ['invalid', { place: 1, kind: 'malformed' }],
   ['malformedContent', { place: 0, kind: 'malformed' }],
@@ -98,7 +98,7 @@ const HELPERS = new Map<string, { readonly place: number; readonly kind: string;
 function ofHelpers(node: ts.Node, file: string): UsedCode[] {
   if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return [];
   const [resource] = node.arguments ?? [];
-  // Other functions of this name take a sentence or a pointer.
+  // Other functions of this name take a sentence or a pointer instead.
   if (node.expression.getText() === 'missing' && resource !== undefined && ts.isStringLiteral(resource))
     return /^[a-z-]+$/.test(resource.text) ? [{ code: `${resource.text}.missing`, kind: 'missing', file }] : [];
   const helper = HELPERS.get(node.expression.getText());
@@ -107,7 +107,7 @@ function ofHelpers(node: ts.Node, file: string): UsedCode[] {
   return literalsIn(codeNode).map((code) => ({ code, kind: helper.kind, file }));
 }
 
-/** OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts, CODES of private-keys.service.ts */
+/** Codes in OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts and CODES of private-keys.service.ts. */
 function ofTables(node: ts.Node, file: string): UsedCode[] {
   if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return [];
   const rows = [...properties(node.initializer)];
@@ -146,7 +146,7 @@ function literalsIn(node: ts.Node): string[] {
   return [];
 }
 
-/** The text of a constant of the same file. */
+/** Text of a constant in the same file. */
 function constantOf(name: ts.Identifier): string[] {
   return name
     .getSourceFile()

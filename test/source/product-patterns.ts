@@ -5,17 +5,17 @@ import { placeOf, productSources, ROOT, type Source, walk } from './product-sour
 
 export interface ProductPattern {
   readonly pattern: RegExp;
-  /** It is looked for again after each match: by its flag, or by `split`. */
+  /** Whether the pattern is matched repeatedly, because of its flag or `split`. */
   readonly isRepeated: boolean;
   readonly place: string;
 }
 
-/** A pattern that is put together while the program runs: `path › expression`. */
+/** A pattern that is built at run time: `path › expression`. */
 export type MadePattern = string;
 
 const LITERAL = ts.SyntaxKind.RegularExpressionLiteral;
 
-/** Every literal of the product, and every place that makes a pattern from a text. */
+/** Returns every pattern literal of the product, and every place that builds a pattern from text. */
 export function patternsOfSources(): { literals: ProductPattern[]; made: MadePattern[] } {
   const literals: ProductPattern[] = [];
   const made: MadePattern[] = [];
@@ -35,7 +35,7 @@ function literalOf(source: Source, node: ts.Node): ProductPattern {
   return { pattern, isRepeated: pattern.global || pattern.sticky || isSplit(node), place: placeOf(source, node) };
 }
 
-/** `new RegExp(…)` and `RegExp(…)`; and `match`, `matchAll` and `search` with a text, which make one of it. */
+/** Whether a node builds a pattern: `new RegExp(…)`, `RegExp(…)`, and `match`, `matchAll` and `search` with a string. */
 function isConstruction(node: ts.Node): node is ts.NewExpression | ts.CallExpression {
   if (!ts.isNewExpression(node) && !ts.isCallExpression(node)) return false;
   const called = node.expression;
@@ -57,7 +57,7 @@ function isSplit({ parent }: ts.Node): boolean {
   );
 }
 
-/** The members `pattern` and `suite` of a JSON file that the product reads patterns from. */
+/** Members `pattern` and `suite` of a JSON file from which the product reads patterns. */
 export function patternsOfJson(path: string, flags: string): ProductPattern[] {
   const found = new Map<string, ProductPattern>();
   JSON.parse(readFileSync(join(ROOT, path), 'utf8'), (name, value: unknown) => {

@@ -4,14 +4,14 @@ import ts from 'typescript';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** A source file of the product: the service, its client, sensor and verifier, and the console. */
+/** A source file of the product: the service, client, sensor, verifier or console. */
 export interface Source {
-  /** From the root of the repository. */
+  /** Path from the repository root. */
   readonly path: string;
   readonly tree: ts.SourceFile;
 }
 
-/** All of them but tests, parsed by the TypeScript compiler. */
+/** Returns all source files except tests, parsed by the TypeScript compiler. */
 export function productSources(): Source[] {
   const paths = globSync('{src,ui/src}/**/*.{ts,tsx}', {
     cwd: ROOT,
@@ -23,13 +23,13 @@ export function productSources(): Source[] {
   }));
 }
 
-/** Calls back for every node of the tree, parents before their children. */
+/** Calls `visit` for every node of the tree, parents before their children. */
 export function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
   visit(node);
   ts.forEachChild(node, (child) => walk(child, visit));
 }
 
-/** `path:line`, as editors open it. */
+/** Location as `path:line`, which editors can open. */
 export function placeOf({ path, tree }: Source, node: ts.Node): string {
   return `${path}:${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`;
 }

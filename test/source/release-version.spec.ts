@@ -10,8 +10,8 @@ const commit = (given: { version?: string; lock?: string; changelog?: string } =
   changelog: given.changelog ?? CHANGELOG,
 });
 
-describe('a commit stands for a version', () => {
-  it('when package.json, its lock and the changelog say so', () => {
+describe('a commit is accepted as a version', () => {
+  it('if package.json, its lock file and the changelog agree', () => {
     expect(() => assertVersion('1.4.0', commit())).not.toThrow();
   });
 
@@ -26,21 +26,21 @@ describe('a commit stands for a version', () => {
       commit({ changelog: CHANGELOG.replace('## 1.4.0', '## 1.5.0 - 2026-12-01\n\n- x\n\n## 1.4.0') }),
       'later versions above',
     ],
-  ])('not when %s', (_what, files, words) => {
+  ])('but not if %s', (_what, files, words) => {
     expect(() => assertVersion('1.4.0', files)).toThrow(words);
   });
 
-  it('and not when it is before the last one', () => {
+  it('but not if it is older than the latest version', () => {
     const changelog = CHANGELOG.replace('## 1.3.0', '## 1.10.0');
     expect(() => assertVersion('1.4.0', commit({ changelog }))).toThrow('1.4.0 is not later than 1.10.0');
   });
 
-  it.each(['1.4', 'v1.4.0', '01.4.0', '1.4.0+build', '1.4.0-', '1.4.0-01', ''])('"%s" is no version', (version) => {
+  it.each(['1.4', 'v1.4.0', '01.4.0', '1.4.0+build', '1.4.0-', '1.4.0-01', ''])('but not as "%s"', (version) => {
     expect(() => assertVersion(version, commit({ version }))).toThrow('is no semantic version');
   });
 });
 
-it('versions are ordered by their precedence (Semantic Versioning 2.0.0, 11)', () => {
+it('versions are ordered by precedence (Semantic Versioning 2.0.0, 11)', () => {
   const ordered = [
     '1.0.0-alpha',
     '1.0.0-alpha.1',

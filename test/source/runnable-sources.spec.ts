@@ -6,8 +6,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const IMPORT = /^(?:import|export) (?!type\b)[^;]*? from '(\.[^']+)\.js';/gm;
 const DECORATOR = /^\s*@[A-Z]\w*\(/m;
 
-/** Benches and proofs run from their sources, and Node.js only removes types: it cannot read decorators. */
-it('benches and proofs import nothing that has to be built', () => {
+/** Benches and proofs run from their sources. Node.js only strips types and cannot parse decorators. */
+it('benches and proofs import nothing that must be built', () => {
   const open = globSync(['bench/**/*.ts', 'chaos/**/*.ts'], { cwd: ROOT });
   const seen = new Set(open);
   for (const file of open) {

@@ -4,20 +4,20 @@ import { describe, expect, it } from 'vitest';
 
 /**
  * Why a sealed secret cannot be sent to another destination by editing its row. `bound`: the destination is in the associated data of the
- * seal. `fixed`: the destination cannot be changed. `stays`: it is never sent, only used to sign, decrypt or compare. `itself`: the secret is
+ * seal. `fixed`: the destination cannot be changed. `stays`: the secret is never sent, only used to sign, decrypt or compare. `itself`: the secret is
  * the destination.
  */
 type Rule = 'bound' | 'fixed' | 'stays' | 'itself';
 
 interface Sealed {
-  /** The file that seals, and its number of calls. */
+  /** File that seals the secret, and its number of sealing calls. */
   readonly by: string;
   readonly calls: number;
   /** `entity file: property` of the sealed columns. */
   readonly columns: readonly string[];
   readonly rule: Rule;
   readonly because: string;
-  /** The test that proves it, for secrets that are sent. */
+  /** Test that proves the rule, for secrets that are sent. */
   readonly shown?: readonly [file: string, title: string];
 }
 
@@ -28,7 +28,7 @@ const SEALED: readonly Sealed[] = [
     columns: ['hosts/model/host.entity.ts: credential'],
     rule: 'bound',
     because: 'sent to address and port of the host, through its jump hosts',
-    shown: ['test/hosts/credential-destination.spec.ts', 'cannot be opened when the database says another'],
+    shown: ['test/hosts/credential-destination.spec.ts', 'cannot be opened when the database states a different'],
   },
   {
     by: 'platform/mail/mailbox.ts',
@@ -36,7 +36,7 @@ const SEALED: readonly Sealed[] = [
     columns: ['platform/mail/mail-message.entity.ts: body', 'platform/mail/mail-message.entity.ts: html'],
     rule: 'bound',
     because: 'sent to the recipient',
-    shown: ['src/platform/mail/mailbox.spec.ts', 'and for nobody else'],
+    shown: ['src/platform/mail/mailbox.spec.ts', 'opens only for its intended recipient'],
   },
   {
     by: 'auth/sso/providers/identity-provider-changes.service.ts',
@@ -124,7 +124,7 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
 
-/** What seals for others, and what seals anew what was sealed for them. */
+/** Files that seal on behalf of others or reseal existing secrets. */
 const DOORS = new Set([
   'hsm/hsm-seal.ts',
   'hsm/hsm-seal.ts',
@@ -134,7 +134,7 @@ const DOORS = new Set([
   'platform/sealing/sealed-columns.ts',
 ]);
 
-/** Number of sealing calls by file, without those doors. */
+/** Number of sealing calls by file, excluding DOORS. */
 function sealingCalls(): Record<string, number> {
   const found = sources
     .filter((file) => !DOORS.has(file))
@@ -144,7 +144,7 @@ function sealingCalls(): Record<string, number> {
   return Object.fromEntries(found.filter(([, calls]) => calls > 0));
 }
 
-/** Columns of bytes whose comment has the word `sealed`. */
+/** Binary columns whose comment contains the word `sealed`. */
 function sealedColumns(): string[] {
   return sources
     .filter((file) => file.endsWith('.entity.ts'))
@@ -160,12 +160,12 @@ function sealedColumns(): string[] {
 }
 
 describe('every sealed secret', () => {
-  it('has a rule that says why nobody can send it to an address of their choice', () => {
+  it('has a rule that states why nobody can send it to an address of their choice', () => {
     expect(sealingCalls()).toEqual(Object.fromEntries(SEALED.map(({ by, calls }) => [by, calls])));
     expect(sealedColumns().sort()).toEqual(SEALED.flatMap(({ columns }) => columns).sort());
   });
 
-  it('bound to its destination has a test that tries another destination', () => {
+  it('that is bound to its destination has a test with another destination', () => {
     const unshown = SEALED.filter(({ rule, shown }) => rule === 'bound' && shown === undefined);
     const gone = SEALED.filter(({ shown }) => shown !== undefined && !read(shown[0]).includes(shown[1]));
     expect([...unshown, ...gone].map(({ by }) => by)).toEqual([]);

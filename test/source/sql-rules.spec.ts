@@ -4,11 +4,11 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { placeOf, productSources, ROOT, walk } from './product-sources.js';
 
-/** An id, or a column that refers to one, converted to text: `u.id::text`, `k."owner_id"::varchar`, `CAST(u.id AS text)`. */
+/** An ID, or a column that refers to one, cast to text: `u.id::text`, `k."owner_id"::varchar`, `CAST(u.id AS text)`. */
 const ID_AS_TEXT = String.raw`(?:\b(?:\w+_)?id"?\s*::\s*(?:text|varchar)\b|\bCAST\(\s*[\w."]*\b(?:\w+_)?id"?\s+AS\s+(?:text|varchar)\s*\))`;
 const COMPARED = String.raw`(?:=|<|>|!=|~|\^@|(?:NOT\s+)?(?:IN|I?LIKE)\b)`;
 
-/** What no statement of the service may hold, and why. */
+/** Constructs forbidden in statements of the service, with the reason. */
 const RULES: readonly {
   readonly name: string;
   readonly pattern: RegExp;
@@ -22,14 +22,14 @@ const RULES: readonly {
       'i',
     ),
     why: 'no index on the column is of use: every row of the table is read and converted. Convert the other side (uuidOf)',
-    // The other side is a text by its nature, and has the index.
+    // The other column is text by design and has the index.
     but: ['src/auth/rights/secret-disclosures.ts', 'src/cli/doctor/left-behind.ts'],
   },
   {
     name: 'a system column',
     pattern: /\b(?:ctid|xmin|xmax|cmin|cmax)\b/,
     why: 'it means something else on a partitioned table, and nothing on a distributed one',
-    but: ['src/platform/catalogue/catalogue-rules.ts'], // rows of the catalogue, whose version is meant
+    but: ['src/platform/catalogue/catalogue-rules.ts'], // catalogue rows, whose version is intended
   },
   {
     name: 'a lock of a session',
@@ -42,13 +42,13 @@ const RULES: readonly {
     why: 'it shows this node only, and hides what other roles do: it may be shown, and nothing may depend on it',
     but: [
       'src/system/operations/operations.reader.ts', // shown as a metric
-      'src/cli/doctor/examinations.ts', // shown: who holds a lock
-      'src/inventory/ingest/document.repository.ts', // only whether a document is read again for nothing
+      'src/cli/doctor/examinations.ts', // displayed: the holder of a lock
+      'src/inventory/ingest/document.repository.ts', // only decides whether a document is needlessly read again
     ],
   },
 ];
 
-/** Texts and templates of the service with their place; of a template the parts are joined by a space. */
+/** String literals and templates of the service with their location. The parts of a template are joined by a space. */
 function texts(): { place: string; file: string; text: string }[] {
   return productSources()
     .filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/client/'))
@@ -68,7 +68,7 @@ function texts(): { place: string; file: string; text: string }[] {
 
 const all = texts();
 
-describe('no statement of the service holds', () => {
+describe('no SQL statement of the service contains', () => {
   it.each(RULES)('$name: $why', ({ pattern, but = [] }) => {
     expect(all.filter(({ file, text }) => pattern.test(text) && !but.includes(file)).map(({ place }) => place)).toEqual(
       [],
@@ -95,25 +95,25 @@ describe('no statement of the service holds', () => {
     'pg_try_advisory_xact_lock(1)',
     'u.id::text AS owner_id',
     "'asset:' || a.id",
-  ])('and these are none: %s', (text) => {
+  ])('a forbidden pattern, unlike: %s', (text) => {
     expect(RULES.filter(({ pattern }) => pattern.test(text))).toEqual([]);
   });
 });
 
-/** Statements that may read a growing table whole; whether each needs to is seen by the check `plans`. */
+/** Statements that may read a whole growing table. The check `plans` verifies that each of them has to. */
 const READS_ALL = JSON.parse(readFileSync(join(ROOT, 'scripts/lib/plans/statements-that-read-all.json'), 'utf8')) as {
   readonly file: string;
   readonly holds: string;
   readonly why: string;
 }[];
 
-describe('a statement that may read a growing table whole', () => {
-  it.each(READS_ALL)('stands in $file, with a reason', ({ file, holds, why }) => {
+describe('a statement that may scan a whole growing table', () => {
+  it.each(READS_ALL)('exists in $file, with a reason', ({ file, holds, why }) => {
     expect(readFileSync(join(ROOT, file), 'utf8').replaceAll(/\s+/g, ' ')).toContain(holds);
     expect(why).toMatch(/^.{30,}\.$/);
   });
 
-  it('is meant by one exception, which means nothing else', () => {
+  it('is matched by exactly one exception, which matches nothing else', () => {
     for (const { holds } of READS_ALL) {
       expect(all.filter(({ text }) => text.replaceAll(/\s+/g, ' ').includes(holds))).toHaveLength(1);
     }

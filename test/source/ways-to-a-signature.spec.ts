@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { placeOf, productSources, ROOT, type Source, walk } from './product-sources.js';
 
-/** What leads to a signature by a key of the HSM, and the methods that have one made. */
+/** Types that lead to a signature with a key of the HSM, and their methods that create one. */
 const SIGNERS: Readonly<Record<string, readonly string[]>> = {
   KeyVault: ['sign', 'signCheckpoint'],
   SigningService: ['submit', 'signOwn'],
@@ -19,7 +19,7 @@ const SIGNERS: Readonly<Record<string, readonly string[]>> = {
 };
 const HEADING = '## Every way to a signature';
 
-/** The members and parameters of a file that are of such a type, by name. */
+/** Members and parameters of a file that have one of the SIGNERS types, by name. */
 function signersIn({ tree }: Source): Map<string, string> {
   const found = new Map<string, string>();
   walk(tree, (node) => {
@@ -30,7 +30,7 @@ function signersIn({ tree }: Source): Map<string, string> {
   return found;
 }
 
-/** Calls by which a file has something signed. */
+/** Calls in a file that create a signature. */
 function signingCalls(source: Source): string[] {
   const signers = signersIn(source);
   const calls: string[] = [];
@@ -44,7 +44,7 @@ function signingCalls(source: Source): string[] {
   return calls;
 }
 
-/** The files in the first column of the guide's table, from the root of the repository. */
+/** Files in the first column of the guide's table, relative to the repository root. */
 function namedInGuide(): string[] {
   const [, section = ''] = readFileSync(join(ROOT, 'docs/attacks.md'), 'utf8').split(HEADING);
   const rows = (section.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));
@@ -52,18 +52,18 @@ function namedInGuide(): string[] {
   return [...ways.matchAll(/`([\w/-]+(?:\.[\w-]+)*\.ts)`/g)].map(([, path = '']) => `src/${path}`);
 }
 
-describe('every way to a signature by the HSM', () => {
+describe('every path to an HSM signature', () => {
   const calls = productSources()
     .filter(({ path }) => path.startsWith('src/') && !/^src\/(?:hsm|client)\//.test(path))
     .flatMap(signingCalls);
   const files = [...new Set(calls.map((place) => place.split(':')[0] ?? ''))].sort();
 
-  it('is in the guide, with what stands before it: whoever adds one says so there', () => {
+  it('is in the guide, with the checks before it', () => {
     expect(calls.length).toBeGreaterThan(15);
     expect([...new Set(namedInGuide())].sort()).toEqual(files);
   });
 
-  it('ends at five files where the HSM is asked', () => {
+  it('ends in five files that call the HSM', () => {
     const asking = productSources()
       .filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/hsm/'))
       .filter(({ tree }) => /\bvault\s*\.\s*sign(?:Checkpoint)?\(/.test(tree.text));

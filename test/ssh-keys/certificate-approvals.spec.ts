@@ -55,8 +55,8 @@ const settled = (location: string) =>
     return ['ISSUED', 'FAILED'].includes(body.status) ? body : undefined;
   });
 
-describe('an SSH certificate under a policy', () => {
-  it('is issued when the required people have approved its content', async () => {
+describe('an SSH certificate under an approval policy', () => {
+  it('is issued after the required people approve its content', async () => {
     const authority = await authorityUnder({});
     const restrictions = { sourceAddress: '192.0.2.0/24', forceCommand: '/usr/bin/backup' };
     const order = orderFor(['deploy'], restrictions);
@@ -85,14 +85,14 @@ describe('an SSH certificate under a policy', () => {
     );
   });
 
-  it('cannot hide a guarded principal beside a harmless one', async () => {
+  it('cannot hide a guarded principal next to a harmless one', async () => {
     const conditions = [{ fact: 'metadata.principal', op: 'not-in', values: ['deploy-*'] }];
     const authority = await authorityUnder({ conditions });
     expect((await ask(authority, orderFor(['deploy-web']))).body.status).toBe('ISSUED');
     expect((await ask(authority, orderFor(['deploy-web', 'root']))).body.status).toBe('PENDING_APPROVAL');
   });
 
-  it('waits for the group of a policy that was made after it was requested', async () => {
+  it('waits for the group of a policy created after the request', async () => {
     const name = unique('people');
     const authority = await newAuthority(name);
     const second = (await newGroup(place, [bea])).body.name as string;
@@ -104,7 +104,7 @@ describe('an SSH certificate under a policy', () => {
     expect(await settled(asked.headers.get('location') ?? '')).toMatchObject({ status: 'ISSUED' });
   });
 
-  it('is not signed under a policy that became stricter after its approval: it waits again, and a further vote signs it', async () => {
+  it('waits again under a policy that became stricter after its approval, and another vote signs it', async () => {
     const name = unique('people');
     const authority = await newAuthority(name);
     const second = (await newGroup(place, [bea])).body.name as string;
@@ -114,7 +114,7 @@ describe('an SSH certificate under a policy', () => {
     const location = asked.headers.get('location') ?? '';
     await vote(service, approvalId, ann);
     await settled(location);
-    // As a process leaves it that died between the last vote and the signature.
+    // Simulates a process that died between the last vote and the signature.
     await stage.sql(
       `UPDATE ssh_certificate SET status = 'READY', certificate = NULL, created_at = now() - interval '1 minute' WHERE id = $1`,
       [asked.body.id],
@@ -129,7 +129,7 @@ describe('an SSH certificate under a policy', () => {
     expect(await settled(location)).toMatchObject({ status: 'ISSUED' });
   });
 
-  it('is never signed when it is rejected, or withdrawn by who asked', async () => {
+  it('is never signed when rejected, or withdrawn by its requester', async () => {
     const authority = await authorityUnder({});
     const rejected = await ask(authority, orderFor(['root']));
     await vote(service, rejected.body.approvalId, ann, { decision: 'reject' });
@@ -144,16 +144,16 @@ describe('an SSH certificate under a policy', () => {
     }
   });
 
-  it('is not signed when its row differs from what was approved', async () => {
+  it('is not signed if its row differs from what was approved', async () => {
     const authority = await authorityUnder({});
     const asked = await ask(authority, orderFor(['deploy']));
     await stage.sql(`UPDATE ssh_certificate SET principals = '{root}' WHERE id = $1`, [asked.body.id]);
     await vote(service, asked.body.approvalId, ann);
     const end = await settled(asked.headers.get('location') ?? '');
-    expect(end).toMatchObject({ status: 'FAILED', certificate: '', failure: { code: 'ssh-ca.not-approved' } });
+    expect(end).toMatchObject({ status: 'FAILED', certificate: '', failure: { code: 'approval.withdrawn' } });
   });
 
-  it('is not signed when its row was cut loose from its approval', async () => {
+  it('is not signed if its row was detached from its approval', async () => {
     const authority = await authorityUnder({});
     const asked = await ask(authority, orderFor(['root']));
     await stage.sql(
@@ -164,7 +164,7 @@ describe('an SSH certificate under a policy', () => {
     expect(end).toMatchObject({ status: 'FAILED', failure: { code: 'ssh-ca.not-approved' } });
   });
 
-  it('is not signed when somebody writes a row with claims that no issuer proved', async () => {
+  it('is not signed if a row was inserted with claims that no issuer proved', async () => {
     const unless = [{ fact: 'verified.repository', op: 'in', values: ['org/app'] }];
     const authority = await authorityUnder({ unless });
     const asked = await ask(authority, orderFor(['root']));
@@ -181,7 +181,7 @@ describe('an SSH certificate under a policy', () => {
     expect(end).toMatchObject({ status: 'FAILED', certificate: '', failure: { code: 'ssh-ca.not-approved' } });
   });
 
-  it('is not signed when somebody writes a row that nobody asked for, or another command into one, where no policy is', async () => {
+  it('is not signed if a row was inserted without a request, or its command was changed, even without a policy', async () => {
     const authority = await newAuthority();
     const issued = await ask(authority, orderFor(['deploy'], { forceCommand: '/usr/bin/backup' }));
     expect(issued.body.status).toBe('ISSUED');
@@ -215,7 +215,7 @@ describe('an SSH certificate under a policy', () => {
     expect(await settled(asked.headers.get('location') ?? '')).toMatchObject({ status: 'ISSUED' });
   });
 
-  it('is asked for once, however often the call is repeated', async () => {
+  it('is requested once, however often the call is repeated', async () => {
     const authority = await authorityUnder({});
     const order = orderFor(['deploy']);
     const once = { 'idempotency-key': unique('once') };
@@ -224,13 +224,13 @@ describe('an SSH certificate under a policy', () => {
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
   });
 
-  it('is under no policy of an authority that is not there', async () => {
+  it('cannot have a policy for an SSH CA that does not exist', async () => {
     const stages = [{ group, threshold: 1 }];
     const body = { name: unique('policy'), subject: 'ssh-certificate', keys: [unique('nobody')], stages };
     assertProblem(await call('POST', '/api/v1/approval-policies', body), { status: 422, code: 'approval-policy.key' });
   });
 
-  it('is found at its authority only', async () => {
+  it('is returned for its own SSH CA only', async () => {
     const [one, other] = [await newAuthority(), await newAuthority()];
     const { body } = await ask(one, orderFor(['deploy']));
     expect(body.status).toBe('ISSUED');

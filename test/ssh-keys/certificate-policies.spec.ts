@@ -30,7 +30,7 @@ interface Asked {
   readonly renewal?: boolean;
 }
 
-/** The row of a certificate that somebody asked for, as it is judged when it is asked for and before it is signed. */
+/** Row of a requested certificate, as evaluated when it is requested and before it is signed. */
 function rowOf({ claims, principals = ['deploy'], renewal = false }: Asked) {
   const identity = claims as VerifiedIdentity['claims'] | undefined;
   const verified = { id: 'run', trust: TRUST, tokenSha256: '', keyThumbprint: '' };
@@ -46,7 +46,7 @@ function rowOf({ claims, principals = ['deploy'], renewal = false }: Asked) {
   };
 }
 
-/** The same as a trial has it (`POST /api/v1/approval-policies/test`, `sealwright policy test`), which knows no row. */
+/** The same request as evaluated by a trial (`POST /api/v1/approval-policies/test`, `sealwright policy test`), which has no row. */
 function triedAs({ claims, principals = ['deploy'], kind = 'user', renewal = false }: Asked) {
   const said = { authority: 'logins', kind, keyType: 'ssh-ed25519', keyId: 'run 7', principals, isRenewal: renewal };
   const verified = { id: '', trust: { ...TRUST, id: '' }, tokenSha256: '', keyThumbprint: '' };
@@ -54,7 +54,7 @@ function triedAs({ claims, principals = ['deploy'], kind = 'user', renewal = fal
   return usesOfCertificate({ ...said, callers: ['ann'], identity });
 }
 
-describe('a policy about SSH certificates sees what was verified of who asks', () => {
+describe('a policy for SSH certificates evaluates verified facts about the requester', () => {
   type Row = [why: string, rules: { conditions?: Condition[]; unless?: Condition[] }, asked: Asked, applies: boolean];
   const tag = [is('verified.ref', 'refs/tags/v*'), is('verified.repository', 'org/app')];
   it.each<Row>([
@@ -119,7 +119,7 @@ describe('a policy about SSH certificates sees what was verified of who asks', (
     expect(jointVerdictOf(policy, 'ssh-certificate', triedAs(asked)).applies).toBe(applies);
   });
 
-  it('is not about signing requests, nor about another authority', () => {
+  it('and does not apply to signing requests or another CA', () => {
     const policy = { subject: 'ssh-certificate' as const, keys: ['logins'], conditions: [], unless: [] };
     const row = rowOf({});
     const uses = usesOfRow({ name: 'others', kind: 'user' }, row, row.request);

@@ -17,7 +17,7 @@ import {
 } from '../../src/formats/ssh/public-key.js';
 import { wireString, wireUint32, wireUint64 } from '../../src/formats/ssh/wire.js';
 
-/** Types of certificates that this version cannot read. */
+/** Certificate types that this version cannot parse. */
 const UNKNOWN = [
   'ssh-mldsa44-ed25519-cert-v01@openssh.com',
   'ssh-ed25519-cert-v02@openssh.com',
@@ -34,39 +34,39 @@ const PLAIN = [
   'sk-ecdsa-sha2-nistp256@openssh.com',
   'ssh-mldsa44-ed25519@openssh.com',
 ];
-/** Bytes that are strings from end to end, as those of a plain key are: nothing but the name tells that it is a certificate. */
+/** Bytes that consist only of strings, like those of a plain key, so that only the name identifies a certificate. */
 const blobOf = (type: string) => Buffer.concat([type, 'nonce'.repeat(8), 'k'.repeat(32)].map(wireString));
 const lineOf = (type: string) => `${type} ${blobOf(type).toString('base64')}`;
 
-it.each([...UNKNOWN, ...KNOWN])('%s is a type of certificates', (type) => {
+it.each([...UNKNOWN, ...KNOWN])('%s is a certificate type', (type) => {
   expect(isSshCertificateType(type)).toBe(true);
 });
 
-it.each(PLAIN)('%s is a type of keys', (type) => {
+it.each(PLAIN)('%s is a key type', (type) => {
   expect(isSshCertificateType(type)).toBe(false);
   expect(certifiedKeyTypeOf(type)).toBeUndefined();
 });
 
-describe.each(UNKNOWN)('a certificate of the unknown type %s is taken for a public key by no reader', (type) => {
-  it('of .pub files, which says what it is', () => {
+describe.each(UNKNOWN)('a certificate of the unknown type %s is not read as a public key', (type) => {
+  it('in .pub files, and the error names it as a certificate', () => {
     expect(readPublicKeyLine(lineOf(type))).toBeUndefined();
     expect(publicKeyFault(lineOf(type))).toMatch(/^is a certificate/);
     expect(readCertificateLine(lineOf(type))).toBeUndefined();
   });
 
-  it('of authorized_keys, with options or without', () => {
+  it('in authorized_keys, with or without options', () => {
     const file = `no-pty ${lineOf(type)}\n${lineOf(type)} ann\ncert-authority ${lineOf(type)}\n`;
     expect(readLines(Buffer.from(file)).flatMap(({ key }) => key ?? [])).toEqual([]);
   });
 
-  it('of known_hosts and host keys', () => {
+  it('in known_hosts and host keys', () => {
     expect(readHostKeyLine(lineOf(type))).toBeUndefined();
     expect(readPublicKeyBlob(blobOf(type))).toBeUndefined();
     const items = readKnownHosts(`host.example ${lineOf(type)}`, new ImportBudget());
     expect(items).toMatchObject([{ keys: [], faults: [{ detail: expect.any(String) }] }]);
   });
 
-  it('of what a server shows, an inventory holds, and a sensor finds', () => {
+  it('from a server, in the inventory, or by a sensor', () => {
     expect(() => publicKeyOfBlob(blobOf(type))).toThrow(RangeError);
     expect(() => readSshPublicKey(blobOf(type), '')).toThrow(RangeError);
     expect(factsOfBlob(blobOf(type))).toEqual({});
@@ -74,7 +74,7 @@ describe.each(UNKNOWN)('a certificate of the unknown type %s is taken for a publ
   });
 });
 
-it('the inventory names a certified key by its own fingerprint, not by that of the certificate', () => {
+it('the inventory identifies a certified key by its own fingerprint, not that of the certificate', () => {
   const { publicKey } = newEd25519Pair('');
   const own = publicKey.blob.subarray(wireString('ssh-ed25519').length);
   const certificate = Buffer.concat([wireString('ssh-ed25519-cert-v01@openssh.com'), wireString('nonce'), own]);
@@ -83,19 +83,19 @@ it('the inventory names a certified key by its own fingerprint, not by that of t
 
 const CERTIFICATE = 'ssh-ed25519-cert-v01@openssh.com';
 const newKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey;
-/** The bytes of a key of type Ed25519 themselves. */
+/** The raw Ed25519 public key. */
 const pointOf = (key: KeyObject): Buffer => createPublicKey(key).export({ type: 'spki', format: 'der' }).subarray(-32);
 const plainBlob = (key: KeyObject): Buffer => Buffer.concat([wireString('ssh-ed25519'), wireString(pointOf(key))]);
 
 interface Forged {
   readonly type?: string;
-  /** What stands in the place of the bytes of the certified key. */
+  /** Replaces the bytes of the certified key. */
   readonly point?: Buffer;
-  /** What stands in the place of the authority's key. */
+  /** Replaces the authority's key. */
   readonly authority?: Buffer;
 }
 
-/** A host certificate whose signature is good, by a key that need not be the one that it names. */
+/** A host certificate with a valid signature by `signer`, which may differ from the authority that it names. */
 function certificateBy(
   signer: KeyObject,
   { type = CERTIFICATE, point = randomBytes(32), authority = plainBlob(signer) }: Forged = {},
@@ -114,11 +114,11 @@ function certificateBy(
   return Buffer.concat([signed, wireString(signature)]);
 }
 
-describe('a certificate inside a certificate opens nothing (the kind of CVE-2025-49825)', () => {
+describe('a certificate inside a certificate grants no access (like CVE-2025-49825)', () => {
   const [authority, attacker] = [newKey(), newKey()];
   const issued = certificateBy(authority, { point: pointOf(attacker) });
 
-  it('reads a plain one, so that the cases below say something', () => {
+  it('while a plain certificate is read, which validates the following cases', () => {
     expect(readSshCertificate(issued)?.authority).toBe(sshFingerprintOf(plainBlob(authority)));
   });
 
@@ -137,12 +137,12 @@ describe('a certificate inside a certificate opens nothing (the kind of CVE-2025
       'the type is that of a certificate of a certificate',
       certificateBy(authority, { type: `${CERTIFICATE}-cert-v01@openssh.com` }),
     ],
-  ])('%s', (_, blob) => {
+  ])('if %s', (_, blob) => {
     expect(readSshCertificate(blob)).toBeUndefined();
     expect(readHostKeyLine(`${CERTIFICATE} ${blob.toString('base64')}`)).toBeUndefined();
   });
 
-  it('nor does a certificate in the place of an authority, or of a key to be certified', () => {
+  it('nor does a certificate in place of a CA key, or of a key to be certified', () => {
     const line = `${CERTIFICATE} ${issued.toString('base64')}`;
     expect(readHostKeyLine(line)).toBeUndefined();
     expect(readPublicKeyLine(line)).toBeUndefined();

@@ -9,10 +9,10 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const THREE_YEARS_MS = 3 * 365 * 24 * 3600 * 1000;
 
-describe.runIf(canRunSshd())('private keys that a host only reports', () => {
+describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
   let stage: Stage;
   let field: SshFleet;
-  /** Where keys lie, and where an unprivileged account of somebody else is. */
+  /** Host that stores keys and has an unprivileged account of another person. */
   let build: ManagedHost;
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
   });
 
   const sshOf = (user: string, { sshd } = build) => join(sshd.home(user), '.ssh');
-  /** A file of an account, as its owner leaves it. */
+  /** Writes a file of an account with the owner and mode that its owner would use. */
   function put(user: string, name: string, content: string | Buffer, at = build): string {
     const file = join(sshOf(user, at), name);
     writeFileSync(file, content);
@@ -43,7 +43,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
     return items.filter(({ kind }: { kind: string }) => kind === 'private-key');
   };
 
-  describe('an account that claims to hold the key of an administrator', () => {
+  describe('of an account that claims the key of an administrator', () => {
     let at: ManagedHost;
     let admin: ClientKey & { id: string };
     let before: string;
@@ -67,7 +67,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
       expect(await logIn(at, admin.file, 'root')).toBe('accepted');
     };
 
-    it('is shown as that, and does not make the key older than it was seen', async () => {
+    it('are shown as claimed, and do not backdate the key', async () => {
       expect(await privateFiles(admin.id)).toMatchObject([{ account: 'eve', possession: 'claimed', passphrase: true }]);
       const { holders } = await field.ask('GET', `/v1/keys/${admin.id}/access`);
       expect(holders).toMatchObject([{ path: '/home/eve/.ssh/id_work2', possession: 'claimed' }]);
@@ -75,8 +75,8 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
       expect(Date.now() - Date.parse(knownSince)).toBeLessThan(24 * 3600 * 1000);
     });
 
-    it('are not rotated by a policy; an alert and the policy give the reason', async () => {
-      // Custody alone stands in the way: the key is old, and the file looks as if it could be used.
+    it('are not rotated by a policy; an alert and the policy state the reason', async () => {
+      // Custody is the only obstacle: the key is old, and the file looks usable.
       await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [admin.id]);
       await stage.sql('UPDATE ssh_key_location SET passphrase = false WHERE key_id = $1', [admin.id]);
       const { id } = await field.ask('POST', '/v1/rotation-policies', { name: 'Once a year', maxAgeDays: 365 });
@@ -97,7 +97,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
           detail: expect.stringContaining('of eve'),
         },
       ]);
-      // Looked at again it is not a second thing.
+      // A second check does not report the key again.
       await stage.sql('UPDATE ssh_rotation_policy SET due_at = now() WHERE id = $1', [id]);
       await until('another look', 20, async () => {
         const [row] = await stage.sql<{ later: boolean }>(
@@ -113,10 +113,10 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
       expect(await stage.sql('SELECT 1 FROM ssh_rotation_held_back')).toEqual([]);
     });
 
-    it('is given nothing either when people said that a host holds the key, with onFailure skip too', async () => {
+    it('are not rotated even if people state that a host holds the key, nor with onFailure skip', async () => {
       await field.ask('POST', '/v1/keys', { publicKey: admin.publicKey, custody: 'host' });
       await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [admin.id]);
-      // An unprotected file may be one; that it is not is found out by what it signs.
+      // An unprotected file may be genuine; only a signature by it shows that it is not.
       put('eve', 'id_work2', forgedPrivateKey(admin.publicKey, false), at);
       await scanned(at);
       const isNew = ({ modifiedAt }: { modifiedAt: string }) =>
@@ -143,7 +143,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
     });
   });
 
-  it('a holder on a host that is looked at only is not written to', async () => {
+  it('do not cause writes to a holder on an inventory-only host', async () => {
     const watched = await field.addHost({}, { managementMode: 'inventory-only' });
     const target = await field.addHost();
     const key = await field.newKey();
@@ -157,7 +157,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
     expect(readFileSync(file, 'utf8')).toBe(key.privateKey);
   });
 
-  it('who has the key is given the next one, which nobody else may read, and is known for it from then on', async () => {
+  it('are replaced for an account that proves possession, with a file nobody else may read, and are then proven', async () => {
     const target = await field.addHost();
     const key = await field.newKey();
     target.sshd.authorize('deploy', key.publicKey);
@@ -173,7 +173,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
     await scanned(build);
     await until('the scan', 40, async () => (await privateFiles(nextKeyId))[0]?.modifiedAt);
     expect((await privateFiles(nextKeyId))[0]?.possession).toBe('proven');
-    // Another file in its place is a claim again.
+    // A replaced file is only claimed again.
     const later = new Date(Date.now() + 60_000);
     utimesSync(file, later, later);
     await scanned(build);

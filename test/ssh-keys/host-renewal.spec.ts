@@ -22,7 +22,7 @@ const NAME = 'web-1.example.org';
 const [DAY, HOUR] = [86_400_000, 3_600_000];
 const at = (ms: number) => new Date(Date.now() + ms).toISOString();
 
-describe.runIf(canRunSshd())('the certificate of a host', () => {
+describe.runIf(canRunSshd())('a host certificate', () => {
   const issuer = new WorkloadIssuer();
   let stage: Stage;
   let service: Service;
@@ -63,7 +63,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
   const issue = (more: object = {}, key?: string) =>
     field.ask('POST', `/v1/ssh-ca/${authorityId}/certificates`, order(more, key));
 
-  /** The call of a host with its present certificate, signed by ssh-keygen. */
+  /** Sends a host's renewal call with its current certificate, signed by ssh-keygen. */
   async function renew(certificate: string, key = hostKey) {
     const signedAt = new Date();
     const blob = readCertificateLine(certificate)?.blob ?? Buffer.alloc(0);
@@ -74,7 +74,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     return service.call('POST', '/v1/ssh-host-renewals', { body: { certificate, signedAt, signature } });
   }
 
-  /** Whether ssh takes the server for NAME with nothing but the CA in known_hosts. */
+  /** Whether ssh accepts the server under a name with only the CA in known_hosts. */
   async function isKnownAs(name: string): Promise<boolean> {
     const known = join(field.directory, 'known_hosts');
     writeFileSync(known, (await service.call('GET', '/v1/ssh-ca/known-hosts')).body);
@@ -105,7 +105,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     await sshd.start();
   }
 
-  it('is not renewed when its row differs from what the log describes', async () => {
+  it('is not renewed when its row differs from the log', async () => {
     const later = `request = jsonb_set(request, '{renewal,until}', '"2099-01-01T00:00:00Z"')`;
     for (const change of [`principals = '{db-1.example.org}'`, `key_id = 'db-1'`, later]) {
       const { id, certificate } = await issue();
@@ -114,7 +114,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     }
   });
 
-  it('is renewed by "sealwright ssh renew" with its key alone, and ssh knows the host by it', async () => {
+  it('is renewed by "sealwright ssh renew" with its key only, and ssh trusts the host by it', async () => {
     const first = await issue();
     await use(first.certificate);
     expect(await isKnownAs(NAME)).toBe(true);
@@ -142,14 +142,14 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     });
   });
 
-  it('keeps each of its names when it is renewed', async () => {
+  it('keeps all names on renewal', async () => {
     const principals = [NAME, 'web-1', '192.0.2.7', '*.cluster.example.org'];
     const first = await issue({ principals });
     const { body } = await renew(first.certificate);
     expect(readCertificateLine(body.certificate)).toMatchObject({ kind: 'host', keyId: first.keyId, principals });
   });
 
-  it('is not renewed without terms, and the command says what to ask for', async () => {
+  it('is not renewed without renewal terms, and the command states what to request', async () => {
     writeFileSync(`${hostKey}-cert.pub`, (await issue({ renewal: undefined })).certificate);
     const env = { SEALWRIGHT_URL: service.url };
     expect(await sealwright(['ssh', 'renew', hostKey], { env })).toMatchObject({
@@ -158,7 +158,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     });
   });
 
-  it('is renewed once: a call that is repeated, ten at once, gets the same', async () => {
+  it('is renewed once: a repeated call, even ten concurrently, returns the same certificate', async () => {
     const first = await issue();
     const answers = await Promise.all(Array.from({ length: 10 }, () => renew(first.certificate)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
@@ -166,7 +166,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     assertProblem(await renew(answers[0]?.body.certificate), { status: 409, code: 'ssh-renewal.early' });
   });
 
-  it('is not renewed for who has not its key, when it is over, revoked, from elsewhere, or not meant to be', async () => {
+  it('is not renewed without its key, when expired, revoked, from another address, or not renewable', async () => {
     const other = newClientKey(field.directory, 'other');
     const first = await issue();
     const forbidden = (code: string) => ({ status: 403, code });
@@ -185,7 +185,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     expect(renewed.status).toBe(201);
     await revoke('keyId', 'gone');
     assertProblem(await renew(line.certificate), forbidden('ssh-renewal.revoked'));
-    // Made by a key of somebody else in the name of the authority: ssh-keygen signs whatever it is told.
+    // Signed with another key under the authority's name; ssh-keygen signs whatever it is given.
     const file = join(field.directory, 'forged');
     writeFileSync(`${file}.pub`, `${sshd.hostKey('ed25519')}\n`);
     execFileSync('ssh-keygen', [
@@ -204,7 +204,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     assertProblem(await renew(readFileSync(`${file}-cert.pub`, 'utf8').trim()), forbidden('ssh-renewal.unknown'));
   });
 
-  it('is not renewed for somebody who may not issue certificates any more: people are alerted, and one of them issues a new one', async () => {
+  it('is not renewed once its issuer lost the right; people are alerted, and one of them issues a new one', async () => {
     const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
     const path = `/v1/ssh-ca/${authorityId}/certificates`;
     const { body: first } = await service.call('POST', path, { key: leaver.accessToken, body: order() });
@@ -215,7 +215,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     expect(await renew((await issue()).certificate)).toMatchObject({ status: 201 });
   });
 
-  it('is not renewed for an API key that was revoked, nor for somebody who was shown it and left', async () => {
+  it('is not renewed for an API key that was revoked, nor for a person who saw it and left', async () => {
     const path = `/v1/ssh-ca/${authorityId}/certificates`;
     const own = await field.ask('POST', '/api/settings/api-keys', keyOrder());
     const { body: byOwn } = await service.call('POST', path, { key: own.key, body: order() });
@@ -241,7 +241,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
 
   const keyOrder = () => ({ name: unique('key'), permissions: ['admin:*'], expiry: inDays(1) });
 
-  it('waits for people where a policy asks for them at a renewal, who see that it is one', async () => {
+  it('waits for approval if a policy requires it on renewal, which is shown as such', async () => {
     const people = await newTeam({ stage, service, apiKey }, 'ann', 'bea');
     const { body: group } = await newGroup({ service, apiKey }, [people.ann, people.bea]);
     const policy = {
@@ -275,7 +275,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     await service.call('DELETE', `/api/v1/approval-policies/${made.id}`, { key: apiKey });
   });
 
-  it('is approved by nobody who could have ordered the first certificate', async () => {
+  it('cannot be approved by anybody who could have requested the first certificate', async () => {
     const people = await newTeam({ stage, service, apiKey }, 'ann', 'bea');
     const eve = await newApprover({ stage, service, apiKey }, ['admin', 'approver']);
     const { body: group } = await newGroup({ service, apiKey }, [eve, people.ann]);
@@ -299,7 +299,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     await service.call('DELETE', `/api/v1/approval-policies/${made.id}`, { key: apiKey });
   });
 
-  it('is given to a machine by the claims of its token, named by them alone', async () => {
+  it('is issued to a machine by the claims of its token, which alone determine its name', async () => {
     const place = { service, key: apiKey };
     const { id } = await trustIssuer(place, { issuer: issuer.issuer });
     const conditions = [{ claim: 'iss', values: [issuer.issuer] }];

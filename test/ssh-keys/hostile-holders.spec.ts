@@ -8,10 +8,10 @@ import { until } from '../support/signing.js';
 import { canRunSshd, type ClientKey, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-describe.runIf(canRunSshd())('an account that is named as the holder of a key', () => {
+describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
   let stage: Stage;
   let field: SshFleet;
-  /** Where keys lie, and where an unprivileged account of somebody else is. */
+  /** Host that stores keys and has an unprivileged account of another person. */
   let build: ManagedHost;
 
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe.runIf(canRunSshd())('an account that is named as the holder of a key', 
   });
 
   const sshOf = (user: string, { sshd } = build) => join(sshd.home(user), '.ssh');
-  /** A file of an account, as its owner leaves it. */
+  /** Writes a file of an account with the owner and mode that its owner would use. */
   function put(user: string, name: string, content: string | Buffer, at = build): string {
     const file = join(sshOf(user, at), name);
     writeFileSync(file, content);
@@ -36,7 +36,7 @@ describe.runIf(canRunSshd())('an account that is named as the holder of a key', 
     at.sshd.inside('chown', `${user}:${user}`, `/home/${user}/.ssh/${name}`);
     return file;
   }
-  /** All that lies in a directory, with modes and contents. */
+  /** Lists all files of a directory with mode, inode and size. */
   const everythingOf = (user: string) =>
     readdirSync(sshOf(user))
       .sort()
@@ -45,7 +45,7 @@ describe.runIf(canRunSshd())('an account that is named as the holder of a key', 
         return [name, mode, ino, size];
       });
 
-  /** A holder who should not be one. Answers path and account. */
+  /** Sets up an illegitimate holder of a key. Returns its path and account. */
   type Hostile = (
     key: ClientKey & { id: string },
     name: string,
@@ -153,7 +153,7 @@ describe.runIf(canRunSshd())('an account that is named as the holder of a key', 
     ],
   ];
 
-  it.each(HOSTILE)('an account that %s is given nothing', async (_name, prepare, why) => {
+  it.each(HOSTILE)('that %s receives no new key', async (_name, prepare, why) => {
     const target = await field.addHost();
     const key = await field.newKey();
     target.sshd.authorize('deploy', `no-pty ${key.publicKey}`);
@@ -172,7 +172,7 @@ describe.runIf(canRunSshd())('an account that is named as the holder of a key', 
     await field.ask('POST', `/v1/rotations/${id}/rollback`);
   });
 
-  it('an account that has the service read "accepted" where it has no key is given nothing', async () => {
+  it('that fakes an "accepted" response without having the key receives no new key', async () => {
     const target = await field.addHost();
     const key = await field.newKey();
     target.sshd.authorize('deploy', key.publicKey);

@@ -19,7 +19,7 @@ const DOCUMENT = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/o
   components: { schemas: Record<string, Schema> };
 };
 
-/** Every field of the API that takes a line of a key file, found by its example. */
+/** Every API field that accepts a line of a key file, recognized by its example. */
 const FIELDS = Object.entries(DOCUMENT.paths).flatMap(([path, operations]) =>
   Object.entries(operations).flatMap(([method, { requestBody }]) => {
     const { schema } = requestBody?.content?.['application/json'] ?? {};
@@ -33,7 +33,7 @@ const FIELDS = Object.entries(DOCUMENT.paths).flatMap(([path, operations]) =>
 const line = (comment: string) => `${publicKeyLine(newEd25519Pair('').publicKey)} ${comment}`;
 const BETWEEN = ['\n', '\r\n', '\r', '\u0000', '\v', '\u0085', '\u2028', '\u2029', '\n ', '\u202e'];
 
-describe('a field for one line of a key file', () => {
+describe('a field for a key file line', () => {
   let stage: Stage;
   let service: Service;
   let key: string;
@@ -44,7 +44,7 @@ describe('a field for one line of a key file', () => {
   });
   afterAll(() => stage.close());
 
-  it('is known wherever the API has one', () => {
+  it('is listed for every API operation that has one', () => {
     expect(FIELDS.map((field) => field.join(' ')).sort()).toEqual([
       'POST /v1/host-authorities publicKey',
       'POST /v1/hosts/{id}/host-keys publicKey',
@@ -56,20 +56,20 @@ describe('a field for one line of a key file', () => {
     ]);
   });
 
-  it.each(FIELDS)('%s %s refuses two of them, with a pointer to /%s', async (method, path, field) => {
+  it.each(FIELDS)('%s %s rejects two lines, with a pointer to /%s', async (method, path, field) => {
     const before = await stage.sql('SELECT id FROM ssh_key');
     for (const between of BETWEEN) {
       const body = { custody: 'human', name: 'two', [field]: line('ann') + between + line('backdoor') };
       const answer = await service.call(method, path.replace('{id}', randomUUID()), { key, body });
       expect([between, answer.status]).toEqual([between, 400]);
       const pointers = answer.body.errors.map(({ pointer }: { pointer: string }) => pointer);
-      // NUL is refused for any text, before its field is looked at.
+      // NUL is rejected in any text before the field is validated.
       expect([between, ...pointers]).toContain(between === '\u0000' ? between : `/${field}`);
     }
     expect(await stage.sql('SELECT id FROM ssh_key')).toEqual(before);
   });
 
-  it('takes the file as ssh-keygen writes it, and as editors leave it', async () => {
+  it('accepts the file as written by ssh-keygen, and as saved by editors', async () => {
     for (const [before, after] of [
       ['', '\n'],
       ['', '\r\n'],

@@ -29,7 +29,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** A pair made and described by ssh-keygen. */
+/** A key pair generated and described by ssh-keygen. */
 function keygen(type = 'ed25519', bits = '256'): MadeKey {
   const file = join(directory, randomUUID());
   execFileSync('ssh-keygen', ['-q', '-t', type, '-b', bits, '-N', '', '-C', 'ann@laptop', '-f', file]);
@@ -43,8 +43,8 @@ const byFingerprint = async (fingerprint: string) =>
   (await call('GET', `/v1/keys?fingerprint=${encodeURIComponent(fingerprint)}`)).body.items[0];
 const rulesOf = (key: { findings: { rule: string }[] }) => key.findings.map(({ rule }) => rule).sort();
 
-describe('a key that is entered by hand', () => {
-  it('is found by the fingerprint that ssh-keygen prints, and repeating the call changes nothing', async () => {
+describe('a manually entered key', () => {
+  it('is found by the fingerprint from ssh-keygen, and repeating the call changes nothing', async () => {
     const { line, fingerprint } = keygen('rsa', '2048');
     const headers = { 'idempotency-key': randomUUID() };
     const body = { publicKey: line, owner: 'payments', custody: 'human' };
@@ -68,14 +68,14 @@ describe('a key that is entered by hand', () => {
     ['a cut blob', keygen().line.slice(0, 40)],
     ['a blob with a blank in it', keygen().line.replace('AAAAC3', 'AAA AC3')],
     ['a key of RFC 4716', `---- BEGIN SSH2 PUBLIC KEY ----\nComment: "ann"\n${keygen().line.split(' ')[1]}\n---- END SSH2 PUBLIC KEY ----\n`, /ssh-keygen -i/, 'request.invalid'], // prettier-ignore
-  ])('is refused when it is %s', async (_name, publicKey, advice = /./, code = 'ssh-key.unreadable') => {
+  ])('is rejected when it is %s', async (_name, publicKey, advice = /./, code = 'ssh-key.unreadable') => {
     expect(await call('POST', '/v1/keys', { publicKey })).toMatchObject({
       status: 400,
       body: { code, errors: [{ pointer: '/publicKey', detail: expect.stringMatching(advice) }] },
     });
   });
 
-  it('is given an owner by who has read it last', async () => {
+  it('is assigned an owner by a caller with the latest version', async () => {
     const { body: key } = await call('POST', '/v1/keys', { publicKey: keygen().line });
     const { headers } = await call('GET', `/v1/keys/${key.id}`);
     const tag = { 'if-match': headers.get('etag') ?? '' };
@@ -86,7 +86,7 @@ describe('a key that is entered by hand', () => {
   });
 });
 
-describe('keys that a scan finds', () => {
+describe('keys found by a scan', () => {
   const hosts = { web: randomUUID(), build: randomUUID() };
   const keys = { deploy: keygen(), ann: keygen(), old: keygen('rsa', '1024'), lone: keygen() };
   const read = ['/home/ann/.ssh/authorized_keys', '/root/.ssh/authorized_keys', '/home/ci/.ssh/id_ed25519'];
@@ -157,7 +157,7 @@ describe('keys that a scan finds', () => {
     );
   });
 
-  it('carry the findings of the rules, and no other', async () => {
+  it('have exactly the findings of the rules', async () => {
     const rules = await Promise.all(
       Object.values(keys).map(async ({ fingerprint }) => rulesOf(await byFingerprint(fingerprint))),
     );
@@ -171,7 +171,7 @@ describe('keys that a scan finds', () => {
     expect(weak.map((key: { fingerprint: string }) => key.fingerprint)).toEqual([keys.deploy.fingerprint]);
   });
 
-  it('tell who can log in where, with the line of the log that shows the last login', async () => {
+  it('show who can log in where, with the log line of the last login', async () => {
     const { id } = await byFingerprint(keys.deploy.fingerprint);
     const { body } = await call('GET', `/v1/keys/${id}/access`);
     expect(body.holders.map(({ account, passphrase }: never) => [account, passphrase]).sort()).toEqual([
@@ -190,7 +190,7 @@ describe('keys that a scan finds', () => {
     expect(ann.items.map(({ line }: { line: number }) => line).sort()).toEqual([1, 4]);
   });
 
-  it('are gone once their file is read without them, and not when another file is read', async () => {
+  it('are removed once their file is read without them, but not when another file is read', async () => {
     await handOverKeys(stage, {
       ...found(hosts.web, '2026-11-20T11:00:00Z', [
         foundKey({ fingerprint: keys.ann.fingerprint, account: 'ann', line: 2, options: 'from="10.0.0.0/8"' }),
@@ -220,7 +220,7 @@ describe('keys that a scan finds', () => {
   });
 });
 
-it('findings that are not those of the rules are found by comparing, and repaired', async () => {
+it('findings that do not match the rules are detected by reconciliation, and repaired', async () => {
   const weak = keygen('rsa', '2048');
   const { body } = await call('POST', '/v1/keys', { publicKey: weak.line, owner: 'ann' });
   await stage.sql(`DELETE FROM ssh_key_finding WHERE key_id = $1`, [body.id]);
@@ -234,7 +234,7 @@ it('findings that are not those of the rules are found by comparing, and repaire
   expect(rulesOf(await byFingerprint(weak.fingerprint))).toEqual(['old', 'weak']);
 });
 
-it('keys are shown to who may read them, and entered by who may change hosts', async () => {
+it('keys are visible to authorized readers, and can be entered by callers who may change hosts', async () => {
   const { key: reader } = await newApiKey(service, apiKey, ['keys:read']);
   expect((await service.call('GET', '/v1/keys', { key: reader })).status).toBe(200);
   const refused = await service.call('POST', '/v1/keys', { key: reader, body: { publicKey: keygen().line } });

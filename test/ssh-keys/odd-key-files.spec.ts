@@ -5,7 +5,7 @@ import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import { canRunSshd, type ClientKey, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-describe.runIf(canRunSshd())('an authorized_keys file as its account left it', () => {
+describe.runIf(canRunSshd())('an unusual authorized_keys file', () => {
   let stage: Stage;
   let field: SshFleet;
   let at: ManagedHost;
@@ -51,7 +51,7 @@ describe.runIf(canRunSshd())('an authorized_keys file as its account left it', (
     expect(after.replace(next, key.publicKey)).toBe(before);
   });
 
-  it('that has the key twice keeps the restrictions and the comment of each line, and lines of others', async () => {
+  it('that contains the key twice keeps the restrictions and comment of each line, and lines of others', async () => {
     key = await field.newKey();
     const [type, blob] = key.publicKey.split(' ');
     const other = others();
@@ -81,7 +81,7 @@ describe.runIf(canRunSshd())('an authorized_keys file as its account left it', (
     expect(after.join()).not.toContain(blob);
   });
 
-  it('that everybody may change is not read by sshd: the plan names its mode', async () => {
+  it('that is world-writable is ignored by sshd, and the plan names its mode', async () => {
     key = await field.newKey();
     writeFileSync(file(), `${key.publicKey}\n`);
     chmodSync(file(), 0o666);
@@ -131,7 +131,7 @@ describe.runIf(canRunSshd())('an authorized_keys file as its account left it', (
       'host.file',
       /could not change/,
     ],
-  ])('that %s is not changed, at once and with the reason', async (_name, prepare, code, why) => {
+  ])('that %s is not changed, immediately and with the reason', async (_name, prepare, code, why) => {
     key = await field.newKey();
     prepare(key.publicKey);
     const root = at.sshd.authorizedKeys('root');

@@ -8,7 +8,7 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const KRL_FILE = '/root/revoked_keys';
 
-describe.runIf(canRunSshd())('a list of revoked keys is put', () => {
+describe.runIf(canRunSshd())('a key revocation list is pushed', () => {
   let stage: Stage;
   let service: Service;
   let field: SshFleet;
@@ -22,7 +22,7 @@ describe.runIf(canRunSshd())('a list of revoked keys is put', () => {
     field = new SshFleet(() => service, apiKey);
     first = await field.ask('POST', '/v1/ssh-ca', { name: 'people', kind: 'user' });
     at = await field.addHost({ config: [`RevokedKeys ${KRL_FILE}`] });
-    // sshd refuses every key while its list is missing, so the first one is put there by hand.
+    // sshd refuses every key if its revocation list is missing, so the test provides the first one.
     writeFileSync(join(at.sshd.home('root'), 'revoked_keys'), await list());
   });
   afterAll(async () => {
@@ -40,7 +40,7 @@ describe.runIf(canRunSshd())('a list of revoked keys is put', () => {
     return () => readFileSync(file, 'utf8');
   };
 
-  it('into the file that sshd names, and into no other one that a caller names', async () => {
+  it('to the file in the sshd configuration, and to no other file a caller names', async () => {
     const content = withPrecious(at);
     expect(await pushTo([at.id], '/root/precious.conf')).toEqual([
       { hostId: at.id, path: KRL_FILE, done: false, code: 'ssh-ca.list-path' },
@@ -49,7 +49,7 @@ describe.runIf(canRunSshd())('a list of revoked keys is put', () => {
     expect(await pushTo([at.id])).toMatchObject([{ hostId: at.id, path: KRL_FILE, done: true }]);
   });
 
-  it('to no host that is looked at only, and none where sshd reads no list', async () => {
+  it('neither to inventory-only hosts, nor where sshd reads no list', async () => {
     const watched = await field.addHost(
       { config: ['RevokedKeys /root/precious.conf'] },
       { managementMode: 'inventory-only' },
@@ -63,12 +63,12 @@ describe.runIf(canRunSshd())('a list of revoked keys is put', () => {
     expect(contents.map((content) => content())).toEqual([precious, precious]);
   });
 
-  it('by root nowhere where others choose what is written to', async () => {
+  it('as root nowhere where others control the destination', async () => {
     const open = await field.addHost({ users: ['eve'], config: ['RevokedKeys /home/eve/lists/revoked'] });
     const content = withPrecious(open);
     open.sshd.inside('runuser', '-u', 'eve', '--', 'mkdir', '/home/eve/lists');
     open.sshd.inside('runuser', '-u', 'eve', '--', 'ln', '-s', '/root/precious.conf', '/home/eve/lists/revoked');
-    // sshd itself reads the list as root and would refuse every key, so it begins with one.
+    // sshd reads the list as root and would otherwise refuse every key, so there is an initial list.
     writeFileSync(join(open.sshd.home('root'), 'precious.conf'), await list());
     const before = content();
     expect(await pushTo([open.id])).toMatchObject([{ done: false, code: 'host.unsafe-path' }]);

@@ -14,7 +14,7 @@ import { openStage, type Stage } from '../support/stage.js';
 const TO = 'ssh-team@corp.example';
 const PATH = '/rotations';
 
-describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people', () => {
+describe.runIf(canRunSshd())('people are alerted about', () => {
   const smtp = new SmtpPeer();
   const receiver = new WebReceiver();
   let stage: Stage;
@@ -49,14 +49,14 @@ describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people',
     await smtp.stop();
   });
 
-  /** The message about this subject, verified as its receiver would. */
+  /** Waits for the message about this subject, verified like its receiver would. */
   const heard = async (count: number, subject: string) => {
     const calls = await receiver.calls(PATH, count, 30);
     const messages = calls.map(({ body, headers }) => new Webhook(secret).verify(body, headers as never));
     return messages.find((message) => (message as { data: { subject?: { id: string } } }).data.subject?.id === subject);
   };
 
-  it('a rotation that needs a person', async () => {
+  it('a rotation that requires intervention', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -81,7 +81,7 @@ describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people',
     expect(alert.resolvedBy).toBeNull();
   });
 
-  it('a host key that changed, until somebody accepts it', async () => {
+  it('a changed host key, until somebody accepts it', async () => {
     const host = await field.addHost();
     await host.sshd.swapHostKey('ed25519');
     const test = () => field.ask('POST', `/v1/hosts/${host.id}/test-connection`);
@@ -117,7 +117,7 @@ describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people',
     expect(await test()).toMatchObject({ ok: true });
   });
 
-  it('a removed key that is back', async () => {
+  it('a removed key that reappeared', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);

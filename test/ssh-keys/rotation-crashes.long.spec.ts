@@ -10,7 +10,7 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const STEPS = ['precheck', 'add', 'verify', 'make-permanent', 'promote', 'limit-old', 'remove-old', 'prove'] as const;
 
-describe.runIf(canRunSshd())('a worker that is killed in the middle of a rotation', () => {
+describe.runIf(canRunSshd())('a worker killed during a rotation', () => {
   let stage: Stage;
   let api: Service;
   let worker: Service;
@@ -57,12 +57,12 @@ describe.runIf(canRunSshd())('a worker that is killed in the middle of a rotatio
     expect(readdirSync(join(at.sshd.home('deploy'), '.ssh'))).toEqual(['authorized_keys']);
   });
 
-  it('leaves a log in which every change has a beginning that was written before', async () => {
+  it('leaves a log in which every change was preceded by a start entry', async () => {
     const steps = await stage.sql<{ outcome: string; count: number }>(
       `SELECT outcome, count(*)::int FROM ssh_rotation_step GROUP BY 1`,
     );
     const of = (name: string) => steps.find(({ outcome }) => outcome === name)?.count ?? 0;
-    // What was killed stays STARTED; its repetition is DONE.
+    // Steps that were killed stay STARTED; their repetitions are DONE.
     expect(of('DONE')).toBeGreaterThanOrEqual(STEPS.length * STEPS.length);
     expect(of('FAILED')).toBe(0);
   });

@@ -19,8 +19,8 @@ import { until } from '../support/signing.js';
 import { canRunSshd, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Each has a host or an account of its own, so they run side by side. */
-describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
+/** Each test has a separate host or account, so the tests can run concurrently. */
+describe.runIf(canRunSshd())('a rotation facing obstacles', () => {
   let stage: Stage;
   let service: Service;
   let field: SshFleet;
@@ -53,7 +53,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
   it.concurrent.each([
     ['ann', 'more'],
     ['deploy', 'authorized_keys2'],
-  ])('files of every kind of %s: only the planned lines differ, mode and owner stay', async (user, second) => {
+  ])('changes only the planned lines in all kinds of files of %s, and keeps mode and owner', async (user, second) => {
     const key = await field.newKey();
     const other = newClientKey(field.directory, `other-${user}`).publicKey;
     const files: [string, string, number][] = [
@@ -87,7 +87,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     return (await field.ask('GET', `/v1/keys/${nextKeyId}`)).publicKey;
   }
 
-  it.concurrent('a link within the home is followed, and stays one', async () => {
+  it.concurrent('follows a symbolic link within the home directory, and keeps it', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -119,7 +119,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
       (file: string) => appendFileSync(file, '# Managed by Puppet, do not edit\n'),
     ],
     ['a file that others may write', 'rotation.old-refused', (file: string) => chmodSync(file, 0o666)],
-  ])('%s: refused before anything is changed', async (_name, code, spoil) => {
+  ])('%s: is rejected before anything is changed', async (_name, code, spoil) => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -141,7 +141,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
   it.concurrent.each([
     ['full', 'size=1m', /with \d+ KiB free, and replacing it needs 65 KiB/],
     ['read-only', 'size=8m,ro', /in a directory that accepts no new file/],
-  ])('a file system that is %s: refused, and the old key works on', async (_name, options, reason) => {
+  ])('on a file system that is %s is rejected, and the old key keeps working', async (_name, options, reason) => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -162,7 +162,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     expect(host.sshd.inside('ls', '-A', '/home/deploy/.ssh').trim()).toBe('authorized_keys');
   });
 
-  it.concurrent('a host key that changed: refused before anybody is authenticated', async () => {
+  it.concurrent('with a changed host key is rejected before authentication', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -176,7 +176,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     expect(said).not.toMatch(/userauth|publickey|Accepted|Failed/i);
   });
 
-  it.concurrent('lines that others add meanwhile stay', async () => {
+  it.concurrent('keeps lines added by others in the meantime', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -194,7 +194,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     expect(added.length).toBeGreaterThan(2);
   });
 
-  it.concurrent('is rolled back on request: the file is byte for byte what it was', async () => {
+  it.concurrent('is rolled back on request: the file is byte-identical to the original', async () => {
     const host = await field.addHost();
     const other = await field.addHost({}, { managementMode: 'inventory-only' });
     const key = await field.newKey();
@@ -214,7 +214,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     });
   });
 
-  it.concurrent("a person's key: waits until its owner confirms that it works", async () => {
+  it.concurrent('of a personal key waits until its owner confirms that it works', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -228,7 +228,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     expect(host.sshd.authorizedKeys('deploy')).toBe(`${next.publicKey}\n`);
   });
 
-  it.concurrent('a key in the HSM logs in although it cannot be read', async () => {
+  it.concurrent('of an HSM key logs in although the key cannot be read', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -239,7 +239,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     expect(await logIn(host, key.file)).toBe('denied');
   });
 
-  it.concurrent('a key that a host holds for itself is made there, and the private half never leaves it', async () => {
+  it.concurrent('of a key held by a host generates it there, and the private half never leaves the host', async () => {
     const holder = await field.addHost();
     const host = await field.addHost();
     const key = await field.newKey();
@@ -267,7 +267,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     ]);
   });
 
-  it.concurrent('an old key that comes back is reported as drift', async () => {
+  it.concurrent('reports an old key that reappears as drift', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -292,7 +292,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
   });
 
   it.concurrent(
-    'a line of the new key that is removed in the overlap: found by a check, and written again by retry',
+    'detects in a check that a line of the new key was removed during the overlap, and retry restores it',
     async () => {
       const host = await field.addHost();
       const key = await field.newKey();
@@ -324,7 +324,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
   );
 
   it.concurrent(
-    'both lines removed after the hand-over: retry writes the new one with the options of the old one',
+    'restores the new line with the options of the old one on retry when both were removed after the handover',
     async () => {
       const host = await field.addHost();
       const key = await field.newKey();
@@ -343,7 +343,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
   );
 
   it.concurrent(
-    'a program that removes the new line at once: the file that changed is named as the cause, not the old key',
+    'names a file changed by another program as the cause, not the old key, if the new line is removed immediately',
     async () => {
       const host = await field.addHost();
       const key = await field.newKey();
@@ -355,7 +355,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
       try {
         const id = await field.rotate(key.id, [host]);
         await field.ended(id, 60, ['HALTED', 'ROLLED_BACK']);
-        // Which of the two depends on whether the line is removed during the write or after it.
+        // The cause depends on whether the line is removed during the write or after it.
         const causes = ['rotation.new-line-removed', 'host.file-changed'];
         expect(causes).toContain((await field.targets(id))[0].failure.code);
         expect(await logIn(host, key.file)).toBe('accepted');
@@ -365,7 +365,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     },
   );
 
-  it.concurrent('a worker that died after it limited the old key: the limit stays as it was', async () => {
+  it.concurrent('keeps the expiry of the old key when the worker died after setting it', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -374,7 +374,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     const limit = () => /expiry-time="(\d+Z)"/.exec(host.sshd.authorizedKeys('deploy'))?.[1];
     const before = limit();
     await sleep(1100);
-    // The row as it was when the worker died: the file is further than it says.
+    // Restores the row of the moment when the worker died, while the file is already further.
     await stage.sql(
       `UPDATE ssh_rotation_target SET state = 'PROMOTED', due_at = now(), check_at = NULL, overlap_ends_at = NULL WHERE rotation_id = $1`,
       [id],

@@ -6,7 +6,7 @@ import { until } from '../support/signing.js';
 import { canRunSshd, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-describe.runIf(canRunSshd())('a host that a rotation needs', () => {
+describe.runIf(canRunSshd())('a host required by a rotation', () => {
   let stage: Stage;
   let field: SshFleet;
 
@@ -21,7 +21,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     await stage.close();
   });
 
-  /** A host with a key of `deploy` on it. */
+  /** Adds a host with a key for `deploy`. */
   async function hostWithKey() {
     const at = await field.addHost({ users: ['deploy'] });
     const key = await field.newKey();
@@ -39,7 +39,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     expect(answer.body.instance).toBe(`/v1/rotations/${rotation}`);
   };
 
-  /** Writers of the table wait until the answered function is called. */
+  /** Blocks writers of a table until the returned function is called. */
   async function hold(table: string): Promise<() => Promise<void>> {
     const client = new Client({ connectionString: stage.databaseUrl });
     await client.connect();
@@ -48,7 +48,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     onTestFinished(letGo);
     return letGo;
   }
-  /** Of all who wait, as those that tell of an earlier rotation may too: one that keeps a host for itself. */
+  /** Waits until a session that locks a host is blocked. Sessions without a host, such as those reporting an earlier rotation, may be blocked too. */
   const someoneWaitsWithHost = () =>
     until('somebody to wait who has a host', 10, async () => {
       const waiting = await stage.sql(
@@ -58,7 +58,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
       return waiting.length > 0;
     });
 
-  it('stays until the rotation has ended, and can be removed then', async () => {
+  it('cannot be deleted until the rotation has ended', async () => {
     const { at, key } = await hostWithKey();
     const id = await field.rotate(key.id, [at], { overlapSeconds: 3600 });
     await until('the overlap', 60, async () => (await field.targets(id))[0]?.state === 'OVERLAP');
@@ -71,7 +71,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     expect(await remove(at)).toMatchObject({ status: 204 });
   });
 
-  it('stays while the private key is to be made there', async () => {
+  it('cannot be deleted while the private key is to be generated there', async () => {
     const { at, key } = await hostWithKey();
     const holder = await field.addHost({ users: ['deploy'] });
     await at.sshd.stop();
@@ -85,7 +85,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     await field.ended(id);
   });
 
-  it('may go once it was left out', async () => {
+  it('can be deleted once it was excluded', async () => {
     const { at, key } = await hostWithKey();
     const { at: other } = await hostWithKey();
     await at.sshd.stop();
@@ -97,7 +97,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     expect(await remove(at)).toMatchObject({ status: 204 });
   });
 
-  it('is not removed by who came a moment after the order', async () => {
+  it('cannot be deleted by a call just after the rotation request', async () => {
     const { at, key } = await hostWithKey();
     const letGo = await hold('outbox_message');
     const ordered = field.rotate(key.id, [at]);
@@ -110,7 +110,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
   });
 
-  it('that is removed a moment before the order is not changed, and the rotation gives the reason', async () => {
+  it('deleted just before the rotation request is not changed, and the rotation states the reason', async () => {
     const { at, key } = await hostWithKey();
     const before = at.sshd.authorizedKeys('deploy');
     const letGo = await hold('audit_entry');
@@ -125,7 +125,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     expect(at.sshd.authorizedKeys('deploy')).toBe(before);
   });
 
-  it('sudo that does not run commands: the cause is the privilege, and not the account', async () => {
+  it('with sudo that runs no commands fails because of the privilege, not the account', async () => {
     const host = await field.addHost({ users: ['deploy', 'svc'] }, { privilege: 'sudo' });
     const login = newClientKey(field.directory, 'login-svc');
     host.sshd.authorize('svc', login.publicKey);
@@ -142,7 +142,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     const id = await field.rotate(key.id, [host]);
     expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
     expect((await field.targets(id))[0].failure).toMatchObject({ code: 'host.privilege' });
-    // The scan as the same login cannot read the file of the other account, and every rotation says so.
+    // The scan uses the same login, which cannot read the file of the other account, and every rotation warns about it.
     await field.ask('POST', '/v1/scans', { kind: 'ssh-deep', hosts: [host.id] });
     const unread = await until('the end of the scan', 30, async () =>
       (await field.ask('GET', `/v1/rotations/${id}`)).warnings.find((text: string) => text.includes(host.name)),
@@ -150,7 +150,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     expect(unread).toContain('/home/deploy/.ssh/authorized_keys');
   });
 
-  it('a host that offers SHA-1 alone: explained, and rotated where its record allows it', async () => {
+  it('with only SHA-1 is reported, and rotated if its record allows it', async () => {
     const host = await field.addHost({ config: ['KexAlgorithms diffie-hellman-group14-sha1'] });
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);

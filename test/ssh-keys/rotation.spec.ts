@@ -30,7 +30,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
 
   const host = (i = 0) => field.hosts[i] as ManagedHost;
 
-  /** Lets somebody in there, and was made long ago. */
+  /** Creates an old key that grants access to the host. */
   const oldKey = async ({ id: hostId, sshd }: ManagedHost, custody: 'service' | 'unknown') => {
     const key = await field.newKey();
     sshd.authorize('deploy', key.publicKey);
@@ -46,7 +46,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     return key;
   };
 
-  /** The rotation that a policy orders. */
+  /** Waits for the rotation ordered by a policy. */
   const orderedFor = async (keyId: string): Promise<string> => {
     const [{ id }] = await until('a rotation', 30, async () => {
       const { items } = await field.ask('GET', `/v1/rotations?keyId=${keyId}`);
@@ -55,7 +55,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     return id;
   };
 
-  it('a dry run shows the exact change and changes nothing', async () => {
+  it('shows the exact change in a dry run, and changes nothing', async () => {
     const key = await field.newKey();
     const line = `no-pty,command="echo \\"hi, there\\"" ${key.publicKey}`;
     host().sshd.authorize('deploy', `# team\n${line}\n# end`);
@@ -81,14 +81,14 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect(host().sshd.authorizedKeys('deploy')).toBe(before);
   });
 
-  // `npm run proof -- rotation` does the same with more of them.
-  it('two rotations under constant logins: none is denied, the old key ends and the new one is accepted', async () => {
+  // `npm run proof -- rotation` runs a larger version.
+  it('runs twice under constant logins: none is denied, the old key ends and the new one is accepted', async () => {
     expect(await rotateUnderHammer({ stage, apiKey, config: [], say: () => {} }, { rotations: 2, hosts: 2 })).toEqual(
       [],
     );
   });
 
-  it('a host that never takes the new key has its file back, byte for byte, and the old key works on', async () => {
+  it('restores the file of a host that never accepts the new key byte for byte, and the old key keeps working', async () => {
     const at = await field.addHost({
       matches: ['Match User deploy', '  PubkeyAcceptedAlgorithms rsa-sha2-512,rsa-sha2-256'],
     });
@@ -106,7 +106,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
   it.each([
     ['8.9', /^expiry-time="\d{14}" ssh-ed25519/, []],
     ['6.9', /^ssh-ed25519/, [expect.stringContaining('expiry-time')]],
-  ])('OpenSSH %s is told the end of a key as it reads it, in its time zone', async (version, line, warnings) => {
+  ])('writes a key expiry that OpenSSH %s understands, in its time zone', async (version, line, warnings) => {
     const at = await field.addHost({ version, timeZone: 'Asia/Tokyo' });
     const key = await field.newKey();
     at.sshd.authorize('deploy', key.publicKey);
@@ -121,7 +121,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect(await logIn(at, key.file)).toBe('denied');
   });
 
-  it('a policy by age rotates what is old and finds its holder by itself, and nothing else', async () => {
+  it('by an age policy rotates old keys and finds their holders, and nothing else', async () => {
     const at = await field.addHost();
     const [held, human] = [await oldKey(at, 'service'), await oldKey(at, 'unknown')];
     const order = { name: 'Once a year', maxAgeDays: 365, overlapSeconds: 1 };
@@ -133,12 +133,12 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect((await field.call('DELETE', `/v1/rotation-policies/${policy.id}`)).status).toBe(204);
   });
 
-  it('halts before it changes a host once its requester may not order rotations', async () => {
+  it('halts before it changes a host once its requester may no longer start rotations', async () => {
     const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
     const at = await field.addHost();
     const key = await oldKey(at, 'service');
     const before = at.sshd.authorizedKeys('deploy');
-    // Ordered while the host is down, so that nothing is done before the account is disabled.
+    // Ordered while the host is down, so that nothing happens before the account is disabled.
     await at.sshd.stop();
     const body = { targets: [{ hostId: at.id, account: 'deploy' }], overlapSeconds: 2 };
     const placed = await service.call('POST', `/v1/keys/${key.id}/rotate`, { key: leaver.accessToken, body });
@@ -181,7 +181,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     };
     const waiting = async (id: string) => (await field.ended(id, 40, ['PENDING_APPROVAL'])).approvalId as string;
 
-    it('waits with nothing changed, shows the exact change, and is done once it is approved', async () => {
+    it('waits with nothing changed, shows the exact change, and runs once approved', async () => {
       const { at, key, id, file } = await ordered('prod');
       const approvalId = await waiting(id);
       const { body } = await service.call('GET', `/api/v1/approvals/${approvalId}`, { key: ada.accessToken });
@@ -203,7 +203,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       );
     });
 
-    it('cannot be approved by anyone who was shown the secret of the client through which it was ordered', async () => {
+    it('cannot be approved by anybody who has seen the secret of the client that requested it', async () => {
       const eve = await newApprover({ stage, service, apiKey }, ['admin', 'approver']);
       const { body: group } = await newGroup({ service, apiKey }, [eve, ada]);
       const at = await field.addHost({}, { labels: { env: 'test' } });
@@ -229,7 +229,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       await field.call('DELETE', `/api/v1/approval-policies/${policy}`);
     });
 
-    it('belongs to the last author of the policy that ordered it, who may not approve it', async () => {
+    it('belongs to the last author of the rotation policy that started it, who cannot approve it', async () => {
       const key = await oldKey(await field.addHost({}, { labels: { env: 'prod' } }), 'service');
       const order = { name: 'Once in ten years', maxAgeDays: 3650, overlapSeconds: 1 };
       const { id } = await field.ask('POST', '/v1/rotation-policies', order);
@@ -285,7 +285,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
         },
         'rotation.not-approved',
       ],
-    ])('is not begun when %s', async (_, change, code) => {
+    ])('does not start when %s', async (_, change, code) => {
       const place = await ordered('prod');
       const approvalId = await waiting(place.id);
       await change(place);
@@ -296,7 +296,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       expect(place.at.sshd.authorizedKeys('deploy')).toBe(before);
     });
 
-    it('is not continued from rows that were inserted in the middle of its life', async () => {
+    it('does not continue from rows inserted mid-way', async () => {
       const at = await field.addHost();
       const [old, next] = [await field.newKey(), await field.newKey()];
       at.sshd.authorize('deploy', '# team');
@@ -328,7 +328,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       expect(at.sshd.authorizedKeys('deploy')).toBe(before);
     });
 
-    it('follows a key that its policy names through every rotation, and says which key it covers', async () => {
+    it('follows a key named in its policy through every rotation, and states which key it covers', async () => {
       const at = await field.addHost({}, { labels: { env: 'test' } });
       const key = await field.newKey();
       at.sshd.authorize('deploy', key.publicKey);
@@ -369,7 +369,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       await field.call('DELETE', `/api/v1/approval-policies/${policy}`);
     });
 
-    it('ends when it is rejected, and needs no approval where no policy applies', async () => {
+    it('ends when rejected, and requires no approval if no policy applies', async () => {
       const { id, at, file } = await ordered('prod');
       const { id: free } = await ordered('test');
       await vote(service, await waiting(id), ada, { decision: 'reject' });

@@ -14,7 +14,7 @@ const HOUR = 3600 * 1000;
 const CA_FILE = '/root/user_ca.pub';
 const KRL_FILE = '/root/revoked_keys';
 
-describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
+describe.runIf(canRunSshd())('SSH CAs in the HSM', () => {
   let stage: Stage;
   let service: Service;
   let field: SshFleet;
@@ -29,7 +29,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     first = await field.ask('POST', '/v1/ssh-ca', { name: 'people', kind: 'user' });
     at = await field.addHost({ config: [`TrustedUserCAKeys ${CA_FILE}`, `RevokedKeys ${KRL_FILE}`] });
     await trust();
-    // sshd refuses every key while its list is missing, so the first one is put there by hand.
+    // sshd refuses every key if its revocation list is missing, so the test provides the first one.
     writeFileSync(join(at.sshd.home('root'), 'revoked_keys'), await list());
     expect(await push()).toMatchObject([{ hostId: at.id, done: true }]);
   });
@@ -38,7 +38,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     await stage.close();
   });
 
-  /** Gives the host the keys that the service says are to be trusted. */
+  /** Installs the trusted keys published by the service on the host. */
   async function trust(): Promise<void> {
     const { body } = await service.call('GET', '/v1/ssh-ca/trusted-user-ca-keys');
     writeFileSync(join(at.sshd.home('root'), 'user_ca.pub'), body);
@@ -48,7 +48,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     (await field.ask('POST', `/v1/ssh-ca/${id}/krl/push`, { hostIds: [at.id], path: KRL_FILE })).items;
   let names = 0;
 
-  /** A key with a certificate beside it, as ssh finds it. */
+  /** Creates a key with a certificate in a file next to it, where ssh finds it. */
   async function certified(order: Record<string, unknown> = {}, authority = first.id) {
     const key = newClientKey(field.directory, `certified-${(names += 1)}`);
     const issued = await field.ask('POST', `/v1/ssh-ca/${authority}/certificates`, {
@@ -64,7 +64,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
   }
   const shown = (file: string) => execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
 
-  it('a user certificate has the ordered content, and its holder can log in', async () => {
+  it('issue a user certificate with the requested content, and its holder can log in', async () => {
     const made = await certified({
       sourceAddress: '127.0.0.0/8',
       forceCommand: 'true',
@@ -87,7 +87,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     ['ec-p384', 'ECDSA', 'ecdsa-sha2-nistp384'],
     ['rsa-3072', 'RSA', 'rsa-sha2-512'],
     ['rsa-4096', 'RSA', 'rsa-sha2-512'],
-  ])('an authority with a key of the type %s is one to sshd, too', async (type, family, algorithm) => {
+  ])('are accepted by sshd with a key of type %s too', async (type, family, algorithm) => {
     const { id } = await field.ask('POST', '/v1/ssh-ca', { name: `people-${type}`, kind: 'user', type });
     const made = await certified({}, id);
     expect(await logIn(at, made.file)).toBe('denied');
@@ -101,35 +101,32 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     ['over', { validBefore: new Date(Date.now() - HOUR / 2).toISOString() }],
     ['not yet', { validAfter: new Date(Date.now() + HOUR / 2).toISOString() }],
     ['from elsewhere', { sourceAddress: '192.0.2.0/24' }],
-  ])('a certificate that is %s lets nobody in', async (_name, order) => {
+  ])('grant no login with a certificate that is %s', async (_name, order) => {
     expect(await logIn(at, (await certified(order)).file)).toBe('denied');
   });
 
-  it.each(['serial', 'keyId', 'publicKey'] as const)(
-    'what is revoked by %s is refused once the list is there',
-    async (kind) => {
-      const revoked = await certified();
-      const other = await certified();
-      expect(await logIn(at, revoked.file)).toBe('accepted');
-      await field.ask('POST', `/v1/ssh-ca/${first.id}/revocations`, { kind, value: revoked[kind] });
-      expect(await push()).toMatchObject([{ hostId: at.id, done: true }]);
-      const file = join(field.directory, 'list.krl');
-      writeFileSync(file, await list());
-      const asked = (of: string) => spawnSync('ssh-keygen', ['-Q', '-f', file, `${of}-cert.pub`]).status;
-      expect([asked(revoked.file), asked(other.file)]).toEqual([1, 0]);
-      expect([await logIn(at, revoked.file), await logIn(at, other.file)]).toEqual(['denied', 'accepted']);
-      const { items } = await field.ask('GET', `/v1/ssh-ca/${first.id}/certificates?limit=2`);
-      expect(items).toMatchObject([
-        { id: other.id, certificate: other.certificate, revoked: false },
-        { id: revoked.id, certificate: revoked.certificate, revoked: true },
-      ]);
-      const { items: taken } = await field.ask('GET', `/v1/ssh-ca/${first.id}/revocations?limit=1`);
-      expect(taken[0].kind).toBe(kind);
-      expect(revoked[kind]).toContain(taken[0].value);
-    },
-  );
+  it.each(['serial', 'keyId', 'publicKey'] as const)('revoke by %s once the list is pushed', async (kind) => {
+    const revoked = await certified();
+    const other = await certified();
+    expect(await logIn(at, revoked.file)).toBe('accepted');
+    await field.ask('POST', `/v1/ssh-ca/${first.id}/revocations`, { kind, value: revoked[kind] });
+    expect(await push()).toMatchObject([{ hostId: at.id, done: true }]);
+    const file = join(field.directory, 'list.krl');
+    writeFileSync(file, await list());
+    const asked = (of: string) => spawnSync('ssh-keygen', ['-Q', '-f', file, `${of}-cert.pub`]).status;
+    expect([asked(revoked.file), asked(other.file)]).toEqual([1, 0]);
+    expect([await logIn(at, revoked.file), await logIn(at, other.file)]).toEqual(['denied', 'accepted']);
+    const { items } = await field.ask('GET', `/v1/ssh-ca/${first.id}/certificates?limit=2`);
+    expect(items).toMatchObject([
+      { id: other.id, certificate: other.certificate, revoked: false },
+      { id: revoked.id, certificate: revoked.certificate, revoked: true },
+    ]);
+    const { items: taken } = await field.ask('GET', `/v1/ssh-ca/${first.id}/revocations?limit=1`);
+    expect(taken[0].kind).toBe(kind);
+    expect(revoked[kind]).toContain(taken[0].value);
+  });
 
-  it('a certificate in the place of a key revokes nothing, and is refused; the file of a key is taken', async () => {
+  it('reject a certificate where a key is to be revoked, and accept the key file', async () => {
     const { certificate, publicKey } = await certified();
     const revoke = (value: string) =>
       field.call('POST', `/v1/ssh-ca/${first.id}/revocations`, { kind: 'publicKey', value });
@@ -137,7 +134,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     expect((await revoke(`${publicKey.trim()}\r\n`)).status).toBe(204);
   });
 
-  it('pushes that overtake each other leave the list that takes back most', async () => {
+  it('keep the most complete list when pushes overtake each other', async () => {
     const revoked = [await certified(), await certified(), await certified(), await certified()];
     const pushed = revoked.map(async ({ serial }) => {
       await field.ask('POST', `/v1/ssh-ca/${first.id}/revocations`, { kind: 'serial', value: serial });
@@ -148,7 +145,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
   });
 
   it.skipIf(!has('pkcs11-tool'))(
-    'an authority is made once for one Idempotency-Key, and nothing is left in the HSM of what was not',
+    'are created once per Idempotency-Key, and leave nothing in the HSM on failure',
     async () => {
       const keys = () => ['privkey', 'pubkey'].map((kind) => objectsIn(stage.token, '--type', kind).length);
       const order = { name: `made-once-${randomUUID()}`, kind: 'user' };
@@ -164,7 +161,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     },
   );
 
-  it('a certificate that was recorded when its process died is signed when the call is repeated', async () => {
+  it('sign a certificate recorded by a process that died, when the call is repeated', async () => {
     const order = {
       publicKey: newClientKey(field.directory, 'repeated').publicKey,
       keyId: 'repeated',
@@ -187,7 +184,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     expect(items.filter(({ keyId }: { keyId: string }) => keyId === 'repeated')).toHaveLength(1);
   });
 
-  it('revoking the key of an authority refuses every certificate of it, and none of another', async () => {
+  it('with a revoked CA key invalidate every certificate of that CA, and none of another', async () => {
     const other = await field.ask('POST', '/v1/ssh-ca', { name: 'people-compromised', kind: 'user' });
     await trust();
     const [theirs, ours] = [await certified({}, other.id), await certified()];
@@ -200,7 +197,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     expect(await logIn(at, later.file)).toBe('denied');
   });
 
-  it('another authority takes over without a gap', async () => {
+  it('can be replaced by another CA without a gap', async () => {
     const old = await certified();
     const second = await field.ask('POST', '/v1/ssh-ca', { name: 'people-2', kind: 'user' });
     await trust();
@@ -209,7 +206,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     const retire = (state: string, id = first.id) => field.call('POST', `/v1/ssh-ca/${id}/retire`, { state });
     for (const again of [1, 2]) expect([again, (await retire('RETIRING')).status]).toEqual([again, 200]);
     const made = await certified({}, second.id);
-    // sshd reads one list: that of the second one must not let in again whom the first one took back.
+    // sshd reads a single list, so the second authority's list must still contain what the first one revoked.
     expect(await push(second.id)).toMatchObject([{ hostId: at.id, done: true }]);
     const files = [old.file, made.file, revoked.file];
     expect(await Promise.all(files.map((file) => logIn(at, file)))).toEqual(['accepted', 'accepted', 'denied']);
@@ -228,7 +225,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     expect([await logIn(at, old.file), await logIn(at, made.file)]).toEqual(['denied', 'accepted']);
   });
 
-  it('a host certificate is one that clients believe', async () => {
+  it('issue a host certificate that clients accept', async () => {
     const { id } = await field.ask('POST', '/v1/ssh-ca', { name: 'hosts', kind: 'host' });
     const order = {
       publicKey: at.sshd.hostKey('ed25519'),
@@ -272,7 +269,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
       const { status, body } = await field.call('POST', `/v1/hosts/${at.id}/host-keys`, { publicKey: line });
       return status === 201 ? 'kept' : `${status} ${body.code} ${body.errors?.[0]?.detail}`;
     };
-    // The pin of before does not count any more, and who signed the certificate is not trusted yet.
+    // The previous pin no longer counts, and the authority that signed the certificate is not trusted yet.
     expect([await tried(), await enter(certificate)]).toEqual([
       'host.key-unknown',
       expect.stringContaining('422 host-key.certificate is signed by SHA256:'),
@@ -303,7 +300,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     ['user', ['dep*']],
     ['host', ['*']],
     ['host', ['web.example', '*.*']],
-  ])('nothing is certified for everybody: a %s certificate for %j is refused', async (kind, principals) => {
+  ])('certify nothing for everybody: a %s certificate for %j is rejected', async (kind, principals) => {
     const { id } = await field.ask('POST', '/v1/ssh-ca', { name: `all-${(names += 1)}`, kind });
     const [validAfter, validBefore] = [-HOUR, HOUR].map((by) => new Date(Date.now() + by).toISOString());
     const { publicKey } = newClientKey(field.directory, `all-${names}`);

@@ -22,7 +22,7 @@ const AUDIENCE = 'https://ssh.example';
 const CA_FILE = '/root/user_ca.pub';
 const KRL_FILE = '/root/revoked_keys';
 
-describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
+describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
   const issuer = new WorkloadIssuer();
   let stage: Stage;
   let service: Service;
@@ -55,7 +55,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     await stage.close();
   });
 
-  /** Puts the present revocation list where sshd reads it. */
+  /** Installs the current revocation list where sshd reads it. */
   async function list(): Promise<void> {
     const answer = await fetch(`${service.url}/v1/ssh-ca/${authorityId}/krl`);
     writeFileSync(join(at.sshd.home('root'), 'revoked_keys'), Buffer.from(await answer.arrayBuffer()));
@@ -70,7 +70,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     (await exchange(service, await issuer.tokenFor({ ...claims }, AUDIENCE))).body.access_token as string;
 
   let keys = 0;
-  /** A key with the certificate that this caller gets for it. */
+  /** Creates a key and requests a certificate for it as this caller. */
   async function loggedIn(token: string) {
     const key = newClientKey(field.directory, `login-${(keys += 1)}`);
     const answer = await service.call('POST', '/v1/ssh-login', { key: token, body: { publicKey: key.publicKey } });
@@ -80,14 +80,14 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
 
   const RELEASE = [{ claim: 'repository', values: ['octo-org/octo-repo'] }];
 
-  it('lets a job in as the rule says, by the claims of its token, and nobody types anything', async () => {
+  it('logs a job in by the claims of its token, as the rule states, without interaction', async () => {
     const made = await rule({ conditions: RELEASE, forceCommand: 'true', bindAddress: true });
     const { file, answer } = await loggedIn(await runOf(GITHUB));
     expect(answer.body).toMatchObject({ status: 'ISSUED', principals: ['deploy'] });
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
     expect(text.replaceAll(/\s+/g, ' ')).toContain('force-command true source-address 127.0.0.1');
     expect(text).toContain('using ecdsa-sha2-nistp384');
-    // A forced command alone would leave forwarding open: a rule that names no extensions gives none.
+    // A forced command alone would leave forwarding enabled, so a rule without extensions grants none.
     expect(text).toContain('Extensions: (none)');
     expect(await logIn(at, file)).toBe('accepted');
     expect(at.sshd.log()).toContain(GITHUB.sub);
@@ -98,7 +98,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     await drop(made);
   });
 
-  it('names the account by a claim, and lets nobody in as somebody else', async () => {
+  it('names the account from a claim, and logs nobody in as another account', async () => {
     const made = await rule({
       conditions: [{ claim: '/kubernetes.io/namespace', values: ['release'] }],
       principals: ['{/kubernetes.io/serviceaccount/name}'],
@@ -118,7 +118,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     await drop(made);
   });
 
-  it('from elsewhere, revoked, or over, lets nobody in', async () => {
+  it('grants no login from another address, when revoked, or when expired', async () => {
     const elsewhere = await rule({ conditions: RELEASE, sourceAddress: '192.0.2.0/24' });
     expect(await logIn(at, (await loggedIn(await runOf(GITHUB))).file)).toBe('denied');
     await drop(elsewhere);
@@ -131,7 +131,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     expect(await logIn(at, file)).toBe('denied');
     const last = await loggedIn(await runOf(GITHUB));
     expect(Date.parse(last.answer.body.validBefore) - Date.now()).toBeLessThanOrEqual(600_000);
-    // Shorter than a rule may say: sshd goes by the clock, and nobody needs to wait a minute for it.
+    // Shorter than a rule allows, because sshd uses the real clock and the test should not wait for a minute.
     await stage.sql(`ALTER TABLE ssh_login_rule DROP CONSTRAINT ssh_login_rule_life`);
     await stage.change(`UPDATE ssh_login_rule SET life_seconds = 8 WHERE id = $1`, [made.id]);
     const short = await loggedIn(await runOf(GITHUB));
@@ -148,7 +148,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     const ended = await sealwright(['ssh', 'login', '--key', key.file], { env: as(ann) });
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/-cert\.pub for deploy until /) });
     expect(await logIn(at, key.file)).toBe('accepted');
-    // People get a terminal unless the rule says otherwise; the command says when there is none.
+    // People get a terminal unless the rule excludes it, which the command reports.
     expect(ended.err).not.toContain('no terminal');
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${key.file}-cert.pub`], { encoding: 'utf8' });
     expect(text).toMatch(/Extensions: \n\s+permit-pty\n/);
@@ -165,7 +165,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     await drop(made);
   });
 
-  it('names the account by an address as it is written, dots included', async () => {
+  it('names the account from the local part of an address, including dots', async () => {
     const dotted = await register(service, 'ann.marie');
     const made = await rule({ subject: 'person', principals: ['{email:local}'], conditions: [{ claim: 'email', values: [dotted.email] }] }); // prettier-ignore
     expect((await loggedIn(dotted.accessToken)).answer.body).toMatchObject({
@@ -174,7 +174,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     await drop(made);
   });
 
-  it('is for people of the identity provider that a rule names, whatever address another provider states', async () => {
+  it('is for people of the identity provider named in the rule, whatever address another provider states', async () => {
     const person = await register(service, 'provided');
     const id = await idOf(stage, person.email);
     const about = [
@@ -204,7 +204,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     await drop(made);
   });
 
-  it('is for nobody with an API key, and only of an authority that is there', async () => {
+  it('is not issued to API keys, and only by an existing SSH CA', async () => {
     const key = newClientKey(field.directory, 'nobody');
     const answer = await service.call('POST', '/v1/ssh-login', { key: apiKey, body: { publicKey: key.publicKey } });
     assertProblem(answer, { status: 403, code: 'ssh-login.nobody' });
@@ -222,7 +222,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     });
   });
 
-  it('is given by a rule that nobody writes who may not issue certificates', async () => {
+  it('requires a rule whose author may issue certificates', async () => {
     const made = await rule({ conditions: RELEASE });
     const { key } = await newApiKey(service, apiKey, ['ssh-ca:write']);
     const order = { name: unique('rule'), authorityId, subject: 'person', conditions: RELEASE, principals: ['root'] };
@@ -234,14 +234,14 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     await drop(made);
   });
 
-  describe('a host that "sealwright ssh setup-host" sets up', () => {
+  describe('with "sealwright ssh setup-host"', () => {
     const env = () => ({ SEALWRIGHT_URL: service.url });
     const configOf = ({ sshd }: ManagedHost) => join(sshd.directory, 'sshd_config');
     const setUp = (host: ManagedHost, ...more: string[]) =>
       sealwright(['ssh', 'setup-host', '--config', configOf(host), ...more], { env: env() });
     const as = (token: string) => ({ SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: token });
 
-    /** Whether ssh takes the host for `name` with nothing but the authorities in known_hosts. */
+    /** Whether ssh accepts the host under `name` with only the authorities in known_hosts. */
     async function isKnownAs({ sshd }: ManagedHost, name: string, known: string): Promise<boolean> {
       const file = join(field.directory, 'known_hosts');
       writeFileSync(file, known);
@@ -251,7 +251,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
       return stderr.includes('Authentications that can continue');
     }
 
-    it('shows a certificate of an authority for hosts, keeps it, and says how it is renewed', async () => {
+    it('the host presents a certificate of the host CA, keeps it, and its renewal is explained', async () => {
       const host = await field.addHost();
       const { name } = await field.ask('POST', '/v1/ssh-ca', { name: unique('machines'), kind: 'host' });
       const { body: known } = await service.call('GET', '/v1/ssh-ca/known-hosts');
@@ -278,7 +278,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
       expect(renewal).toMatchObject({ code: 0, err: expect.stringContaining('is not due before') });
     });
 
-    it('is left as it was when the authority for hosts is another one, or refuses', async () => {
+    it('the host is unchanged when the host CA is a different one, or refuses', async () => {
       const host = await field.addHost();
       const before = readdirSync(host.sshd.directory);
       const order = ['ssh', 'setup-host', '--config', configOf(host), '--host-certificate', '--authority'];
@@ -294,7 +294,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
       expect(readdirSync(host.sshd.directory)).toEqual(before);
     });
 
-    it('refuses everybody while its list of revoked keys is missing, until it is set up again', async () => {
+    it('the host refuses everybody while its key revocation list is missing, until it is set up again', async () => {
       const host = await field.addHost({ config: ['StrictModes no'] });
       expect((await setUp(host)).code).toBe(0);
       const made = await rule({ conditions: RELEASE });
@@ -307,8 +307,8 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
       await drop(made);
     });
 
-    it('trusts the certificates of the service for the listed principals, refuses revoked ones, and is set up once', async () => {
-      // The configuration lies below /tmp, where sshd would trust no file of principals.
+    it('the host accepts certificates for the listed principals, refuses revoked ones, and is set up once', async () => {
+      // The configuration is below /tmp, where StrictModes would reject the principals file.
       const host = await field.addHost({ users: ['deploy', 'ops'], config: ['StrictModes no'] });
       const made = await rule({ conditions: RELEASE, principals: ['release-team'] });
       const { file, answer } = await loggedIn(await runOf(GITHUB));
@@ -347,7 +347,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
         /sets TrustedUserCAKeys to \/etc\/ssh\/own_ca\.pub/,
       ],
       ['a reload that fails', ['PidFile none'], [], /Nothing was changed.*could not be reloaded/s],
-    ])('is left as it was by %s', async (_case, lines, more, reason) => {
+    ])('the host is unchanged by %s', async (_case, lines, more, reason) => {
       const host = await field.addHost();
       const file = configOf(host);
       writeFileSync(file, `${lines.join('\n')}\n${readFileSync(file, 'utf8')}`);
@@ -357,13 +357,13 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
       expect(readdirSync(host.sshd.directory)).toEqual(names);
     });
 
-    it('refuses arguments that are not ACCOUNT=PRINCIPALS before it reads anything', async () => {
+    it('arguments that are not ACCOUNT=PRINCIPALS are rejected before anything is read', async () => {
       for (const word of ['deploy', 'deploy=', '../x=a', 'deploy=a b'])
         expect(await setUp(at, word)).toMatchObject({ code: 2, err: expect.stringContaining(`"${word}"`) });
     });
 
-    // Last in this file: afterwards no authority for users is left.
-    it('trusts nobody any more once the last authority was retired, and a host that was never set up is left alone', async () => {
+    // Runs last in this file, because no user authority remains afterwards.
+    it('the host trusts nobody once the last CA was retired, and hosts never set up are unaffected', async () => {
       const host = await field.addHost({ config: ['StrictModes no'] });
       expect((await setUp(host)).code).toBe(0);
       const made = await rule({ conditions: RELEASE });

@@ -1,6 +1,6 @@
 import { runToEnd } from './service.js';
 
-/** Accepts the log in the database as an operator does. Entries are numbered meanwhile, so the count that was printed may be outdated: it is tried again. */
+/** Accepts the log in the database like an operator. Retries, because entries sequenced in the meantime make the printed count outdated. */
 export async function accepted(settings: Record<string, string>): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const [, leaves] = /--leaves (\d+)/.exec(await runToEnd(['accept-log'], settings)) ?? [];

@@ -15,17 +15,20 @@ export interface Principals {
 }
 
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
-/** Scopes that an API key can have: only people vote. */
+/** Scopes available to API keys, which cannot vote. */
 export const KEY_SCOPES: readonly Scope[] = SCOPE_NAMES.filter((scope) => scope !== 'approvals:approve');
-/** Later than a step-up counts. */
+/** Longer than a step-up is valid. */
 const LATER_MS = 10 * 60_000;
 
-/** Starts an api process whose clock is ahead, so that every sign-in is too old for step-up there. */
+/** Starts an api process whose clock is ahead, so that every sign-in is too old for step-up. */
 export function startLater(stage: Stage): Promise<Service> {
   return stage.start({ role: 'api', settings: { NODE_OPTIONS: `--import=${SKEW}`, SKEW_MS: String(LATER_MS) } });
 }
 
-/** Makes a person of each role, who calls one service with a fresh sign-in and the later one with an old one, and an API key with each scope that keys can have. */
+/**
+ * Creates two people for each role, one who calls with a fresh sign-in and one who calls the later process with an old one, and an API key with each scope
+ * available to keys.
+ */
 export async function openPrincipals(service: Service, later: Service, apiKey: string): Promise<Principals> {
   const people = await Promise.all(
     ROLE_NAMES.flatMap((role) => [
@@ -58,7 +61,7 @@ export function principalsOf({ nobody, people, programs }: Principals, groups: r
 interface PersonPlace {
   readonly service: Service;
   readonly isStale: boolean;
-  /** Where they call. */
+  /** Process that they call. */
   readonly at: Service;
 }
 

@@ -5,14 +5,17 @@ import { type Operation, operationsOf } from './api-document.js';
 import { isForeign } from './foreign-errors.js';
 import type { Answer, Service } from './service.js';
 
-/** What becomes of a call: it is admitted, or refused for want of a credential, a person, a scope or a recent sign-in. */
+/** Outcome of a call: admitted, or refused because a credential, a person, a scope or a recent sign-in is missing. */
 export type Verdict = 'admitted' | 'credential' | 'person' | 'scope' | 'step-up';
 
 interface PrincipalBase {
   readonly name: string;
-  /** The process that they call. */
+  /** Process that the principal calls. */
   readonly service: Service;
-  /** Returns a credential; `isLast`: the call ends its session. Undefined for nobody. */
+  /**
+   * Returns a credential, or undefined for `nobody`.
+   * @param isLast whether the call ends its session
+   */
   credential(isLast: boolean): Promise<string | undefined> | string | undefined;
 }
 
@@ -40,7 +43,7 @@ interface MatrixRow {
 const TIMESTAMP_QUERY = { 'content-type': 'application/timestamp-query' };
 const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 const AT_ONCE = 8;
-/** Operations that end the session of their caller. */
+/** Operations that end the caller's session. */
 const LAST_CALLS = ['logout', 'signOut'];
 
 /** Calls an operation about a resource that does not exist, with an empty body. */
@@ -51,7 +54,7 @@ export function callEmpty(service: Service, { method, path }: Operation, key: st
   return service.call(method, address, { key, body: method === 'GET' || method === 'DELETE' ? undefined : {} });
 }
 
-/** Calls every operation as every principal, and compares each answer with the permission matrix of the same document. */
+/** Calls every operation as every principal and compares the outcome with the permission matrix of the same document. */
 export async function accessTable(document: OpenAPIObject, principals: readonly Principal[]): Promise<AccessCell[]> {
   const rows = matrixRows(permissionMatrix(document));
   const cells: AccessCell[] = [];
@@ -78,7 +81,7 @@ export async function accessTable(document: OpenAPIObject, principals: readonly 
 export const unexpectedIn = (cells: readonly AccessCell[]): AccessCell[] =>
   cells.filter(({ expected, found, status }) => expected !== found || status === 500);
 
-/** The rows of the rendered matrix by their operations. */
+/** Rows of the rendered matrix, by operation. */
 function matrixRows(matrix: string): Map<string, MatrixRow> {
   const rows = [...matrix.matchAll(/^\| `([A-Z]+ \/\S*)`( †)? \| ([^|]+) \| (.+) \|$/gm)];
   return new Map(
@@ -110,7 +113,7 @@ const CODES: Readonly<Record<string, Verdict>> = {
   insufficient_scope: 'scope',
   'auth.step-up': 'step-up',
 };
-/** Refusals in the shape of another service have no code. */
+/** Refusals in another service's format have no code and are recognized by their text. */
 const TEXTS: readonly (readonly [text: RegExp, verdict: Verdict])[] = [
   [/Send "?\\?"?Authorization|X-Vault-Token|credential/, 'credential'],
   [/needs the scope/, 'scope'],

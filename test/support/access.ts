@@ -7,7 +7,7 @@ export interface MadeApiKey {
 
 export const inDays = (days: number): string => new Date(Date.now() + days * 24 * 3600 * 1000).toISOString();
 
-/** Makes an API key with these permissions; `by`: credential of its creator. */
+/** Creates an API key with these permissions. @param by credential of its creator */
 export async function newApiKey(service: Service, by: string, permissions: string[], days = 1): Promise<MadeApiKey> {
   const { status, body } = await service.call('POST', '/api/settings/api-keys', {
     key: by,
@@ -17,7 +17,7 @@ export async function newApiKey(service: Service, by: string, permissions: strin
   return body;
 }
 
-/** Signs a person in and answers the access token. */
+/** Signs a person in and returns the access token. */
 export async function accessToken(service: Service, email: string, password: string): Promise<string> {
   const { status, body } = await service.call('POST', '/api/auth/login', { body: { email, password } });
   if (status !== 200) throw new Error(`no access token: ${JSON.stringify(body)}`);

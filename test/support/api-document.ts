@@ -8,11 +8,11 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 export interface Operation {
   readonly method: string;
-  /** As in the document: `/api/v1/sign/requests/{id}`. */
+  /** Path as in the document: `/api/v1/sign/requests/{id}`. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
-  /** Undefined for public operations; [] where any credential will do. */
+  /** Undefined for public operations; [] if any credential suffices. */
   readonly scopes: string[] | undefined;
   readonly isPublic: boolean;
   // oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
@@ -49,11 +49,11 @@ export interface Route {
   /** Class and method. */
   readonly handler: string;
   readonly access?: { readonly kind: string; readonly scopes?: readonly string[] };
-  /** Whether a person must have authenticated recently (`@Fresh`). */
+  /** Whether the operation requires a recent authentication (`@Fresh`). */
   readonly isFresh: boolean;
 }
 
-/** Every route that the built application registers, described or not. */
+/** Returns every route that the built application registers, documented or not. */
 export function routesOfBuild(): Route[] {
   const script = join(ROOT, 'test/support/list-routes.mjs');
   return JSON.parse(execFileSync(process.execPath, [script], { cwd: ROOT, encoding: 'utf8' }));

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 
 export interface Verdict {
   readonly ok: boolean;
-  /** Its whole output. */
+  /** Complete output. */
   readonly text: string;
 }
 
-/** Runs a program as a receiver would, and answers whether it succeeded. */
+/** Runs a program like a receiver would and returns whether it succeeded. */
 export function ask(program: string, args: string[], options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}): Verdict {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', ...options });
   if (error !== undefined) throw error;
@@ -22,7 +22,7 @@ export interface IssuedChain {
   readonly file: string;
 }
 
-/** A certificate authority of openssl: a root, and the intermediate that issues. It shares no code with the service. */
+/** A certificate authority run with openssl: a root and an issuing intermediate. Shares no code with the service. */
 export class Authority {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-ca-'));
   readonly root = join(this.directory, 'root.pem');
@@ -55,7 +55,7 @@ export class Authority {
     this.issueTo(csr, { by: 'root', out: this.intermediate, extensions });
   }
 
-  /** Issues what the request asks for, its extensions included; `extensions` (openssl's syntax) replace them. */
+  /** Issues a certificate as requested, including its extensions, unless `extensions` (in openssl's syntax) replace them. */
   issue(csr: string, { days = '30', extensions }: { days?: string; extensions?: string } = {}): IssuedChain {
     this.count += 1;
     const file = join(this.directory, `leaf-${this.count}.pem`);

@@ -2,18 +2,16 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { expect } from 'vitest';
 import { chromium as chromiumPath } from '../../scripts/lib/commands.mjs';
 
-/** The system's Chromium; undefined where it is missing: tests that need it are then skipped and listed. */
+/** Path of the system's Chromium; undefined if it is missing. Tests that need it are then skipped and listed. */
 export const CHROMIUM = chromiumPath();
 
-/**
- * Chromium without a window, and without a GPU, which drawn in software takes most of the time of every page. Close it in `afterAll`.
- */
+/** Starts headless Chromium without GPU emulation, which would take most of the time of every page. Close it in `afterAll`. */
 export function startChromium(): Promise<Browser> {
   if (CHROMIUM === undefined) throw new Error('there is no Chromium on this machine; `npm test` brings one');
   return chromium.launch({ executablePath: CHROMIUM, args: ['--disable-gpu'] });
 }
 
-/** A page in a new profile, without cookies of others, that collects script errors and violations of the Content-Security-Policy. */
+/** Opens a page in a new profile, and collects script errors and violations of the Content-Security-Policy. */
 export async function openPage(browser: Browser, url: string): Promise<WatchedPage> {
   const context = await browser.newContext();
   context.setDefaultTimeout(90_000);

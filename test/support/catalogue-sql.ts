@@ -1,11 +1,11 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** The check of the catalogue, by the code of the service. */
+/** Runs the catalogue check with the code of the service. */
 export interface CatalogueReader {
   findings(): Promise<string[]>;
-  /** What is found after a change, which is undone. */
+  /** Findings after a change, which is then undone. */
   findingsAfter(ddl: string): Promise<string[]>;
-  /** Whether a vote is refused after a change, which is undone. */
+  /** Whether a vote is refused after a change, which is then undone. */
   isRefusedAfter(ddl: string): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -18,7 +18,7 @@ interface Check {
 const built = async <Module>(path: string): Promise<Module> =>
   (await import(new URL(`../../dist/${path}.js`, import.meta.url).href)) as Module;
 
-/** @param settings of the service */
+/** @param settings settings of the service */
 export async function openCatalogue(settings: Readonly<Record<string, string>>): Promise<CatalogueReader> {
   const { DataSource, getMetadataArgsStorage } = await import('typeorm');
   const { Config } = await built<{ Config: new (environment: object) => object }>('platform/config/config');

@@ -7,13 +7,13 @@ import { portableExecutable } from './portable-executable.js';
 import type { Service } from './service.js';
 import { openStage, type Stage } from './stage.js';
 
-/** A stage with a running service, a certificate authority, and certified keys that are named like their types. */
+/** A stage with a running service, a certificate authority, and certified keys named after their types. */
 export interface CertifiedStage {
   readonly stage: Stage;
   readonly service: Service;
   readonly apiKey: string;
   readonly authority: Authority;
-  /** A path in the authority's directory, where files come and go. */
+  /** Path of a temporary file in the authority's directory. */
   at(name: string): string;
   close(): Promise<void>;
 }
@@ -37,14 +37,14 @@ export async function openCertifiedStage(types: readonly string[], options = {})
   };
 }
 
-/** Makes an unsigned Windows program with `text` in it. */
+/** Creates an unsigned Windows program that contains `text`. */
 export function makeProgram(kind: string, file: string, text: string): void {
   rmSync(file, { force: true });
   if (kind === 'exe') writeFileSync(file, portableExecutable(text));
   else execFileSync('msibuild', [file, '-s', text, 'Example Ltd'], { stdio: 'pipe' });
 }
 
-/** Base64 of what `osslsigncode extract-data` writes for a file. */
+/** Output of `osslsigncode extract-data` for a file, in base64. */
 export function extractedData(file: string, hash: string): string {
   const out = `${file}.der`;
   rmSync(out, { force: true });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The official schema in ajv; quadratic in the number of components, so for small documents only. */
+/** Official schema in ajv, whose validation is quadratic in the number of components, so it suits only small documents. */
 export function officialCheck(version: '1.6' | '1.7' = '1.6'): ValidateFunction {
   const folder = join(
     dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),

@@ -9,15 +9,15 @@ const PROBE = join(import.meta.dirname, '../fakes/event-loop-probe.mjs');
 
 interface Delays {
   readonly round: number;
-  /** Delays of the event loop, in milliseconds of CPU. */
+  /** Uninterrupted busy time of the event loop, in milliseconds of CPU. */
   readonly p99: number;
   readonly max: number;
 }
 
-/** Watches the event loop of a service that was started with `settings`. */
+/** Watches the event loop of a service that was started with these `settings`. */
 export function watchEventLoop(): {
   readonly settings: Record<string, string>;
-  /** The delays during the work. */
+  /** Returns the delays measured during the work. */
   during(service: Service, work: () => Promise<void>): Promise<Delays>;
 } {
   const file = join(mkdtempSync(join(tmpdir(), 'event-loop-')), 'delays.json');

@@ -8,7 +8,7 @@ import type { Stage } from './stage.js';
 
 const ATTEMPTS = 5;
 const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
-/** Collections in the order in which they are created: those that others refer to come first. */
+/** Order in which collections are created, so that references can be resolved. */
 const FIRST = [
   'createSigningKey',
   'createApproverGroup',
@@ -22,14 +22,14 @@ const FIRST = [
 interface Known {
   readonly service: Service;
   readonly apiKey: string;
-  /** The token of an administrator. */
+  /** Access token of an administrator. */
   readonly person: string;
   readonly adminId: string;
-  /** Ids of created resources, by the path of their collection. */
+  /** IDs of created resources, by the path of their collection. */
   readonly made: Map<string, string>;
 }
 
-/** Values that examples cannot have: ids of existing resources, and which of two exclusive members to omit. */
+/** Values that examples cannot contain: IDs of existing resources, and exclusive members to omit. */
 const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
   createApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
   changeApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
@@ -66,7 +66,7 @@ const NO_CERTIFICATES = {
   tls_client_auth_san_ip: undefined,
   tls_client_auth_san_email: undefined,
 };
-/** One vote of the only group. */
+/** A stage that requires one vote from the only group. */
 const stagesOf = (made: Known['made']) => [{ group: made.get('/api/v1/approver-groups') ?? NOBODY, threshold: 1 }];
 const WHOLE_SCOPE = { targets: undefined, ports: undefined, hosts: undefined, label: undefined };
 /** Name of the key in the examples. */
@@ -88,7 +88,7 @@ const SCAN = {
   ],
 };
 
-/** Makes the calls of the API document with its examples. */
+/** Sends the calls of the API document with its examples. */
 export class ExampleCalls {
   constructor(private readonly known: Known) {}
 
@@ -110,7 +110,7 @@ export class ExampleCalls {
     if (status < 300) this.known.made.set(operation.path, body.id ?? body.requestId);
   }
 
-  /** On a busy machine a key may take longer than the call waits. */
+  /** Retries on 503, because generating a key on a busy machine may take longer than the call waits. */
   async callPatiently(operation: Operation, good: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const wanted = { path: this.pathOf(operation), headers, body: good === undefined ? undefined : jsonText(good) };
     let answer = await this.call(operation, wanted);
@@ -131,7 +131,7 @@ export class ExampleCalls {
     );
   }
 
-  /** Id of an existing resource for a path parameter; for DELETE an unknown id, so that other operations still find theirs. */
+  /** ID of an existing resource for a path parameter. For DELETE an unknown ID, so that the resource remains for other operations. */
   idFor({ method, path, raw }: Operation, name: string): string {
     if (method === 'DELETE') return NOBODY;
     const parameter = raw.parameters.find((candidate: { name: string }) => candidate.name === name);
@@ -140,7 +140,7 @@ export class ExampleCalls {
 
   call(operation: Operation, { path, body, headers = {} }: Partial<HostileCall> & { path: string }): Promise<Answer> {
     const { service, apiKey, person } = this.known;
-    // Operations with credentials of their own ignore them beside a bearer credential.
+    // Operations with their own credentials ignore them if there is a bearer token.
     const hasOwn = 'cookie' in headers || 'x-api-key' in headers;
     const key = hasOwn ? undefined : operation.raw['x-person'] === true ? person : apiKey;
     return service.call(operation.method, path, { key, headers, ...(body === undefined ? {} : { body }) });

@@ -8,7 +8,7 @@ const SCHEMAS = shippedDocument().components.schemas;
 /** Values by type, for schemas without an example. */
 const PLAIN: Record<string, unknown> = { object: {}, boolean: false, number: 1, integer: 1, string: 'x' };
 
-/** A value of this schema, made of its examples, with all optional members. */
+/** Builds a value of this schema from its examples, with all optional members. */
 function exampleOf(schema: Schema = {}): unknown {
   if (schema.$ref !== undefined) return exampleOf(SCHEMAS[schema.$ref.split('/').at(-1)]);
   const given = schema.example ?? schema.default ?? schema.enum?.[0];
@@ -20,7 +20,7 @@ function exampleOf(schema: Schema = {}): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(member)]));
 }
 
-/** A body that the operation accepts; undefined if it has none. */
+/** Builds a valid body for the operation; undefined if it has none. */
 export function exampleBodyOf({ raw }: Operation): unknown {
   const [content] = Object.values<{ schema: Schema }>(raw.requestBody?.content ?? {});
   return content === undefined ? undefined : exampleOf(content.schema);

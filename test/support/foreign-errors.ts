@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { assertProblem, type Refusal } from './refused-calls.js';
 import type { Answer } from './service.js';
 
-/** Paths whose refusals are in the shape of another service. */
+/** Paths whose refusals use another service's format. */
 const VAULT = /^\/v1\/(?:transit|sys|auth)\//;
 const SIGN_SERVER = /^\/rest\/v1\/workers\//;
 
@@ -10,7 +10,7 @@ export function isForeign(path: string): boolean {
   return VAULT.test(path) || SIGN_SERVER.test(path);
 }
 
-/** Asserts a refusal in the shape of this path: Vault has no 401, and neither shape has a code. */
+/** Asserts a refusal in the format of this path. Vault does not use 401, and neither foreign format has a code. */
 export function assertRefused(path: string, answer: Answer, refusal: Refusal): void {
   if (!isForeign(path)) return assertProblem(answer, refusal);
   const isVault = VAULT.test(path);

@@ -3,8 +3,9 @@ import { readPublicKeyLine } from '../../src/formats/ssh/public-key.js';
 import { wireString, wireUint32 } from '../../src/formats/ssh/wire.js';
 
 /**
- * A private key file (OpenSSH's PROTOCOL.key) that is forged with the public half only. `isProtected`: its header names a cipher and random bytes follow, which
- * ssh-keygen reads as a key with a passphrase. Else it is a complete Ed25519 key with the private half of another key: ssh-keygen prints the public half nevertheless.
+ * Forges a private key file (OpenSSH's PROTOCOL.key) from the public half only. With `isProtected`, its header names a cipher followed by random bytes, which
+ * ssh-keygen takes for a key with a passphrase. Otherwise it is a complete Ed25519 key with the private half of another key; ssh-keygen still prints the public
+ * half.
  */
 export function forgedPrivateKey(publicKey: string, isProtected: boolean): string {
   const blob = readPublicKeyLine(publicKey)?.blob ?? Buffer.alloc(0);

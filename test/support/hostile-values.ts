@@ -1,6 +1,6 @@
 import type { Operation } from './api-document.js';
 
-/** Pseudo-random numbers from 0 to below 1 by a seed (mulberry32). */
+/** Pseudo-random numbers in [0, 1) from a seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -89,7 +89,7 @@ export const HOSTILE_TEXTS = [
   'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAA/////w==',
 ] as const;
 
-/** A number that JSON can express and JavaScript cannot; see `jsonText`. */
+/** Placeholder for a number that JSON can express but JavaScript cannot; see `jsonText`. */
 const TOO_LARGE = '@1e400@';
 
 const HOSTILE_JSON: readonly unknown[] = [
@@ -121,12 +121,12 @@ const HOSTILE_JSON: readonly unknown[] = [
   [{ toJSON: 1 }],
 ];
 
-/** JSON text, with the one number that JSON.stringify does not write. */
+/** Serializes to JSON, including the number that JSON.stringify cannot write. */
 export function jsonText(value: unknown): string {
   return (JSON.stringify(value) ?? '').replaceAll(`"${TOO_LARGE}"`, '1e400');
 }
 
-/** A call as it is sent. */
+/** A call with all its parts. */
 export interface HostileCall {
   readonly operation: Operation;
   /** Path with query. */
@@ -135,9 +135,9 @@ export interface HostileCall {
   readonly body: string | undefined;
 }
 
-/** Valid values for the calls of an operation: examples of the document, and ids of existing resources. */
+/** Valid values for an operation: examples from the document, and IDs of existing resources. */
 export interface GoodValues {
-  /** Value of a parameter in the path. */
+  /** Value of a path parameter. */
   pathValue(operation: Operation, name: string): string;
   body(operation: Operation): unknown;
 }
@@ -157,7 +157,7 @@ const HEADERS = [
   'x-forwarded-for',
   'x-request-id',
 ];
-/** Hostile values of headers. */
+/** Hostile header values. */
 const HOSTILE_HEADERS = [
   'Bearer',
   'Bearer sw_',
@@ -177,7 +177,7 @@ const HOSTILE_HEADERS = [
   'bytes=0-0,-1,99999999999999999999-',
   'null',
 ];
-/** Texts that are invalid or ambiguous JSON. */
+/** Invalid or ambiguous JSON texts. */
 const HOSTILE_BODIES = [
   '',
   ' ',
@@ -196,7 +196,7 @@ const HOSTILE_BODIES = [
 
 const PRINTABLE = HOSTILE_TEXTS.filter((value) => /^[\x20-\x7e]*$/.test(value));
 
-/** Calls with exactly one hostile value: in the path, the query, a header, or anywhere in the body. */
+/** Builds calls with exactly one hostile value: in the path, the query, a header, or anywhere in the body. */
 export function hostileCallsOf(operation: Operation, good: GoodValues): HostileCall[] {
   const names = (place: string): string[] =>
     (operation.raw.parameters ?? [])
@@ -256,7 +256,7 @@ function hostileForms(body: unknown): string[] {
   );
 }
 
-/** Bodies of which the whole or one part is replaced by a hostile value, omitted, or has an additional member. */
+/** Variants of a body in which the whole or one part is replaced by a hostile value, omitted, or extended by a member. */
 function hostileBodies(body: unknown): unknown[] {
   if (body === undefined) return [];
   return placesIn(body).flatMap((place) => [

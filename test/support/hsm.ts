@@ -15,10 +15,10 @@ import {
 import { Config } from '../../src/platform/config/config.js';
 import { Problem } from '../../src/platform/errors/problem.js';
 
-/** A private SoftHSM token. `environment` must be in process.env of the process that starts the key process, see `useToken`. */
+/** A private SoftHSM token. `environment` must be set in the process that starts the key process; see `useToken`. */
 export interface TestToken {
   readonly directory: string;
-  /** Directory of SoftHSM's tokens; moving it removes the token. */
+  /** SoftHSM's token directory; moving it removes the token. */
   readonly tokens: string;
   readonly label: string;
   readonly pinFile: string;
@@ -33,7 +33,7 @@ const PIN = '918273';
 /** Lets Node run the key process from source. */
 const RUN_SOURCES = `--import=${new URL('./typescript-sources.mjs', import.meta.url).href}`;
 
-/** Initializes a token in a directory of its own (in a new temporary directory by default). */
+/** Initializes a token in a new directory below `parent`, by default the temporary directory. */
 export function createToken(parent?: string): TestToken {
   const directory = mkdtempSync(join(parent ?? tmpdir(), 'sealwright-hsm-'));
   const tokens = join(directory, 'tokens');
@@ -61,7 +61,7 @@ export function createToken(parent?: string): TestToken {
   };
 }
 
-/** Runs pkcs11-tool, which shares nothing with this service, as the token's user. Answers what it prints. */
+/** Runs pkcs11-tool, which shares no code with the service, as the token's user. Returns its output. */
 export function pkcs11Tool({ environment, label }: TestToken, ...args: string[]): string {
   const module = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
   const where = ['--module', module, '--token-label', label, '--login', '--pin', PIN];
@@ -69,18 +69,18 @@ export function pkcs11Tool({ environment, label }: TestToken, ...args: string[])
   return execFileSync('pkcs11-tool', [...where, ...args], { encoding: 'utf8', stdio: 'pipe', env });
 }
 
-/** What pkcs11-tool sees in the token: one text per object. */
+/** Objects in the token as listed by pkcs11-tool, one text per object. */
 export function objectsIn(token: TestToken, ...filter: string[]): string[] {
   const text = pkcs11Tool(token, '--list-objects', ...filter);
   return text.split(/^(?=\S.* Object)/m).filter((part) => part.includes(' Object'));
 }
 
-/** Sets the token's environment in this process, whose children inherit it. */
+/** Sets the token's environment in this process, so that child processes inherit it. */
 export function useToken(token: TestToken): void {
   Object.assign(process.env, token.environment);
 }
 
-/** Starts a vault on the token, in this process. `settings` override the token's. */
+/** Starts a vault for the token in this process. `settings` override the token's settings. */
 export async function openVault(token: TestToken, settings: Record<string, string> = {}): Promise<KeyProcessVault> {
   useToken(token);
   const vault = new KeyProcessVault(new Config({ ...token.settings, ...settings }));
@@ -88,7 +88,7 @@ export async function openVault(token: TestToken, settings: Record<string, strin
   return vault;
 }
 
-/** Generates a key as soon as the vault is up. */
+/** Generates a key as soon as the vault is available. */
 export async function newKey(vault: KeyVault, type: KeyType): Promise<VaultKey> {
   return answered(async () => {
     const ckaId = randomBytes(16);
@@ -98,12 +98,12 @@ export async function newKey(vault: KeyVault, type: KeyType): Promise<VaultKey> 
   });
 }
 
-/** A new identity of a signing key. */
+/** Creates the identity of a new signing key. */
 export function newIdentity(name = 'test', version = 1): KeyIdentity {
   return { purpose: 'signing', owner: signingKeyOwner(randomUUID(), name, version) };
 }
 
-/** Retries for half a minute while the key process is being replaced, as callers do. Other errors are passed on. */
+/** Retries for half a minute while the key process is being replaced, like callers do. Rethrows other errors. */
 export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 
 /**
- * Collects the secrets, logs and rows of a run for the search after it: no issued secret may be in a log, or in clear in a
- * database. Without SW_TEST_EVIDENCE (a run of single files) nothing is collected.
+ * Collects the secrets, logs and rows of a test run for a search afterwards: no issued secret may appear in a log, or in plain text in a
+ * database. Without SW_TEST_EVIDENCE (when single files run), nothing is collected.
  */
 const DIRECTORY = process.env['SW_TEST_EVIDENCE'];
-/** Our own secrets have a recognisable prefix; JWTs are three parts of base64url. */
+/** Our own secrets have a recognizable prefix; JWTs are three base64url parts. */
 const ISSUED = /\bsw_[A-Za-z0-9]+_[A-Za-z0-9]{20,}|(?<![\w-])eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{20,}/g;
-/** Secrets that callers chose, and secrets that are shown once as a named member. */
+/** Secrets chosen by callers, and secrets returned once as a named member. */
 const NAMED = /"(?:password|currentPassword|clientSecret|client_secret|secret)":"([\w./+=-]{12,})"/g;
 const RECOVERY = /\b(?:[0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}\b/g;
 
-/** Collects the secrets of one HTTP exchange. A password that was refused is not one. */
+/** Collects the secrets of an HTTP exchange. A rejected password is not a secret. */
 export function noteExchange(asked: string, status: number, headers: Headers, answered: string): void {
   if (DIRECTORY === undefined || status >= 300) return;
   const texts = [asked, answered, headers.getSetCookie().join('\n')];
@@ -25,12 +25,12 @@ export function noteExchange(asked: string, status: number, headers: Headers, an
   if (found.length > 0) appendFileSync(join(DIRECTORY, 'secrets'), `${found.join('\n')}\n`, { mode: 0o600 });
 }
 
-/** Appends output of a process. */
+/** Appends process output to the evidence. */
 export function keepLog(pid: number | undefined, chunk: Buffer): void {
   if (DIRECTORY !== undefined) appendFileSync(join(DIRECTORY, `log-${pid}`), chunk);
 }
 
-/** Copies every row of every table, before the database is dropped. One that does not answer any more is left out. */
+/** Copies all rows of all tables before the database is dropped. Skips a database that no longer responds. */
 export async function keepDatabase(url: string): Promise<void> {
   if (DIRECTORY === undefined) return;
   const client = new Client({ connectionString: url });
@@ -45,7 +45,7 @@ export async function keepDatabase(url: string): Promise<void> {
         appendFileSync(join(DIRECTORY, `database-${name}-${table}`), rows.map(({ row }) => `${row}\n`).join(''));
     }
   } catch {
-    // A test stopped the server, or took the database away.
+    // A test stopped the server or removed the database.
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask } from './authority.js';
 
-/** The signed text according to JSF 0.82, by an independent program: canonical JSON without the signature value. */
+/** Independent program that computes the signed text of JSF 0.82: canonical JSON without the signature value. */
 const CANONICAL = `
 import base64, json, sys
 document = json.load(open(sys.argv[1], encoding='utf-8'))
@@ -15,11 +15,11 @@ open(sys.argv[3], 'w', encoding='utf-8').write(json.dumps(document, sort_keys=Tr
 
 export interface SignedText {
   readonly value: Buffer;
-  /** The canonical form that was signed. */
+  /** Canonical form that was signed. */
   readonly text: Buffer;
 }
 
-/** Extracts the signature of a document. Needs python3. */
+/** Extracts the signature of a document. Requires python3. */
 export function signedText(document: Buffer | string): SignedText {
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-jsf-'));
   const file = (name: string) => join(directory, name);
@@ -33,7 +33,7 @@ export function signedText(document: Buffer | string): SignedText {
   }
 }
 
-/** Whether the signature (SHA-256; EC or RSA by PKCS #1 v1.5) in the document is one of the key, PEM. */
+/** Whether the signature in the document (SHA-256 with EC or RSA PKCS #1 v1.5) verifies with the public key, PEM. */
 export function isSignedBy(document: Buffer | string, publicKey: string): boolean {
   const { value, text } = signedText(document);
   return createVerify('sha256')

@@ -1,4 +1,4 @@
-// Prints every route of the built application with what its handler declares, as JSON. Run it from the root of the project.
+// Prints every route of the built application with the access that its handler declares, as JSON. Run it from the project root.
 import 'reflect-metadata';
 import { NestFactory, ModulesContainer } from '@nestjs/core';
 import { RequestMethod } from '@nestjs/common';

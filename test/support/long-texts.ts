@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { Operation } from './api-document.js';
 import { type GoodValues, type HostileCall, jsonText } from './hostile-values.js';
 
-/** LONG_TEXT has 10,000 characters that PostgreSQL cannot compress to fewer than an index entry takes. */
+/** LONG_TEXT has 10,000 characters that PostgreSQL cannot compress enough to fit in an index entry. */
 export const LONG_TEXT = randomBytes(7500).toString('base64url');
 
 type Schema = Readonly<Record<string, unknown>>;
 type Place = readonly (string | number)[];
 
-/** Calls with one text of 10,000 characters: in each text of the body, each name of a map, each parameter of path and query, each header. */
+/** Builds calls with one text of 10,000 characters: in each text of the body, each name of a map, each path and query parameter, each header. */
 export function longCallsOf(operation: Operation, good: GoodValues, schemas: Record<string, Schema>): HostileCall[] {
   const parameters: { in: string; name: string }[] = operation.raw.parameters ?? [];
   const named = (where: string) => parameters.filter((parameter) => parameter.in === where).map(({ name }) => name);
@@ -33,7 +33,7 @@ export function longCallsOf(operation: Operation, good: GoodValues, schemas: Rec
   return calls.map((call) => ({ operation, ...call }));
 }
 
-/** The body with a long text in the place of each text that it has, or that its schema describes. */
+/** Variants of a body with a long text in place of each text that it contains or that its schema describes. */
 export function longBodies(body: unknown, schema: Schema = {}, schemas: Record<string, Schema> = {}): unknown[] {
   const places = [...textsIn(body), ...describedTexts(schema, schemas)];
   const once = new Map(places.map((place) => [JSON.stringify(place), place]));
@@ -53,7 +53,7 @@ function textsIn(value: unknown, at: Place = []): Place[] {
   );
 }
 
-/** A map has a long name for a value, and a long value. */
+/** For a map, both a long name and a long value are tried. */
 function describedTexts(
   schema: Schema,
   schemas: Record<string, Schema>,
@@ -80,7 +80,7 @@ function describedTexts(
   ];
 }
 
-/** Makes the objects and lists around a place that the value does not have. */
+/** Replaces the value at a place, creating missing objects and lists on the way. */
 function withTextAt(value: unknown, [name, ...rest]: Place): unknown {
   if (name === undefined) return LONG_TEXT;
   if (typeof name === 'number') {

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 
 const MIGRATIONS = join(import.meta.dirname, '../../dist/platform/database/migrations');
-/** Key of the advisory lock under which the template is made, since test files run in parallel. */
+/** Key of the advisory lock for creating the template, because test files run in parallel. */
 const LOCK = 7_310_021;
 
 /**
- * Makes a database with the schema of the build: only the first one of a run is migrated, by `migrate`, and is the template of all
+ * Creates a database with the schema of the build. Only the first one of a run is migrated, by `migrate`, and serves as template for all
  * others with the same migrations.
  *
- * @returns the address of the database, as its owner
+ * @returns the URL of the database, as its owner
  */
 export async function createMigratedDatabase(
   adminUrl: string,

@@ -7,7 +7,7 @@ import { rawToDer } from '../../src/hsm/signatures/ecdsa.js';
 export interface Claim {
   /** PEM. */
   readonly publicKey: string;
-  /** Name of the hash in the API: sha256, sha3-384 … */
+  /** Name of the hash algorithm in the API: sha256, sha3-384 … */
   readonly algorithm: string;
   readonly scheme: string;
   readonly signature: Buffer;
@@ -15,19 +15,19 @@ export interface Claim {
 
 const PSS = ['-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:digest'];
 
-/** The openssl command, as the receiver of a signed file uses it. */
+/** The openssl command, used like a receiver of a signed file would. */
 export class Openssl {
   private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-openssl-'));
 
-  /** The hash value of a file in base64: `openssl dgst -binary | base64`. */
+  /** Hash of the file in base64: `openssl dgst -binary | base64`. */
   digest(file: string, algorithm: string): string {
     return execFileSync('openssl', ['dgst', `-${algorithm}`, '-binary', file]).toString('base64');
   }
 
-  /** `openssl dgst -verify`; true if it prints "Verified OK". */
+  /** Whether `openssl dgst -verify` prints "Verified OK". */
   accepts(file: string, { publicKey, algorithm, scheme, signature }: Claim): boolean {
     const pem = this.keep('key.pem', publicKey);
-    // openssl reads ECDSA signatures as DER only.
+    // openssl reads ECDSA signatures only as DER.
     const sig = this.keep('file.sig', scheme === 'ecdsa-raw' ? rawToDer(signature) : signature);
     const options = scheme === 'rsa-pss' ? PSS : [];
     const args = ['dgst', `-${algorithm}`, '-verify', pem, '-signature', sig, ...options, file];
@@ -36,7 +36,7 @@ export class Openssl {
     return stdout.trim() === 'Verified OK';
   }
 
-  /** Writes a file that the test signs. */
+  /** Writes a file to be signed and returns its path. */
   keep(name: string, content: string | Buffer): string {
     const file = join(this.directory, name);
     writeFileSync(file, content);
@@ -48,7 +48,7 @@ export class Openssl {
   }
 }
 
-/** A certificate that has signed itself, as PEM: of a new RSA key, unless other arguments of `openssl req` say otherwise. */
+/** A self-signed certificate in PEM, for a new RSA key unless arguments of `openssl req` override it. */
 export function selfSigned(...args: string[]): string {
   const subject = ['-subj', '/CN=other', '-days', '9', '-keyout', '/dev/null'];
   const all = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...args];

@@ -1,4 +1,4 @@
-/** The smallest Windows program that signing tools accept: PE32, one section of code (Microsoft PE format). */
+/** Builds the smallest Windows program that signing tools accept: PE32 with one code section (Microsoft PE format). */
 export function portableExecutable(code: string): Buffer {
   const file = Buffer.alloc(1024);
   const header = 0x80;

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import type { Service } from './service.js';
 
-/** Process ids of the key processes of a service: its only children. */
+/** IDs of the key processes of a service, which are its only children. */
 export function keyProcessesOf(service: Service): number[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' })
     .trim()
@@ -11,13 +11,13 @@ export function keyProcessesOf(service: Service): number[] {
     .map(([pid]) => Number(pid));
 }
 
-/** False for a process that has ended, also for a zombie. */
+/** Whether a process is running; false for a zombie. */
 export function isRunning(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
 }
 
-/** kill -9; false if there was no key process. */
+/** Kills the key process with SIGKILL. Returns false if there was none. */
 export function killKeyProcess(service: Service): boolean {
   const [pid] = keyProcessesOf(service);
   if (pid === undefined) return false;

@@ -5,11 +5,11 @@ import type { Stage } from './stage.js';
 export interface Refusal {
   readonly status: number;
   readonly code: string;
-  /** RFC 6901 pointer of one of the faults, or the name of the parameter. */
+  /** RFC 6901 pointer to one of the faults, or the name of the parameter. */
   readonly pointer?: string;
 }
 
-/** Makes calls that must be refused and must leave nothing behind but an audit entry. */
+/** Sends calls that must be refused without leaving anything behind but an audit entry. */
 export class RefusedCalls {
   constructor(
     private readonly stage: Stage,
@@ -17,19 +17,19 @@ export class RefusedCalls {
     private readonly apiKey: string,
   ) {}
 
-  /** Asserts that a POST with a valid credential (or that of `options`) is refused as expected and audited, and that nothing is stored. */
+  /** Asserts that a POST with a valid credential (or that in `options`) is refused as expected, is audited, and stores nothing. */
   async post(refusal: Refusal, path: string, options: CallOptions): Promise<Answer> {
     const answer = await this.withoutTrace(refusal, 'POST', path, options);
     await this.assertWrittenDown(answer, refusal.code);
     return answer;
   }
 
-  /** Asserts that a GET is refused as expected and that nothing is stored. */
+  /** Asserts that a GET is refused as expected and stores nothing. */
   get(refusal: Refusal, path: string, options: CallOptions = {}): Promise<Answer> {
     return this.withoutTrace(refusal, 'GET', path, options);
   }
 
-  /** Asserts that the audit log has the code of the refusal, once. */
+  /** Asserts that the audit log contains the refusal's code exactly once. */
   async assertWrittenDown(answer: Answer, code: string): Promise<void> {
     const entries = await this.stage.sql(
       `SELECT outcome, detail ->> 'code' AS code FROM audit_entry WHERE action = 'request.refused' AND correlation = $1`,
@@ -46,7 +46,7 @@ export class RefusedCalls {
     return answer;
   }
 
-  /** Number of rows that a call could leave behind, without audit entries of refusals. */
+  /** Number of rows that a call could leave behind, excluding audit entries of refusals. */
   private async stored(): Promise<unknown> {
     const tables = ['signing_request', 'outbox_message', 'idempotency_key', 'signing_key', 'api_key', 'user_account'];
     const counts = tables.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ');
@@ -64,7 +64,7 @@ function assertOneRefusal(entries: unknown[], code: string): void {
   expect(entries).toEqual([{ outcome: 'refused', code }]);
 }
 
-/** RFC 9457, with the members that every problem of the service has. */
+/** Asserts a problem of RFC 9457 with the members that every problem of the service has. */
 export function assertProblem(answer: Answer, { status, code, pointer }: Refusal): void {
   expect({ ...answer.body }).toMatchObject({
     type: `urn:sealwright:problem:${code}`,

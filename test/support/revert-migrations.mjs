@@ -1,4 +1,4 @@
-// Takes back so many migrations of the build, one after the other: `node revert-migrations.mjs COUNT`.
+// Reverts the given number of migrations of the build one by one: `node revert-migrations.mjs COUNT`.
 import { DataSource } from 'typeorm';
 
 const built = (file) => import(new URL(`../../dist/platform/${file}`, import.meta.url).href);

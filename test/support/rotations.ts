@@ -8,20 +8,20 @@ import type { Answer, Service } from './service.js';
 import { until } from './signing.js';
 import { type ClientKey, newClientKey, type Sshd, type SshdOptions, startSshd } from './sshd.js';
 
-/** A host that the service manages, and the account whose key is rotated. */
+/** A managed host with the account whose key is rotated. */
 export interface ManagedHost {
   readonly id: string;
   readonly name: string;
   readonly sshd: Sshd;
 }
 
-/** Polling interval for rotations; many are polled at once. */
+/** Polling interval for rotations, many of which are polled concurrently. */
 const LOOK_MS = 200;
 
 /** Result of a login with the ssh command. */
 export type LoginResult = 'accepted' | 'denied' | `unclear: ${string}`;
 
-/** SSH hosts with an account `deploy`, managed by a service that may rotate keys on them. */
+/** SSH hosts with an account `deploy`, managed by a service that may rotate their keys. */
 export class SshFleet {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-field-'));
   readonly hosts: ManagedHost[] = [];
@@ -31,7 +31,7 @@ export class SshFleet {
   constructor(
     private readonly service: () => Service,
     private readonly apiKey: string,
-    /** Prefix of host names; different ones if a service has two fleets. */
+    /** Prefix of host names, which must differ if a service has two fleets. */
     private readonly prefix = 'host',
   ) {}
 
@@ -39,14 +39,14 @@ export class SshFleet {
     return this.service().call(method, path, { key: this.apiKey, body, headers });
   }
 
-  /** A call that must succeed. */
+  /** Sends a call and throws unless it succeeds. */
   async ask(method: string, path: string, body?: unknown): Promise<Answer['body']> {
     const answer = await this.call(method, path, body);
     if (answer.status < 300) return answer.body;
     throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
   }
 
-  /** The alert about a rotation or a key, if any. */
+  /** Returns the alert about a rotation or a key, if any. */
   async alertAbout(subject: string): Promise<Answer['body']> {
     const { items } = await this.ask('GET', '/api/alerts?limit=200');
     return items.find((alert: { subject: { id: string } }) => alert.subject.id === subject);
@@ -71,21 +71,21 @@ export class SshFleet {
     return host;
   }
 
-  /** Makes a key pair and registers its public half. */
+  /** Generates a key pair and registers its public half. */
   async newKey(kind?: string[]): Promise<ClientKey & { readonly id: string }> {
     const key = newClientKey(this.directory, `key-${(this.names += 1)}`, kind);
     const { id } = await this.ask('POST', '/v1/keys', { publicKey: key.publicKey });
     return { ...key, id };
   }
 
-  /** Orders a rotation for `deploy` on these hosts. @returns its id */
+  /** Orders a rotation for `deploy` on these hosts. @returns the rotation ID */
   async rotate(keyId: string, hosts: readonly ManagedHost[], order: Record<string, unknown> = {}): Promise<string> {
     const targets = hosts.map(({ id }) => ({ hostId: id, account: 'deploy' }));
     const { id } = await this.ask('POST', `/v1/keys/${keyId}/rotate`, { targets, overlapSeconds: 2, ...order });
     return id;
   }
 
-  /** Waits until the rotation has ended, or has one of these states. */
+  /** Waits until the rotation has one of these states, by default any final state. */
   ended(
     id: string,
     seconds = 60,
@@ -102,13 +102,13 @@ export class SshFleet {
     return (await this.ask('GET', `/v1/rotations/${id}/targets?limit=200`)).items;
   }
 
-  /** The private key that replaces this one now; undefined while the service does not have it. */
+  /** Private key that currently replaces this one; undefined if the service does not have it. */
   async released(keyId: string): Promise<{ id: string; privateKey: string } | undefined> {
     const answer = await this.call('POST', `/v1/keys/${keyId}/private-key`).catch(() => undefined);
     return answer?.status === 200 ? answer.body : undefined;
   }
 
-  /** Writes a private key into a file that ssh accepts. */
+  /** Writes a private key to a file that ssh accepts. */
   keep(name: string, privateKey: string): string {
     const file = join(this.directory, name);
     writeFileSync(file, privateKey, { mode: 0o600 });
@@ -121,7 +121,7 @@ export class SshFleet {
   }
 }
 
-/** Logs in with ssh and only this private key. */
+/** Logs in using ssh with only this private key. */
 export async function logIn({ sshd }: ManagedHost, file: string, user = 'deploy'): Promise<LoginResult> {
   const options = {
     IdentitiesOnly: 'yes',
@@ -141,7 +141,7 @@ export async function logIn({ sshd }: ManagedHost, file: string, user = 'deploy'
   return said.includes('Permission denied') ? 'denied' : `unclear: ${said.trim().split('\n').at(-1)}`;
 }
 
-/** A user of a key: logs in with the key that the service releases, and with the first one until there is one. */
+/** A user of a key that logs in with the key released by the service, or with the first key until one is released. */
 export class KeyHolder {
   private inForce: string;
   private file: string;
@@ -165,7 +165,7 @@ export class KeyHolder {
   }
 }
 
-/** A user of a key that logs in again and again. */
+/** Logs in with a key holder's key continuously. */
 export class Hammer {
   readonly results: LoginResult[] = [];
   private stopped = false;
@@ -178,7 +178,7 @@ export class Hammer {
     this.running = this.run();
   }
 
-  /** Stops. @returns the logins that were not accepted */
+  /** Stops the logins. @returns those that were not accepted */
   async stop(): Promise<LoginResult[]> {
     this.stopped = true;
     await this.running;

@@ -10,9 +10,9 @@ export interface SealedTableColumn {
   readonly isSealed: boolean;
 }
 
-/** The seals of a database, by the code of the service. */
+/** Seals of a database, computed by the code of the service. */
 export interface RowSealer {
-  /** Seals every row as it is, as the service would have sealed its own change. */
+  /** Seals every row as it is, as if the service had changed it. */
   seal(): Promise<void>;
   /** Rows that do not match their seal, by table. */
   forged(): Promise<{ table: string; count: number; keys: string[] }[]>;
@@ -34,7 +34,7 @@ interface SealedEntities {
 const built = async <Module>(path: string): Promise<Module> =>
   (await import(new URL(`../../dist/${path}.js`, import.meta.url).href)) as Module;
 
-/** @param settings of the service whose secret makes the seals */
+/** @param settings settings of the service whose secret is used for the seals */
 export async function openRowSealer(settings: Readonly<Record<string, string>>): Promise<RowSealer> {
   const { DataSource, getMetadataArgsStorage } = await import('typeorm');
   const { Config } = await built<{ Config: new (environment: object) => object }>('platform/config/config');

@@ -4,23 +4,23 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestToken } from './hsm.js';
 
-/** Key of the advisory lock under which the seeded template is made and copied. */
+/** Key of the advisory lock for creating and copying the seeded template. */
 const LOCK = 7_310_022;
 const TEMPLATE = 'template_seeded';
 
 export interface SeededCopy {
   readonly adminUrl: string;
-  /** The database that becomes a copy of the seeded one; it must have no connections. */
+  /** Database to replace with a copy of the seeded one; it must have no connections. */
   readonly databaseUrl: string;
-  /** The token that becomes a copy of the one with the seeded keys. */
+  /** Token to replace with a copy of the one that has the seeded keys. */
   readonly token: TestToken;
 }
 
 /**
- * Copies the data of the demo seed to a stage: only the first one of a run is seeded, by `seed`, in a directory that it is given, on
- * a database and a token of its own, which it answers.
+ * Copies the data of the demo seed to a stage. Only the first stage of a run is seeded, by `seed`, which works in the given directory with
+ * a separate database and token and returns them.
  *
- * @returns the directory in which `seed` worked.
+ * @returns the directory in which `seed` worked
  */
 export async function copySeeded(
   { adminUrl, databaseUrl, token }: SeededCopy,
@@ -48,7 +48,7 @@ export async function copySeeded(
   }
 }
 
-/** The directory of the template's token is in the comment of its database. */
+/** Directory of the template's token, which is stored in the comment of the template database. */
 async function placeOfTemplate(client: Client): Promise<string | undefined> {
   const { rows } = await client.query<{ place: string }>(
     `SELECT shobj_description(oid, 'pg_database') AS place FROM pg_database WHERE datname = $1`,

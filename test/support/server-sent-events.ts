@@ -10,13 +10,13 @@ export interface ServerSentEvent {
 
 /** A stream that is being read. */
 export interface EventStream {
-  /** Events so far. */
+  /** Events received so far. */
   readonly heard: readonly ServerSentEvent[];
-  /** The whole text so far. */
+  /** All events, once the stream has ended. */
   readonly ended: Promise<readonly ServerSentEvent[]>;
 }
 
-/** Reads a stream (HTML Living Standard, Server-sent events). */
+/** Reads an event stream (HTML Living Standard, Server-sent events). */
 export function listenTo(service: Service, path: string, by: string): EventStream {
   const heard: ServerSentEvent[] = [];
   return { heard, ended: readInto(heard, `${service.url}${path}`, by) };
@@ -35,7 +35,7 @@ async function readInto(heard: ServerSentEvent[], url: string, by: string): Prom
   return heard;
 }
 
-/** Undefined for a comment. */
+/** Parses an event; returns [] for a comment. */
 function eventOf(block: string): ServerSentEvent[] {
   const lines = block.split('\n');
   const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);

@@ -4,40 +4,40 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { keepLog, noteExchange } from './issued-secrets.js';
 
-/** Notes the statements of a service for the check `plans`, in a run that ends with it. */
+/** Records the statements of a service in runs that end with the check `plans`. */
 const RECORDED: Record<string, string> =
   process.env['SW_TEST_EVIDENCE'] === undefined
     ? {}
     : { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'statement-recorder.mjs')}` };
 const DIST = join(import.meta.dirname, '../../dist');
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
-/** A Buffer as JSON. Views show bytes as text, so this is a column that a view copied from its row, such as the seal. */
+/** Matches a Buffer in JSON. Views return bytes as text, so a match is a raw column that a view copied from its row, such as the seal. */
 const BYTES = /"type":"Buffer","data":\[/;
 
 export interface ServiceOptions {
   readonly role?: 'all' | 'api' | 'worker';
-  /** Where the build is, if it is not that of this tree. */
+  /** Directory of the build, if it is not that of this tree. */
   readonly dist?: string;
-  /** On top of the stage's settings. */
+  /** Override the stage's settings. */
   readonly settings?: Record<string, string>;
 }
 
 /** A running process of the built service. */
 export interface Service {
-  /** Empty for a worker. */
+  /** Base URL; empty for a worker. */
   readonly url: string;
   readonly pid: number;
-  /** Its whole output. */
+  /** Complete output. */
   log(): string;
-  /** Sends the signal and waits for the end. SIGTERM is a graceful stop. @returns the exit code, or the signal that ended it */
+  /** Sends the signal and waits for the process to end. SIGTERM stops gracefully. @returns the exit code, or the signal that ended the process */
   kill(signal?: NodeJS.Signals): Promise<number | string | null>;
-  /** Calls the API; `key` becomes the bearer credential. */
+  /** Calls the API with `key` as bearer token. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
 export interface CallOptions {
   readonly key?: string;
-  /** Sent as JSON; a Buffer or a string is sent unchanged. */
+  /** Sent as JSON, except that a Buffer or string is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
 }
@@ -49,7 +49,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** Starts the built service and waits until it is ready; otherwise throws with its output. */
+/** Starts the built service and waits until it is ready. Throws an error with its output if it does not start. */
 export async function startService(settings: Record<string, string>, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all';
   const env = { ...process.env, ...RECORDED, ...settings, ...options.settings, SVC_ROLE: role };
@@ -74,7 +74,7 @@ export async function startService(settings: Record<string, string>, options: Se
   };
 }
 
-/** Runs a command of the built command line to its end. */
+/** Runs a command of the built command line and returns its output. */
 export async function runToEnd(
   args: string[],
   settings: Record<string, string>,

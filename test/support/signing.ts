@@ -23,7 +23,7 @@ export function sign(service: Service, { key, body, headers }: SignOptions): Pro
   return service.call('POST', '/api/v1/sign/digest', { key, body, headers });
 }
 
-/** Reads a request as soon as it is final, at the latest after `seconds`. */
+/** Waits up to `seconds` for a request to become final and returns it. */
 export function read(service: Service, apiKey: string, requestId: string, seconds = 10): Promise<Answer> {
   return service.call('GET', `/api/v1/sign/requests/${requestId}?wait=${seconds}`, { key: apiKey });
 }
@@ -39,7 +39,7 @@ export async function createKey(
   return body;
 }
 
-/** A key by its name, as the API publishes it. */
+/** Returns a key by name, in the format of the API. */
 export async function publishedKey(service: Service, apiKey: string, name: string): Promise<PublishedKey> {
   const { body } = await service.call('GET', '/api/v1/signing-keys?limit=200', { key: apiKey });
   const key = (body.items as PublishedKey[]).find((item) => item.name === name);
@@ -47,15 +47,15 @@ export async function publishedKey(service: Service, apiKey: string, name: strin
   return key;
 }
 
-/** Whether a DER or PKCS #1 v1.5 signature is one of this message. */
+/** Whether a DER or PKCS #1 v1.5 signature verifies for this message. */
 export function verifies(message: string | Buffer, { publicKey }: PublishedKey, signature: Buffer): boolean {
   return verify('sha256', Buffer.from(message), createPublicKey(publicKey), signature);
 }
 
-/** Factor on the timeouts of tests, which run in parallel on busy machines. */
+/** Factor for the timeouts of tests, which run in parallel on busy machines. */
 export const TIMEOUT_FACTOR = 3;
 
-/** Polls until `check` answers something other than undefined or false. Throws after `seconds` times TIMEOUT_FACTOR. */
+/** Polls until `check` returns something other than undefined or false. Throws after `seconds` times TIMEOUT_FACTOR. */
 export async function until<T>(
   what: string,
   seconds: number,

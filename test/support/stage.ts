@@ -14,37 +14,37 @@ import { createToken, type TestToken } from './hsm.js';
 import { copySeeded } from './seeded-database.js';
 import { type Service, type ServiceOptions, runToEnd, startService } from './service.js';
 
-/** File of the demo seed with keys and passwords. */
+/** File with the keys and passwords of the demo seed. */
 const DEMO = 'demo.env';
 
-/** The environment of one test file: a database, a token and a Redis of its own, and the services that it starts on them. */
+/** Environment of a test file: a separate database, token and Redis, and the services started on them. */
 export interface Stage {
   readonly settings: Record<string, string>;
   readonly token: TestToken;
-  /** The Redis that runs now. */
+  /** The current Redis server. */
   readonly redis: PrivateRedis;
-  /** Only with `shim`: the module between the service and SoftHSM. */
+  /** The module between the service and SoftHSM; only with `shim`. */
   readonly shim: Shim | undefined;
-  /** Only with `ownPostgres`: the server, to be stopped and started by the test. */
+  /** The server, which the test can stop and start; only with `ownPostgres`. */
   readonly postgres: PrivatePostgres | undefined;
-  /** Address of the database, as its owner. */
+  /** URL of the database, as its owner. */
   readonly databaseUrl: string;
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Like `sql`, for changes that the service itself could have made: seals the changed rows (docs/decisions/0170). */
+  /** Like `sql`, for changes that the service could have made itself: seals the changed rows (docs/decisions/0170). */
   change<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Starts dist/main.js (or dist/worker.js) and waits until it is ready. */
   start(options?: ServiceOptions): Promise<Service>;
-  /** Starts Redis again, empty, at the same address, after the test stopped or killed it. */
+  /** Starts an empty Redis at the same address after the test stopped or killed it. */
   restartRedis(): Promise<void>;
   /** FLUSHALL. */
   flushRedis(): Promise<void>;
-  /** Only with `shim`: how often the HSM was asked to sign this digest (base64), by the shim's journal. */
+  /** Number of times the HSM was asked to sign this digest (base64), according to the shim's journal; only with `shim`. */
   operationsOn(digest: string): number;
-  /** Only with `ownPostgres`: starts it again on the same data and at the same address, after the test stopped or killed it. */
+  /** Restarts the server with the same data and address after the test stopped or killed it; only with `ownPostgres`. */
   restartPostgres(): Promise<void>;
   /** Creates an administrator, an API key with admin:* and the signing keys `default` (P-256) and `demo-rsa` (RSA-3072). */
   seed(): Promise<{ apiKey: string; adminEmail: string; adminPassword: string }>;
-  /** Ends every service and removes the stores. */
+  /** Stops all services and removes the stores. */
   close(): Promise<void>;
 }
 
@@ -98,7 +98,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       return rows;
     },
     start: async (options) => {
-      // Production runs at the speed of the clock.
+      // The profile prod does not allow the clock to be sped up.
       const speed = options?.settings?.['SVC_PROFILE'] === 'prod' ? { SVC_CLOCK_SPEED: '1' } : {};
       const service = await startService({ ...settings, ...speed }, options);
       services.push(service);
@@ -121,7 +121,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       client.disconnect();
     },
     seed: async () => {
-      // A service may have written to these stores already; and a server of its own has no templates.
+      // A service may already have written to these stores, and a private server has no templates.
       if (services.length > 0 || postgres !== undefined) return seed(directory, settings);
       return facts(await copySeeded({ adminUrl: adminUrl(), databaseUrl, token }, seedTemplate));
     },
@@ -147,7 +147,7 @@ async function dropDatabase(url: string): Promise<void> {
   await query(adminUrl(), `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function query<Row extends object>(url: string, text: string, values?: unknown[]): Promise<Row[]> {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
@@ -159,7 +159,7 @@ export async function query<Row extends object>(url: string, text: string, value
   }
 }
 
-/** The port stays in use for some milliseconds after a server was killed, until all its threads have ended. */
+/** After a server was killed, the port stays in use for some milliseconds until all its threads have ended. */
 async function startAgain(dir: string, port: number): Promise<PrivateRedis> {
   for (let attempt = 1; ; attempt += 1) {
     try {

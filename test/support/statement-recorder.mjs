@@ -1,11 +1,11 @@
-// Preloaded into every process of the service that tests start (NODE_OPTIONS): notes each statement that it sends to the database, once, so
+// Preloaded into every process of the service that tests start (NODE_OPTIONS): records each distinct statement sent to the database, so
 // that the check `plans` can ask PostgreSQL how it would run on large tables.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 
 const folder = process.env.SW_TEST_EVIDENCE;
-// The key process and other programs have nothing to do with the database.
+// The key process and other programs do not use the database.
 if (folder !== undefined && /\/dist\/(?:main|worker|cli)\.js$/.test(process.argv[1] ?? '')) {
   const { default: pg } = await import('pg');
   const file = join(folder, `statements-${process.pid}-${threadId}.ndjson`);

@@ -19,13 +19,13 @@ const DAY_MS = 24 * 3600 * 1000;
 
 interface ImposedCertificate {
   readonly subject: string;
-  /** SubjectPublicKeyInfo, DER, of a key whose private half the authority never sees. */
+  /** SubjectPublicKeyInfo (DER) of the key to certify; the authority never sees its private half. */
   readonly publicKey: Buffer;
   readonly days?: number;
   readonly extensions?: readonly Buffer[];
 }
 
-/** ImposterAuthority is a certificate authority that certifies any public key under any name, as anybody can make one. */
+/** ImposterAuthority is a certificate authority that certifies any public key under any name, as anyone can set one up. */
 export class ImposterAuthority {
   readonly certificate: X509Certificate;
   private readonly key: KeyObject;
@@ -54,19 +54,19 @@ export class ImposterAuthority {
   }
 }
 
-/** An extension of a certificate; critical. */
+/** Builds a critical certificate extension. */
 export function extension(type: string, value: Buffer): Buffer {
   return sequence(oid(type), element(0x01, Buffer.from([0xff])), octetString(value));
 }
 
-/** The extended key usage that timestamp authorities have. */
+/** Extended key usage of timestamp authorities. */
 export const FOR_TIMESTAMPS = extension('2.5.29.37', sequence(oid('1.3.6.1.5.5.7.3.8')));
 
 function nameOf(commonName: string): Buffer {
   return sequence(setOf(sequence(oid('2.5.4.3'), utf8String(commonName))));
 }
 
-/** A CMS SignedData, DER, with these certificates, the first of which its one signer is named by. The signature stays as it is. */
+/** Returns a CMS SignedData (DER) with these certificates, the first of which identifies the only signer. The signature is not changed. */
 export function withCertificates(signedData: Buffer, certificates: readonly X509Certificate[]): Buffer {
   const [type, explicit] = insideOf(signedData);
   const fields = insideOf(raw(insideOf(raw(explicit))[0]));
@@ -88,7 +88,7 @@ export function withCertificates(signedData: Buffer, certificates: readonly X509
   return sequence(raw(type), tagged(0, body));
 }
 
-/** The certificates in a CMS SignedData. */
+/** Returns the certificates in a CMS SignedData. */
 export function certificatesIn(signedData: Buffer): X509Certificate[] {
   const [, explicit] = insideOf(signedData);
   const fields = insideOf(raw(insideOf(raw(explicit))[0]));
@@ -96,7 +96,7 @@ export function certificatesIn(signedData: Buffer): X509Certificate[] {
   return derElements(set?.contents ?? Buffer.alloc(0)).map((one) => new X509Certificate(one.raw));
 }
 
-/** Base64 of the SHA-256 of a certificate, as base64url for JWS headers. */
+/** SHA-256 of a certificate as base64url, as in JWS headers. */
 export function thumbprintOf(certificate: X509Certificate): string {
   return createHash('sha256').update(certificate.raw).digest('base64url');
 }

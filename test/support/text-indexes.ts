@@ -1,6 +1,6 @@
 /**
- * BOUNDED names every indexed column of text or bytes, with what bounds it. A B-tree or GIN entry takes 2,704 bytes at most: an unbounded
- * column makes an INSERT fail with whatever somebody sends. Lengths are those of the DTOs, in UTF-16 units of up to three bytes.
+ * BOUNDED lists every indexed text or binary column by what bounds its length. A B-tree or GIN entry takes at most 2,704 bytes, so an unbounded
+ * column would make an INSERT of a long value fail. Lengths are those of the DTOs, in UTF-16 units of up to three bytes.
  */
 export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
   'a digest, random text, or identifier that the service makes': [

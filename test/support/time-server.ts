@@ -8,10 +8,10 @@ export interface TimeServer {
 }
 
 const EPOCHS_APART = 2_208_988_800;
-/** Seconds at which the NTP era ends and counting begins at zero again. */
+/** Seconds in an NTP era, after which counting restarts at zero. */
 const ERA = 2 ** 32;
 
-/** An NTP server whose clock is off by so many milliseconds. */
+/** Starts an NTP server whose clock is off by `offBy` milliseconds. */
 export async function timeServer(offBy: number): Promise<TimeServer> {
   const socket = createSocket('udp4');
   socket.on('message', (request, { port, address }) => {

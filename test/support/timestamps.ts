@@ -9,7 +9,7 @@ import type { Answer, Service } from './service.js';
 
 export const TIMESTAMP_QUERY = 'application/timestamp-query';
 
-/** `openssl ts` as a client of the service; files are in the directory of the authority. */
+/** Uses `openssl ts` as a client of the service. Files are in the authority's directory. */
 export class TimestampClient {
   constructor(
     private readonly service: Service,
@@ -17,14 +17,14 @@ export class TimestampClient {
     private readonly authority: Authority,
   ) {}
 
-  /** `openssl ts -query`. */
+  /** Creates a query with `openssl ts -query`. */
   query(file: string, options: string[] = ['-sha256', '-cert']): Buffer {
     const out = this.at('q.tsq');
     execFileSync('openssl', ['ts', '-query', '-data', file, ...options, '-out', out], { stdio: 'pipe' });
     return readFileSync(out);
   }
 
-  /** Sends the query with curl, the key as the password of HTTP Basic; answers the body of the reply. */
+  /** Sends the query with curl, with the API key as HTTP Basic password. Returns the status and body of the response. */
   curl(query: Buffer, credentials = ['-u', `anyone:${this.apiKey}`]): { status: number; reply: Buffer } {
     const input = this.authority.keep('sent.tsq', query);
     const out = this.at('r.tsr');
@@ -45,12 +45,15 @@ export class TimestampClient {
     return { status: Number(status.split(' ')[0]), reply: readFileSync(out) };
   }
 
-  /** `openssl ts -reply -text`. */
+  /** Shows a reply with `openssl ts -reply -text`. */
   text(reply: Buffer): string {
     return ask('openssl', ['ts', '-reply', '-in', this.authority.keep('shown.tsr', reply), '-text']).text;
   }
 
-  /** `openssl ts -verify`; without certificates in the token, with the chain that the service publishes. */
+  /**
+   * Runs `openssl ts -verify`.
+   * @param untrusted whether to add the chain published by the service, for tokens without certificates
+   */
   async verify(reply: Buffer, query: Buffer, untrusted = false): Promise<Verdict> {
     const files = ['-in', this.authority.keep('v.tsr', reply), '-queryfile', this.authority.keep('v.tsq', query)];
     const chain = untrusted ? ['-untrusted', this.authority.keep('chain.pem', await this.chain())] : [];
@@ -63,7 +66,7 @@ export class TimestampClient {
     return body;
   }
 
-  /** The same with fetch, for many calls. */
+  /** Sends the query with fetch, which is faster for many calls. */
   async post(query: Buffer): Promise<Buffer> {
     const response = await fetch(`${this.service.url}/tsa`, {
       method: 'POST',
@@ -78,14 +81,14 @@ export class TimestampClient {
   }
 }
 
-/** SignedData of the token in a reply, read by a library that the service does not use for writing. */
+/** SignedData of the token in a reply, parsed by a library that the service does not use for writing. */
 export function signedDataOf(reply: Buffer): SignedData {
   const token = AsnConvert.parse(reply, TimeStampResp).timeStampToken;
   if (token === undefined) throw new Error('no token');
   return AsnConvert.parse(AsnConvert.parse(AsnConvert.serialize(token), ContentInfo).content, SignedData);
 }
 
-/** Requests `count` tokens by all clients in parallel. @returns their serial numbers as 32 hexadecimal digits */
+/** Requests `count` tokens from all clients in parallel. @returns their serial numbers as 32 hexadecimal digits */
 export async function serialsOf(clients: readonly TimestampClient[], count: number, file: string): Promise<string[]> {
   const query = clients[0]?.query(file, ['-sha256', '-no_nonce']) ?? Buffer.alloc(0);
   const serials: string[] = [];

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface ToolEnd {
-  /** -1 when a signal ended it. */
+  /** Exit code; -1 if a signal ended the tool. */
   readonly code: number;
   readonly out: Buffer;
-  /** What it said on its error stream. */
+  /** Output of stderr. */
   readonly err: string;
 }
 
@@ -13,11 +13,11 @@ export interface ToolOptions {
   readonly env: Record<string, string>;
   readonly cwd?: string;
   readonly input?: string | Buffer;
-  /** Gets the process once it has started, to end it. */
+  /** Receives the process after it has started, so that the test can end it. */
   readonly started?: (child: { kill(signal: NodeJS.Signals): boolean }) => void;
 }
 
-/** Runs a tool as its user does, while this process goes on answering for people. */
+/** Runs a tool like its user, without blocking this process, which may have to approve requests. */
 export async function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<ToolEnd> {
   const { env, cwd, input = '', started } = options;
   const child = spawn(program, args, { env, cwd, stdio: 'pipe' });

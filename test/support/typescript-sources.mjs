@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module';
 
 /**
- * Node strips types from a .ts file but looks for the .js that its imports name; this finds the .ts beside it. It lets
- * the key process, which is a program of its own, run from source as everything else does in tests.
+ * Node.js strips types from a .ts file but looks for the .js files named by its imports; this hook resolves them to .ts. It lets
+ * the key process, which is a separate program, run from source in tests.
  */
 registerHooks({
   resolve(specifier, context, next) {

@@ -20,14 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-describe('what was built starts and stops', () => {
-  it.each(['all', 'api', 'worker'] as const)('as %s', async (role) => {
+describe('the build starts and stops', () => {
+  it.each(['all', 'api', 'worker'] as const)('with the role %s', async (role) => {
     const service = await stage.start({ role });
     expect(await service.kill('SIGTERM')).toBe('SIGTERM');
     expect(service.log()).not.toMatch(/ERROR|FATAL|Unhandled|Warning/);
   });
 
-  it('and nothing of it is left running', async () => {
+  it('and leaves no process running', async () => {
     const service = await stage.start();
     const { body } = await service.call('GET', '/actuator/health', { key: seeded.apiKey });
     const keyProcess = body.components.hsm.details.pid as number;
@@ -37,33 +37,30 @@ describe('what was built starts and stops', () => {
   });
 });
 
-describe('what the build has compiled', () => {
-  it.each(['main', 'worker', 'cli'])(
-    'is not compiled again by %s, which prints its version and commit',
-    async (program) => {
-      const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
-      const asked = [join(import.meta.dirname, `../../dist/${program}.js`), '--version'];
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, asked, {
-        env,
-        maxBuffer: 64 * 1024 * 1024,
-      });
-      expect(stdout).toMatch(/^\d+\.\d+\.\d+\+([0-9a-f]{12}(\.modified)?|src\.[0-9a-f]{12})$/m);
-      const bundled = `${stdout}${stderr}`
-        .split('\n')
-        .filter((line) => /V8 code cache for .*\/dist\/bundled\//.test(line));
-      expect(bundled.length).toBeGreaterThan(1);
-      expect(bundled.filter((line) => !line.includes(' was accepted'))).toEqual([]);
-    },
-  );
+describe('the compile cache of the build', () => {
+  it.each(['main', 'worker', 'cli'])('is used by %s, which prints its version and commit', async (program) => {
+    const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
+    const asked = [join(import.meta.dirname, `../../dist/${program}.js`), '--version'];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, asked, {
+      env,
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\+([0-9a-f]{12}(\.modified)?|src\.[0-9a-f]{12})$/m);
+    const bundled = `${stdout}${stderr}`
+      .split('\n')
+      .filter((line) => /V8 code cache for .*\/dist\/bundled\//.test(line));
+    expect(bundled.length).toBeGreaterThan(1);
+    expect(bundled.filter((line) => !line.includes(' was accepted'))).toEqual([]);
+  });
 });
 
-describe('settings that cannot be used', () => {
+describe('invalid settings', () => {
   const failing = async (settings: Record<string, string>): Promise<string> => {
     const service = await startService({ ...stage.settings, ...settings }).catch((error: Error) => error.message);
     return typeof service === 'string' ? service : 'it started';
   };
 
-  it('are refused all at once, each by its name', async () => {
+  it('are all rejected at once, each by name', async () => {
     const said = await failing({
       SVC_PROFILE: 'prod',
       SVC_ADMIN_PASSWORD: 'short',
@@ -82,23 +79,23 @@ describe('settings that cannot be used', () => {
     ['a short secret', { SVC_JWT_SECRET: 'x'.repeat(31) }, 'at least 32 characters'],
     ['a misspelt name', { SVC_JTW_SECRET: STRONG }, 'SVC_JTW_SECRET is not a setting'],
     ['a profile that is none', { SVC_PROFILE: 'test' }, 'SVC_PROFILE must be one of dev, prod'],
-  ])('%s', async (_, settings, reason) => {
+  ])('are rejected: %s', async (_, settings, reason) => {
     expect(await failing({ ...settings })).toContain(reason);
   });
 });
 
-describe('the profile prod', () => {
+describe('the prod profile', () => {
   let service: Service;
   beforeAll(async () => {
     service = await stage.start({ settings: { SVC_PROFILE: 'prod', SVC_JWT_SECRET: STRONG } });
   });
 
-  it('shows no description and no development page to strangers', async () => {
+  it('hides the API description and development pages from anonymous callers', async () => {
     for (const path of ['/api-docs', '/swagger-ui.html'])
       expect((await service.call('GET', path)).body).toMatchObject({ status: 404, code: 'route.missing' });
   });
 
-  it('gives browsers of other origins nothing', async () => {
+  it('allows no cross-origin requests', async () => {
     const { headers } = await service.call('GET', '/actuator/health', { headers: { origin: 'http://localhost:4200' } });
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
@@ -109,20 +106,20 @@ describe('the profile prod', () => {
     expect(lines.map((line) => typeof JSON.parse(line).message)).toEqual(lines.map(() => 'string'));
   });
 
-  it('does not take a token of another secret', async () => {
+  it('rejects a token signed with another secret', async () => {
     const dev = await stage.start({ role: 'api' });
     const token = await accessToken(dev, seeded.adminEmail, seeded.adminPassword);
     expect((await dev.call('GET', '/api/auth/me', { key: token })).status).toBe(200);
     expect((await service.call('GET', '/api/auth/me', { key: token })).status).toBe(401);
   });
 
-  it('has no demo seed', async () => {
+  it('has no demo data', async () => {
     const settings = { ...stage.settings, SVC_PROFILE: 'prod', SVC_CLOCK_SPEED: '1', SVC_JWT_SECRET: STRONG };
     await expect(runToEnd(['seed-demo'], settings)).rejects.toThrow('the demo seed is not for SVC_PROFILE=prod');
   });
 });
 
-describe('the explorer', () => {
+describe('the API explorer', () => {
   let service: Service;
   let token: string;
   const page = (headers: Record<string, string>) => service.call('GET', '/swagger-ui/index.html', { headers });
@@ -132,7 +129,7 @@ describe('the explorer', () => {
     token = await accessToken(service, seeded.adminEmail, seeded.adminPassword);
   });
 
-  it('sends browsers to the sign-in, and refuses programs', async () => {
+  it('redirects browsers to the sign-in page, and rejects programs', async () => {
     const browser = await page({ accept: 'text/html,*/*' });
     expect([browser.status, browser.headers.get('location')]).toEqual([303, '/swagger-ui/sign-in.html']);
     const program = await page({ accept: 'application/json' });
@@ -140,7 +137,7 @@ describe('the explorer', () => {
     expect((await service.call('GET', '/swagger-ui/sign-in.html')).body).toContain('<form');
   });
 
-  it('opens by a cookie that reaches its own pages only', async () => {
+  it('opens with a cookie that is limited to its own pages', async () => {
     const { status, headers } = await service.call('POST', '/swagger-ui/session', { key: token });
     expect(status).toBe(204);
     const cookie = headers.get('set-cookie') ?? '';
@@ -154,7 +151,7 @@ describe('the explorer', () => {
     expect((await page({ cookie: 'sealwright_explorer=forged' })).status).toBe(401);
   });
 
-  it('loads every file that its page names, and no other', async () => {
+  it('serves every file that its page references, and no other', async () => {
     const { body } = await page({ authorization: `Bearer ${token}` });
     const files = [...(body as string).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file);
     expect(files.length).toBeGreaterThan(3);
@@ -163,18 +160,18 @@ describe('the explorer', () => {
       expect((await service.call('GET', `/swagger-ui/${file}`)).status).toBe(404);
   });
 
-  it('and the raw description are open in dev', async () => {
+  it('and the raw API description are public in dev', async () => {
     expect((await service.call('GET', '/api-docs')).body.info.title).toBe('Sealwright');
     expect((await service.call('GET', '/swagger-ui.html')).headers.get('location')).toBe('/swagger-ui/index.html');
   });
 
-  it('describes what docs/openapi.json describes', async () => {
+  it('matches docs/openapi.json', async () => {
     expect((await service.call('GET', '/api-docs')).body).toEqual(shippedDocument());
   });
 });
 
 describe('metrics', () => {
-  it('are for who may read them, in the text format of Prometheus', async () => {
+  it('are available to authorized callers in Prometheus text format', async () => {
     const service = await stage.start();
     const { key } = await newApiKey(service, seeded.apiKey, ['system:read']);
     await sign(service, { key: seeded.apiKey, body: { digest: digestOf('metrics') } });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Some balancers write the port of the connection beside the address: with each call another, so that no limit would ever be met. */
+/** Some load balancers append the port of the connection to the address. Since it differs for each call, no rate limit would ever apply. */
 it.each([
   ['203.0.113.9', '203.0.113.9'],
   ['203.0.113.10:54321', '203.0.113.10'],
@@ -22,7 +22,7 @@ it.each([
   ['198.51.100.1, 203.0.113.13:1', '203.0.113.13'],
   ['unknown', '127.0.0.1'],
   ['203.0.113.14, garbage, 10.9.9.9', '10.9.9.9'],
-])('X-Forwarded-For: %s comes from %s', async (header, source) => {
+])('X-Forwarded-For: %s yields the source %s', async (header, source) => {
   const requestId = crypto.randomUUID();
   const headers = { 'x-forwarded-for': header, 'x-request-id': requestId };
   expect((await service.call('GET', '/api/v1/audit/entries', { headers })).status).toBe(401);

@@ -22,7 +22,7 @@ afterAll(() => stage.close());
 
 const health = (key?: string): Promise<Answer> => service.call('GET', '/actuator/health', { key });
 
-/** Takes one connection at a port where nobody listens, and hangs up. */
+/** Accepts one connection on an otherwise unused port and closes it. */
 async function someoneCalls(port: number): Promise<void> {
   const server = createServer((socket) => socket.destroy());
   server.listen(port, '127.0.0.1');
@@ -31,7 +31,7 @@ async function someoneCalls(port: number): Promise<void> {
   await once(server, 'close');
 }
 
-/** Waits for an overall status; liveness must stay as it is whatever happens. */
+/** Waits for an overall status. Liveness must not change. */
 async function becomes(status: string): Promise<Answer> {
   const answer = await until(`health ${status}`, 30, async () => {
     const found = await health();
@@ -40,12 +40,12 @@ async function becomes(status: string): Promise<Answer> {
   const liveness = await service.call('GET', '/actuator/health/liveness');
   expect([liveness.status, liveness.body]).toEqual([200, { status: 'UP' }]);
   const readiness = await service.call('GET', '/actuator/health/readiness');
-  // The HSM is no reason to send calls elsewhere: most are answered without it.
+  // An HSM failure is no reason to route calls elsewhere, because most calls do not need the HSM.
   expect(readiness.status).toBe(answer.body.components.db.status === 'UP' ? 200 : 503);
   return answer;
 }
 
-it('all is well: 200, with details for who is signed in only', async () => {
+it('healthy: 200, with details for signed-in callers only', async () => {
   const { status, body, headers } = await becomes('UP');
   expect(status).toBe(200);
   expect(headers.get('cache-control')).toBe('no-store');
@@ -72,7 +72,7 @@ it('all is well: 200, with details for who is signed in only', async () => {
   expect((await health('sw_wrong')).body.components).toEqual(body.components);
 });
 
-it('Redis is away: DEGRADED, but 200, for everything still ends', async () => {
+it('Redis unavailable: DEGRADED, but 200, because all work still completes', async () => {
   await stage.redis.stop();
   const { status, body } = await becomes('DEGRADED');
   expect(status).toBe(200);
@@ -82,7 +82,7 @@ it('Redis is away: DEGRADED, but 200, for everything still ends', async () => {
   await becomes('UP');
 });
 
-it('Redis has another password: its own word is in the detail, which an operator looks for', async () => {
+it('Redis has another password: the detail contains the Redis error', async () => {
   const [client, known] = [new Redis(stage.redis.url), new URL(stage.redis.url).password];
   await client.config('SET', 'requirepass', 'changed');
   await client.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
@@ -96,7 +96,7 @@ it('Redis has another password: its own word is in the detail, which an operator
   await becomes('UP');
 });
 
-it('the disk of the database has no room for files: DOWN, although rows that are there are still written', async () => {
+it('database disk cannot create files: DOWN, although existing rows can be written', async () => {
   const snapshots = join(stage.postgres?.directory ?? '', 'data/pg_snapshots');
   chmodSync(snapshots, 0o500);
   const { status } = await becomes('DOWN');
@@ -107,7 +107,7 @@ it('the disk of the database has no room for files: DOWN, although rows that are
   await becomes('UP');
 });
 
-it('the token is away: DOWN and 503; nothing fails for good, and it comes back by itself', async () => {
+it('token unavailable: DOWN and 503; nothing fails permanently, and it recovers automatically', async () => {
   const away = `${stage.token.tokens}.away`;
   renameSync(stage.token.tokens, away);
   const { status, body } = await becomes('DOWN');
@@ -125,7 +125,7 @@ it('the token is away: DOWN and 503; nothing fails for good, and it comes back b
   }
 });
 
-it('the database is away: DOWN and 503, calls are refused with 503, and it comes back by itself', async () => {
+it('database unavailable: DOWN and 503, calls return 503, and it recovers automatically', async () => {
   await stage.postgres?.kill('immediate');
   const { status, body } = await becomes('DOWN');
   expect(status).toBe(503);
@@ -138,7 +138,7 @@ it('the database is away: DOWN and 503, calls are refused with 503, and it comes
   expect((await sign(service, { key: apiKey, body: { digest: digestOf('database') } })).status).toBe(200);
 });
 
-it('the database ends connections as they open: calls are refused with 503, the process stays', async () => {
+it('database closes connections on open: calls return 503, the process keeps running', async () => {
   const ending = new FaultyDatabase(stage.databaseUrl);
   await ending.start();
   const other = await stage.start({ settings: { SVC_DATABASE_URL: ending.url } });
@@ -154,7 +154,7 @@ it('the database ends connections as they open: calls are refused with 503, the 
   await ending.stop();
 });
 
-it('the database falls silent as a process is told to stop: the process ends in the time that it has', async () => {
+it('database stops responding during shutdown: the process ends within its stop timeout', async () => {
   const silent = new FaultyDatabase(stage.databaseUrl);
   await silent.start();
   const other = await stage.start({ settings: { SVC_DATABASE_URL: silent.url, SVC_STOP_SECONDS: '3' } });
@@ -168,7 +168,7 @@ it('the database falls silent as a process is told to stop: the process ends in 
   await silent.stop();
 });
 
-it('a background job that fails is named with its error, and the other jobs go on', async () => {
+it('a failing background job is reported with its error, and other jobs continue', async () => {
   const background = async () => (await health(apiKey)).body.components.background;
   const auditLog = async () =>
     (await background()).details.jobs.find(({ name }: { name: string }) => name === 'audit-log').lastSuccessAt;
@@ -190,7 +190,7 @@ it('a background job that fails is named with its error, and the other jobs go o
   await until('it has recovered', 30, async () => (await background()).status === 'UP');
 });
 
-it('a service that is started before Redis works at once', async () => {
+it('a service started before Redis works immediately', async () => {
   await stage.redis.stop();
   const early = await stage.start();
   expect((await early.call('GET', '/actuator/health')).body.status).toBe('DEGRADED');
@@ -200,7 +200,7 @@ it('a service that is started before Redis works at once', async () => {
   await early.kill();
 });
 
-it('a service that is started before its database waits for it', async () => {
+it('a service started before its database waits for it', async () => {
   await service.kill();
   await stage.postgres?.kill('fast');
   const starting = stage.start();

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 const portOf = ({ url }: Service) => new URL(url).port;
-/** An address of this machine that others can reach; undefined on a machine without network. */
+/** An external address of this machine; undefined without a network. */
 const outside = Object.values(networkInterfaces())
   .flatMap((list) => list ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
@@ -31,7 +31,7 @@ interface Call {
   readonly address?: string;
 }
 
-/** A call with a Host made by hand, as a page does whose name leads here. */
+/** Sends a call with a custom Host header, like a page whose name resolves to this machine. */
 function callAs(host: string, service: Service, { method = 'GET', path = '/api/auth/me', body, address }: Call = {}) {
   return new Promise<{ status: number; code: string }>((resolve, reject) => {
     const headers = { host, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
@@ -56,52 +56,52 @@ const registration = () => ({
 });
 const FOREIGN = { status: 421, code: 'request.host' };
 
-describe('names', () => {
+describe('host names', () => {
   it.each(['localhost', '127.0.0.1', '[::1]', 'sw.example.com', 'api', 'sw.ns.cluster.local'])(
-    '%s is answered',
+    'accept %s',
     async (host) => {
       expect((await callAs(`${host}:${portOf(local)}`, local)).status).toBe(401);
     },
   );
 
   it.each(['/api/auth/me', '/', '/actuator/prometheus', '/swagger-ui/index.html', '/nowhere', '/actuator/healthy'])(
-    'a page whose name was turned to this machine gets nothing from %s',
+    'reject DNS rebinding for %s',
     async (path) => {
       expect(await callAs('rebound.attacker.example', local, { path })).toEqual(FOREIGN);
     },
   );
 
-  it('nor an account', async () => {
+  it('reject DNS rebinding for registration', async () => {
     expect(await callAs('rebound.attacker.example', local, registration())).toEqual(FOREIGN);
     expect((await callAs('localhost', local, registration())).status).toBe(201);
   });
 
-  it('health is answered by whatever name a probe has', async () => {
+  it('are not checked for health probes', async () => {
     for (const host of ['10.1.2.3:9090', 'rebound.attacker.example', 'target-group'])
       expect((await callAs(host, local, { path: '/actuator/health' })).status).toBe(200);
   });
 
-  it.skipIf(outside === undefined)('an address is one where the connection came in', async () => {
+  it.skipIf(outside === undefined)('accept an IP address only if the connection was received on it', async () => {
     const address = outside ?? '';
     expect((await callAs(`${address}:1`, open, { address })).status).toBe(401);
     expect(await callAs('192.0.2.1', open, { address })).toEqual(FOREIGN);
   });
 });
 
-describe('in the profile dev', () => {
-  it('the service listens on this machine alone, unless somebody says otherwise', async () => {
-    // Another address of this machine: a server on all of them answers there.
+describe('in the dev profile', () => {
+  it('the service listens on localhost only by default', async () => {
+    // Another local address, on which a server bound to all addresses would answer.
     const address = '127.0.0.2';
     expect((await callAs('localhost', open, { address })).status).toBe(401);
     await expect(callAs('localhost', local, { address })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it.skipIf(outside === undefined)('and is not reached from outside', async () => {
+  it.skipIf(outside === undefined)('the service is not reachable from outside', async () => {
     const call = callAs('localhost', local, { address: outside ?? '' });
     await expect(call).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('nobody registers without an invitation where others can call', async () => {
+  it('nobody can register without an invitation if others can connect', async () => {
     expect(await callAs('localhost', open, registration())).toEqual({ status: 403, code: 'registration.closed' });
   });
 });

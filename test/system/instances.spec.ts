@@ -34,13 +34,13 @@ async function ask(url: string): Promise<Asked | undefined> {
   return { status: response.status, body: isJson ? JSON.parse(text) : text };
 }
 
-/** Our own metrics in a scrape, without those of Node.js. */
+/** Names of our own metrics in a scrape, excluding those of Node.js. */
 function namesIn(scrape: string): string[] {
   const names = [...scrape.matchAll(/^# HELP sealwright_(\w+) /gm)].map(([, name = '']) => name);
   return names.filter((name) => !/^(?:process|nodejs)_/.test(name)).toSorted();
 }
 
-/** The first column of the table in docs/operations.md. */
+/** Metric names in the first column of the table in docs/operations.md. */
 function documentedMetrics(): string[] {
   const text = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
   const [, table = ''] = /\n## Metrics\n([^]*?)\nQueues: /.exec(text) ?? [];
@@ -51,7 +51,7 @@ function documentedMetrics(): string[] {
 const health = async () => (await service.call('GET', '/actuator/health', { key: apiKey })).body;
 const component = async (name: string) => (await health()).components[name];
 
-/** Sends every new connection of the service to a database that takes no writes, as a standby or a managed one that is full does. */
+/** Makes the database read-only for all new connections of the service, like a standby or a managed database that is full. */
 async function readOnly(isOn: boolean): Promise<void> {
   const name = new URL(stage.databaseUrl).pathname.slice(1);
   const set = isOn ? 'SET default_transaction_read_only = on' : 'RESET default_transaction_read_only';
@@ -80,7 +80,7 @@ it('every process is listed with its role, version and clock', async () => {
   expect(await list()).toHaveLength(1);
 });
 
-it('a worker answers health and metrics on its management port, without a credential', async () => {
+it('a worker serves health and metrics on its management port, without a credential', async () => {
   const port = await freePort();
   const worker = await stage.start({ role: 'worker', settings: { SVC_MANAGEMENT_PORT: String(port) } });
   const at = `http://127.0.0.1:${port}`;
@@ -101,7 +101,7 @@ it('a worker answers health and metrics on its management port, without a creden
   expect(detail).toContain(`:${worker.pid} for `);
 });
 
-it('an api alone is DEGRADED: nobody works in the background', async () => {
+it('an api without a worker is DEGRADED, because there is no background processing', async () => {
   const other = await stage.start({ role: 'api' });
   await service.kill();
   const { status, body } = await until('it says so', 30, async () => {
@@ -117,7 +117,7 @@ it('an api alone is DEGRADED: nobody works in the background', async () => {
   await other.kill();
 });
 
-it('a database that takes no writes is DOWN, in the words of the database, and callers hear that nothing was changed', async () => {
+it('a read-only database is DOWN with the database error, and callers are told that nothing was changed', async () => {
   await readOnly(true);
   const db = await until('it is DOWN', 15, async () => {
     const found = await component('db').catch(() => undefined);
@@ -127,7 +127,7 @@ it('a database that takes no writes is DOWN, in the words of the database, and c
   expect((await service.call('GET', '/actuator/health/readiness')).status).toBe(503);
   expect((await service.call('GET', '/actuator/health/signing')).status).toBe(503);
   const signed = () => sign(service, { key: apiKey, body: { digest: digestOf('read-only') } });
-  // A call on a connection that was cut hears that nobody knows.
+  // A call whose connection was dropped is first answered with `database.unavailable`.
   const refused = await until('callers hear why', 15, async () => {
     const answer = await signed();
     return answer.body.code !== 'database.unavailable' && answer;
@@ -141,7 +141,7 @@ it('a database that takes no writes is DOWN, in the words of the database, and c
   await until('it signs', 15, async () => (await signed()).status === 200);
 });
 
-it('a Redis that is full is DOWN and says so, and everything still ends', async () => {
+it('a full Redis is DOWN with the reason, and all work still completes', async () => {
   const redis = new Redis(stage.redis.url);
   await redis.config('SET', 'maxmemory', '1');
   const found = await until('it is DOWN', 15, async () => {
@@ -153,14 +153,14 @@ it('a Redis that is full is DOWN and says so, and everything still ends', async 
   const began = performance.now();
   const { body } = await service.call('GET', `${headers.get('location')}?wait=20`, { key: apiKey });
   expect(body.status).toBe('SIGNED');
-  // Found by the sweep that replaces signals, every 250 ms, not by the one that makes up for lost ones.
+  // The request is found by polling every 250 ms, which replaces notifications, not by the slower sweep for lost ones.
   expect(performance.now() - began).toBeLessThan(3000);
   await redis.config('SET', 'maxmemory', '0');
   redis.disconnect();
   await until('it is UP', 15, async () => (await component('redis')).status === 'UP');
 });
 
-it('a process whose clock is wrong says so of itself, and others name it instead of blaming each other', async () => {
+it('a process with a wrong clock reports itself, and others name it instead of each other', async () => {
   const settings = { NODE_OPTIONS: `--import ${SKEW}`, SKEW_MS: '-600000' };
   const other = await stage.start({ role: 'api', settings });
   const named = await until('it is named', 15, async () => {
@@ -175,8 +175,8 @@ it('a process whose clock is wrong says so of itself, and others name it instead
   await other.kill();
 });
 
-describe('a schema that is not for this version', () => {
-  it('is waited for by name when nothing was migrated, on both ports, and then used', async () => {
+describe('a schema for another version', () => {
+  it('that was never migrated is waited for and reported on both ports, and then used', async () => {
     await query(stage.postgres?.adminUrl ?? '', 'CREATE DATABASE unmigrated OWNER sealwright');
     const url = new URL(stage.databaseUrl);
     url.pathname = '/unmigrated';
@@ -200,7 +200,7 @@ describe('a schema that is not for this version', () => {
     await started.kill();
   });
 
-  it('is left alone by a version that is too old for it: the process ends, and one that starts says what to do', async () => {
+  it('that is too new is not used: the process exits, and a new one reports the remedy', async () => {
     await stage.sql('UPDATE schema_epoch SET min_writer = min_writer + 1');
     await until('it has ended', 30, async () => !(await ask(`${service.url}/actuator/health/liveness`)));
     expect(service.log()).toMatch(/too old for the schema.*does not work on it/);

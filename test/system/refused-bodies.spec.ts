@@ -23,7 +23,7 @@ interface Sender {
   answer(): string;
 }
 
-/** Begins to send a body that nobody may send, and waits for the refusal. */
+/** Starts sending a body without permission, and waits for the refusal. */
 async function refused(length: string): Promise<Sender> {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname).on('error', () => undefined);
@@ -37,8 +37,8 @@ async function refused(length: string): Promise<Sender> {
   return { socket, closed, answer: () => answer };
 }
 
-describe('a body that was refused and goes on coming', () => {
-  it.concurrent('is read as far as the largest body that any route takes', async () => {
+describe('a rejected body that is still being sent', () => {
+  it.concurrent('is read up to the largest body size of any route', async () => {
     const { socket, closed } = await refused('Transfer-Encoding: chunked');
     const send = () => {
       while (!socket.destroyed && socket.write(CHUNK));
@@ -50,14 +50,14 @@ describe('a body that was refused and goes on coming', () => {
     expect((await service.call('GET', '/actuator/health/liveness')).status).toBe(200);
   });
 
-  it.concurrent('is waited for no longer than one that is welcome', async () => {
+  it.concurrent('has no more time than an accepted one', async () => {
     const started = performance.now();
     const { closed } = await refused('Content-Length: 1000000');
     await closed;
     expect(performance.now() - started).toBeGreaterThan(15_000);
   });
 
-  it.concurrent('leaves the connection to the next call when all of it has come', async () => {
+  it.concurrent('leaves the connection usable for the next call once it has arrived completely', async () => {
     const { socket, answer } = await refused('Content-Length: 1000000');
     socket.write(Buffer.alloc(MB, ' ').subarray(0, 1_000_000));
     socket.write('GET /actuator/health/liveness HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n');
@@ -66,7 +66,7 @@ describe('a body that was refused and goes on coming', () => {
   });
 });
 
-it('does not hold a stop up', async () => {
+it('a shutdown is not delayed by a rejected body that is still being sent', async () => {
   const { socket, closed } = await refused('Content-Length: 100000000');
   const sending = setInterval(() => socket.write(Buffer.alloc(MB, ' ')), 100);
   const stopped = service.kill('SIGTERM');

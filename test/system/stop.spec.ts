@@ -8,7 +8,7 @@ import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
-/** As root the namespace is made at once, as anybody else within one where the account is root. */
+/** Root creates the PID namespace directly; other users need a user namespace in which they are root. */
 const NEW_PIDS = [
   '--pid',
   '--fork',
@@ -25,7 +25,7 @@ afterAll(() => stage.close());
 
 interface Process {
   readonly child: ChildProcess;
-  /** Its whole output. */
+  /** Complete output. */
   said(): string;
 }
 
@@ -42,7 +42,7 @@ async function begin(
   return { child, said: () => said };
 }
 
-/** The first process of a namespace of its own, as in a container. */
+/** Starts the service as the first process of a PID namespace, as in a container. */
 async function first(settings: Record<string, string>, says: string) {
   const { child, said } = await begin('unshare', [...NEW_PIDS, process.execPath, MAIN], settings, says);
   const pid = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
@@ -50,12 +50,12 @@ async function first(settings: Record<string, string>, says: string) {
 }
 
 describe.skipIf(process.platform !== 'linux')(
-  'the first process of a container, to which no signal is sent that it does not handle',
+  'PID 1 in a container, which receives only signals that it handles',
   () => {
     it.each([
       ['at work', {}, 'listening on'],
       ['that waits for its database', NO_DATABASE, 'Unable to connect to the database'],
-    ])('%s ends by itself when it is told to stop, and with 0', async (_, settings, says) => {
+    ])('%s exits with 0 when told to stop', async (_, settings, says) => {
       const { child, said, stop } = await first({ ...settings, SVC_STOP_SECONDS: '20' }, says);
       stop();
       const [code] = await once(child, 'exit');
@@ -65,21 +65,21 @@ describe.skipIf(process.platform !== 'linux')(
   },
 );
 
-it('SIGHUP stops as SIGTERM does: nobody is missed then', async () => {
+it('SIGHUP stops the process like SIGTERM: it is not reported as missing', async () => {
   const service = await stage.start({ role: 'api' });
   expect(await service.kill('SIGHUP')).toBe('SIGHUP');
   expect(service.log()).toContain('received SIGHUP: finishing work in progress first');
   expect(await stage.sql('SELECT 1 FROM service_instance')).toEqual([]);
 });
 
-it('a process that waits for its database ends at once', async () => {
+it('a process waiting for its database exits immediately', async () => {
   const { child } = await begin(process.execPath, [MAIN], NO_DATABASE, 'Unable to connect to the database');
   child.kill('SIGTERM');
   const [, signal] = await once(child, 'exit');
   expect(signal).toBe('SIGTERM');
 });
 
-it('an address that is taken is named with the settings to correct', async () => {
+it('an address in use is reported with the settings to correct', async () => {
   const service = await stage.start({ role: 'api' });
   const { port } = new URL(service.url);
   const taken = await stage.start({ role: 'api', settings: { SVC_PORT: port } }).catch(String);
@@ -91,7 +91,7 @@ it.each([
   ['sends nothing', ''],
   ['sends half of a request', 'POST /api/v1/sign/digest HTTP/1.1\r\nhost: sealwright.local\r\n'],
   ['was answered and sends half of another request', `${CALL}GET /api/v1`],
-])('a stop does not wait for a connection that %s', async (_, text) => {
+])('shutdown does not wait for a connection that %s', async (_, text) => {
   const service = await stage.start({ settings: { SVC_STOP_SECONDS: '10' } });
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname).on('error', () => undefined);

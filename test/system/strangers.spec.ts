@@ -9,7 +9,7 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const OPERATIONS = operationsOf(shippedDocument());
 const typesOf = ({ raw }: Operation): string[] => Object.keys(raw.requestBody?.content ?? {});
-/** Clients of Vault send any media type: a body is read by how it looks. OAuth endpoints answer as RFC 6749 section 5.2 requires. */
+/** Vault clients send any media type, so their bodies are recognized by content. OAuth endpoints answer as required by RFC 6749 section 5.2. */
 const WITH_BODY = OPERATIONS.filter(
   (one) => typesOf(one).length > 0 && !/^\/(?:v1\/(?:transit|sys|auth)|oauth)\//.test(one.path),
 );
@@ -29,9 +29,9 @@ const ORDER = JSON.stringify({ digest: digestOf('from strangers') });
 const sign = (body: string | Buffer, headers: Record<string, string> = {}) =>
   service.call('POST', '/api/v1/sign/digest', { key: apiKey, body, headers });
 
-describe('the media type of a body', () => {
+describe('the content type of a body', () => {
   it.each(WITH_BODY.map((one) => [`${one.method} ${one.path}`, one] as const))(
-    '%s: a wrong one is refused by the names of those that are taken',
+    '%s: an unsupported one is rejected with the supported types',
     async (_, operation) => {
       const path = operation.path.replaceAll(/\{\w+\}/g, '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11');
       const headers = { 'content-type': 'application/x-cannot-be-taken' };
@@ -50,18 +50,18 @@ describe('the media type of a body', () => {
     'application/vnd.example.v1+json',
     'application/problem+json; charset=utf-8',
     'text/json',
-  ])('%s is JSON', async (type) => {
+  ])('%s is accepted as JSON', async (type) => {
     expect((await sign(ORDER, { 'content-type': type })).status).toBe(200);
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/jsonp'])(
-    '%s is none: a form of another site could send it, or it is something else',
+    '%s is rejected: a form of another site could send it, or it is not JSON',
     async (type) => {
       assertProblem(await sign(ORDER, { 'content-type': type }), { status: 415, code: 'request.media-type' });
     },
   );
 
-  it('an encoding is refused as such, with the one that is taken', async () => {
+  it('is rejected with a content encoding, naming the supported one', async () => {
     const answer = await sign(gzipSync(ORDER), { 'content-encoding': 'gzip' });
     assertProblem(answer, { status: 415, code: 'request.media-type' });
     expect(answer.body.detail).toMatch(/without a Content-Encoding/);
@@ -69,12 +69,12 @@ describe('the media type of a body', () => {
   });
 });
 
-describe('the bytes before and in JSON', () => {
+describe('the bytes of a JSON body', () => {
   const mark = (bytes: number[], encoding: BufferEncoding = 'utf8') =>
     Buffer.concat([Buffer.from(bytes), Buffer.from(ORDER, encoding)]);
   const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16();
 
-  it('a byte order mark of UTF-8 is taken', async () => {
+  it('may start with a UTF-8 byte order mark', async () => {
     expect((await sign(mark([0xef, 0xbb, 0xbf]))).status).toBe(200);
   });
 
@@ -84,7 +84,7 @@ describe('the bytes before and in JSON', () => {
     ['UTF-16', mark([], 'utf16le')],
     ['UTF-16', swapped(mark([], 'utf16le'))],
     ['UTF-32', Buffer.from([0, 0, 0, 0x7b, 0, 0, 0, 0x7d])],
-  ])('%s is named', async (name, body) => {
+  ])('in %s are rejected with the encoding', async (name, body) => {
     const answer = await sign(body);
     assertProblem(answer, { status: 400, code: 'request.malformed' });
     expect(answer.body.detail).toContain(name);
@@ -96,21 +96,21 @@ describe('the bytes before and in JSON', () => {
     ['{"digest"', /ends too early/],
     ['   ', /only whitespace/],
     ['{"a":1}{"a":1}', /send one value/],
-  ])('%j: what is wrong is said, and where', async (body, words) => {
+  ])('%j: are rejected with the fault and its position', async (body, words) => {
     const answer = await sign(body);
     assertProblem(answer, { status: 400, code: 'request.malformed', pointer: '' });
     expect(answer.body.detail).toMatch(words);
   });
 
-  it('an empty body is told what it lacks', async () => {
+  it('are reported as missing if empty', async () => {
     const answer = await sign('');
     assertProblem(answer, { status: 400, code: 'request.invalid' });
   });
 });
 
-describe('addresses and methods', () => {
+describe('paths and methods', () => {
   it.each(['/api/v1/sign/digest/', '//api/v1//sign/digest', '/api/v1/sign/dige%73t'])(
-    '%s is the same place',
+    '%s is the same path',
     async (path) => {
       expect((await service.call('POST', path, { key: apiKey, body: ORDER })).status).toBe(200);
     },
@@ -119,7 +119,7 @@ describe('addresses and methods', () => {
   it.each([
     ['DELETE', '/api/v1/sign/digest', 'POST'],
     ['PUT', '/api/v1/signing-keys/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11', 'GET, HEAD, PATCH'],
-  ])('%s %s is told which methods there are', async (method, path, allow) => {
+  ])('%s %s returns the allowed methods', async (method, path, allow) => {
     const answer = await service.call(method, path, { key: apiKey, body: {} });
     assertProblem(answer, { status: 405, code: 'route.method' });
     expect(answer.headers.get('allow')).toBe(allow);
@@ -134,7 +134,7 @@ describe('addresses and methods', () => {
     ['a form', { 'content-type': 'multipart/form-data; boundary=x' }],
     ['half an object', { 'content-type': 'application/json' }],
     ['a packed body', { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
-  ])('an address with nothing behind it is told of before %s is looked at', async (_, headers) => {
+  ])('an unknown path returns 404 before %s is validated', async (_, headers) => {
     for (const path of ['/signserver/process', '/timestamp', '/api/v1/sign'])
       assertProblem(await service.call('POST', path, { key: apiKey, body: '{"', headers }), {
         status: 404,
@@ -145,7 +145,7 @@ describe('addresses and methods', () => {
   });
 
   it.each([' ', '  ', '      '])(
-    '"Bearer%sKEY": as many spaces as a client likes (RFC 9110 section 11.4)',
+    '"Bearer%sKEY": any number of spaces is accepted (RFC 9110 section 11.4)',
     async (space) => {
       const headers = { authorization: `Bearer${space}${apiKey}` };
       expect((await service.call('GET', '/api/v1/signing-keys', { headers })).status).toBe(200);
@@ -157,7 +157,7 @@ describe('addresses and methods', () => {
     },
   );
 
-  it('HEAD answers as GET does, without the body', async () => {
+  it('HEAD responds like GET without the body', async () => {
     const head = await fetch(`${service.url}/api/v1/signing-keys`, {
       method: 'HEAD',
       headers: { authorization: `bearer ${apiKey}` },
@@ -166,7 +166,7 @@ describe('addresses and methods', () => {
   });
 
   it.each(['Bearer', 'Bearer ', `Basic ${Buffer.from('any:x').toString('base64')}`, 'Token x', ''])(
-    'Authorization: "%s" is told what to send',
+    'Authorization: "%s" is rejected with the expected scheme',
     async (authorization) => {
       const answer = await service.call('GET', '/api/v1/signing-keys', { headers: { authorization } });
       expect(answer.status).toBe(401);
@@ -175,13 +175,13 @@ describe('addresses and methods', () => {
   );
 
   it.each(['*/*', 'text/html', 'application/xml;q=0.9, */*;q=0.1', 'application/problem+json', ''])(
-    'Accept: "%s" changes nothing',
+    'Accept: "%s" is ignored',
     async (accept) => {
       expect((await sign(ORDER, { accept })).status).toBe(200);
     },
   );
 
-  it('a preflight from the console’s origin is answered, and none from another', async () => {
+  it('a preflight from the console origin is answered, and none from another', async () => {
     const preflight = (origin: string) =>
       fetch(`${service.url}/api/v1/sign/digest`, {
         method: 'OPTIONS',

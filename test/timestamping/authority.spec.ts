@@ -30,14 +30,14 @@ afterAll(async () => {
 const rejections = (): Promise<{ failure: string }[]> =>
   stage.sql(`SELECT detail ->> 'failure' AS failure FROM audit_entry WHERE action = 'timestamp.refused' ORDER BY id`);
 
-it('before an authority is set up, it says so', async () => {
+it('a timestamp query reports that no authority is set up', async () => {
   const client = new TimestampClient(service, apiKey, authority);
   const { status, reply } = client.curl(client.query(file));
   expect(status).toBe(200);
   expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*not set up[\s\S]*Failure info: .*system/i);
 });
 
-// P-256 comes further below.
+// P-256 is tested further below.
 describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s', (type) => {
   let client: TimestampClient;
 
@@ -52,7 +52,7 @@ describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s
     ['sha384', ['-sha384', '-cert'], false],
     ['sha512 without nonce', ['-sha512', '-cert', '-no_nonce'], false],
     ['without certificates', ['-sha256'], true],
-  ])('%s: openssl verifies the reply, and no other', async (_, options, untrusted) => {
+  ])('%s: openssl verifies this reply only', async (_, options, untrusted) => {
     const query = client.query(file, options);
     const { status, reply } = client.curl(query);
     expect(status).toBe(200);
@@ -63,7 +63,7 @@ describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s
     const text = client.text(reply);
     expect(text).toMatch(/Status: Granted\./);
     expect(text).toMatch(/Accuracy: 0x02 seconds/);
-    // Of a fraction some verifiers read three digits alone, and DER allows no zeros at its end.
+    // Some verifiers read only three digits of a fraction, and DER allows no trailing zeros.
     expect(text).toMatch(/Time stamp: \w+ +\d+ \d\d:\d\d:\d\d \d{4} GMT/);
     const flipped = Buffer.from(reply);
     flipped.writeUInt8(flipped.readUInt8(flipped.length - 1) ^ 1, flipped.length - 1);
@@ -72,13 +72,13 @@ describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s
     expect((await client.verify(reply, other, untrusted)).ok).toBe(false);
   });
 
-  it('without certReq the token carries no certificate', async () => {
+  it('omits the certificate from the token without certReq', async () => {
     expect(signedDataOf(client.curl(client.query(file, ['-sha256'])).reply).certificates).toBeUndefined();
     expect(signedDataOf(client.curl(client.query(file, ['-sha256', '-cert'])).reply).certificates).toHaveLength(2);
   });
 });
 
-describe('a query is rejected in the words of the protocol, with HTTP 200', () => {
+describe('a timestamp query answered with HTTP 200 and a protocol status', () => {
   let client: TimestampClient;
 
   beforeAll(async () => {
@@ -86,13 +86,13 @@ describe('a query is rejected in the words of the protocol, with HTTP 200', () =
     client = new TimestampClient(service, apiKey, authority);
   });
 
-  /** A good query whose version is another; openssl makes no such thing. */
+  /** A valid query with another version number, which openssl cannot create. */
   const ofVersion2 = (): Buffer => {
     const query = client.query(file);
     query.writeUInt8(2, query.indexOf(Buffer.from('020101', 'hex')) + 2);
     return query;
   };
-  /** With an empty list of extensions, for which nobody should be given a token. */
+  /** A query with an extension, for which no token may be issued. */
   const withExtension = (): Buffer => {
     const query = client.query(file, ['-sha256', '-no_nonce']);
     const extensions = Buffer.from('a00e300c06032a0304040530030101ff', 'hex');
@@ -112,18 +112,18 @@ describe('a query is rejected in the words of the protocol, with HTTP 200', () =
     ],
     ['another version', ofVersion2, 'badRequest', /transaction not permitted or supported/],
     ['an extension', withExtension, 'unacceptedExtension', /extension is not supported/],
-  ])('%s', async (_, query, failure, words) => {
+  ])('is rejected for %s', async (_, query, failure, words) => {
     const before = await stage.sql(`SELECT id FROM "timestamp"`);
     const { status, reply } = client.curl(query());
     expect(status).toBe(200);
     expect(client.text(reply)).toMatch(/Status: Rejected\./);
     expect(client.text(reply)).toMatch(words);
-    // Every use of the HSM has a row: where there is none, it was not asked.
+    // Every use of the HSM has a row, so no new row means that the HSM was not used.
     expect(await stage.sql(`SELECT id FROM "timestamp"`)).toEqual(before);
     expect((await rejections()).at(-1)).toEqual({ failure });
   });
 
-  it('the policy of the authority may be asked for', async () => {
+  it('may request the policy of the authority', async () => {
     const policy = '2.25.147707749704932427504177978547516550719';
     const query = client.query(file, ['-sha256', '-cert', '-tspolicy', policy]);
     const { reply } = client.curl(query);
@@ -131,7 +131,7 @@ describe('a query is rejected in the words of the protocol, with HTTP 200', () =
     expect(client.text(reply)).toContain(`Policy OID: ${policy}`);
   });
 
-  it('a time server that shows another time', async () => {
+  it('is rejected if a time server shows another time', async () => {
     const lying = await timeServer(30_000);
     const honest = await timeServer(0);
     const skewed = await stage.start({ role: 'api', settings: { SVC_TSA_NTP_SERVERS: lying.address } });
@@ -146,7 +146,7 @@ describe('a query is rejected in the words of the protocol, with HTTP 200', () =
     honest.close();
   });
 
-  it('time servers that are silent', async () => {
+  it('is rejected if the time servers do not respond', async () => {
     const gone = await timeServer(0);
     gone.close();
     const alone = await stage.start({ role: 'api', settings: { SVC_TSA_NTP_SERVERS: gone.address } });
@@ -154,7 +154,7 @@ describe('a query is rejected in the words of the protocol, with HTTP 200', () =
     expect(client.text(reply)).toMatch(/time source is not available/);
   });
 
-  it.skipIf(!has('faketime')).each(['+30s', '-30s'])('a clock that is off by %s', async (by) => {
+  it.skipIf(!has('faketime')).each(['+30s', '-30s'])('is rejected with a clock that is off by %s', async (by) => {
     const library = '/usr/$LIB/faketime/libfaketime.so.1';
     const settings = { LD_PRELOAD: library, FAKETIME: by, FAKETIME_DONT_FAKE_MONOTONIC: '1', DONT_FAKE_MONOTONIC: '1' };
     const skewed = await stage.start({ role: 'api', settings });
@@ -164,7 +164,7 @@ describe('a query is rejected in the words of the protocol, with HTTP 200', () =
     expect(last).toEqual({ status: 'FAILED', failure_code: 'timestamp.timeNotAvailable' });
   });
 
-  it('a disabled key', async () => {
+  it('is rejected with a disabled key', async () => {
     const { body } = await service.call('GET', '/api/v1/signing-keys?limit=200', { key: apiKey });
     const { id } = body.items.find(({ name }: { name: string }) => name === 'tsa');
     await service.call('POST', `/api/v1/signing-keys/${id}/disable`, { key: apiKey });
@@ -175,34 +175,34 @@ describe('a query is rejected in the words of the protocol, with HTTP 200', () =
   });
 });
 
-describe('who may ask', () => {
+describe('a timestamp request', () => {
   const query = (): Buffer => new TimestampClient(service, apiKey, authority).query(file);
   const call = (headers: Record<string, string>, body: unknown = query()) =>
     service.call('POST', '/tsa', { body, headers: { 'content-type': TIMESTAMP_QUERY, ...headers } });
   const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 
-  it('nobody without a credential; the answer offers both schemes', async () => {
+  it('is rejected without a credential, offering both schemes', async () => {
     const answer = await call({});
     assertProblem(answer, { status: 401, code: 'auth.missing' });
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="sealwright", Basic realm="sealwright"');
   });
-  it.each(['anyone:wrong', 'anyone:', 'anyone'])('nobody with the wrong password: %s', async (text) => {
+  it.each(['anyone:wrong', 'anyone:', 'anyone'])('is rejected with a wrong password: %s', async (text) => {
     expect((await call(basic(text))).status).toBe(401);
   });
-  it('nobody without the scope', async () => {
+  it('is rejected without the scope', async () => {
     const { key } = await newApiKey(service, apiKey, ['sign:digest']);
     assertProblem(await call(basic(`anyone:${key}`)), { status: 403, code: 'insufficient_scope' });
   });
-  it('who has it, by Bearer as well', async () => {
+  it('is accepted with the scope, also as a Bearer token', async () => {
     const { key } = await newApiKey(service, apiKey, ['timestamps:issue']);
     expect((await call({ authorization: `Bearer ${key}` })).status).toBe(200);
   });
-  it('a password opens nothing else', async () => {
+  it('does not open other operations with its password', async () => {
     const headers = basic(`anyone:${apiKey}`);
     const answer = await service.call('GET', '/api/v1/signing-keys', { headers });
     assertProblem(answer, { status: 401, code: 'auth.missing' });
   });
-  it('in the media type of the protocol alone', async () => {
+  it('requires the protocol media type', async () => {
     const json = await service.call('POST', '/tsa', { key: apiKey, body: {} });
     assertProblem(json, { status: 415, code: 'request.media-type' });
     const large = await call(basic(`anyone:${apiKey}`), Buffer.alloc(20_000));
@@ -210,9 +210,9 @@ describe('who may ask', () => {
   });
 });
 
-// `npm run bench -- timestamping` does the same with 10,000.
+// `npm run bench -- timestamping` runs the same with 10,000.
 it(
-  '300 tokens of two processes: every serial number is another, and each leads to its row',
+  '300 tokens from two processes have unique serial numbers, each of which leads to its row',
   { timeout: 120_000 },
   async () => {
     const two = [service, await stage.start({ role: 'api' })].map((one) => new TimestampClient(one, apiKey, authority));

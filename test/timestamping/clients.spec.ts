@@ -15,14 +15,14 @@ import { TIMESTAMP_QUERY, TimestampClient } from '../support/timestamps.js';
 
 const LOOPBACK = '127.0.0.0/8,::1';
 let stage: Stage;
-/** Asks everybody for a credential. */
+/** Requires a credential from everyone. */
 let closed: Service;
-/** Asks nobody on this machine. */
+/** Requires no credential on this machine. */
 let open: Service;
 let apiKey: string;
 let authority: Authority;
 let client: TimestampClient;
-/** A key that may only have timestamps issued. */
+/** An API key that may only request timestamps. */
 let narrow: string;
 
 beforeAll(async () => {
@@ -48,16 +48,16 @@ async function post(service: Service, path: string, headers: Record<string, stri
   return { status: answer.status, reply: Buffer.from(await answer.arrayBuffer()) };
 }
 
-/** As a client that knows no credentials. */
+/** Requests a timestamp without a credential. */
 const stamp = (body: Buffer) => post(open, '/tsa', { 'content-type': TIMESTAMP_QUERY }, body);
 
-describe('clients that cannot show a credential', () => {
+describe('a timestamp client that cannot send a credential', () => {
   const ways: [string, () => string][] = [
     ['whose address is on the list', () => `${open.url}/tsa`],
     ['whose address holds a key', () => `${closed.url}/tsa/${narrow}`],
   ];
 
-  it.skipIf(!has('jarsigner')).each(ways)('jarsigner -tsa, %s', (_, address) => {
+  it.skipIf(!has('jarsigner')).each(ways)('is served: jarsigner -tsa, %s', (_, address) => {
     const directory = authority.directory;
     for (const file of ['once.p12', 'app.jar', 'signed.jar']) rmSync(at(file), { force: true });
     authority.keep('x.txt', 'x');
@@ -76,7 +76,7 @@ describe('clients that cannot show a credential', () => {
     expect(shown.text).toMatch(/Timestamped by "CN=tsa/);
   });
 
-  it.skipIf(!has('osslsigncode')).each(ways)('osslsigncode -ts, %s', (_, address) => {
+  it.skipIf(!has('osslsigncode')).each(ways)('is served: osslsigncode -ts, %s', (_, address) => {
     const [key, certificate] = [at('own.key'), at('own.pem')];
     const self = [
       'req',
@@ -116,7 +116,7 @@ describe('clients that cannot show a credential', () => {
     );
   });
 
-  it('are written down with where they came from, and as nobody', async () => {
+  it('is audited as anonymous with its source address', async () => {
     expect((await stamp(query())).status).toBe(200);
     const [last] = await stage.sql(
       `SELECT actor_kind, actor_name, source FROM audit_entry WHERE action = 'timestamp.issued' ORDER BY id DESC LIMIT 1`,
@@ -129,7 +129,7 @@ describe('clients that cannot show a credential', () => {
     expect(named).toEqual({ actor_kind: 'api-key' });
   });
 
-  it('are judged by a credential where they show one', async () => {
+  it('is authenticated if it does send a credential', async () => {
     const wrong = {
       'content-type': TIMESTAMP_QUERY,
       authorization: `Basic ${Buffer.from('any:wrong').toString('base64')}`,
@@ -137,13 +137,13 @@ describe('clients that cannot show a credential', () => {
     expect((await post(open, '/tsa', wrong, query())).status).toBe(401);
   });
 
-  it('get nothing else, and nothing where no address is on the list', async () => {
+  it('can do nothing else, and nothing at all if no address is listed', async () => {
     expect((await post(closed, '/tsa', { 'content-type': TIMESTAMP_QUERY }, query())).status).toBe(401);
     assertProblem(await open.call('GET', '/api/v1/signing-keys'), { status: 401, code: 'auth.missing' });
     assertProblem(await open.call('GET', '/api/auth/me'), { status: 401, code: 'auth.missing' });
   });
 
-  it('do not choose their address: X-Forwarded-For counts from a trusted proxy alone', async () => {
+  it('cannot choose its address: X-Forwarded-For is used from a trusted proxy only', async () => {
     const settings = { SVC_TSA_ALLOW: '192.0.2.7' };
     const headers = { 'content-type': TIMESTAMP_QUERY, 'x-forwarded-for': '192.0.2.7' };
     const direct = await stage.start({ role: 'api', settings });
@@ -153,7 +153,7 @@ describe('clients that cannot show a credential', () => {
     expect((await post(behind, '/tsa', { ...headers, 'x-forwarded-for': '192.0.2.8' }, query())).status).toBe(401);
   });
 
-  it('may not ask too often', async () => {
+  it('is rate-limited', async () => {
     const slow = await stage.start({
       role: 'api',
       settings: { SVC_TSA_ALLOW: LOOPBACK, SVC_TSA_OPEN_PER_MINUTE: '3' },
@@ -173,11 +173,11 @@ describe('clients that cannot show a credential', () => {
   });
 });
 
-describe('a key in the address', () => {
+describe('an API key in the timestamp URL', () => {
   const by = (key: string) =>
     closed.call('POST', `/tsa/${key}`, { body: query(), headers: { 'content-type': TIMESTAMP_QUERY } });
 
-  it('may do nothing but have timestamps issued', async () => {
+  it('can do nothing but issue timestamps', async () => {
     assertProblem(await by(apiKey), { status: 403, code: 'timestamp.wide-key' });
     const { key } = await newApiKey(closed, apiKey, ['timestamps:issue', 'sign:digest']);
     assertProblem(await by(key), { status: 403, code: 'timestamp.wide-key' });
@@ -185,7 +185,7 @@ describe('a key in the address', () => {
     assertProblem(await by(other), { status: 403, code: 'insufficient_scope' });
   });
 
-  it('is of no use once it is revoked, nor with a letter changed', async () => {
+  it('is rejected when revoked, or with one character changed', async () => {
     const { id, key } = await newApiKey(closed, apiKey, ['timestamps:issue']);
     expect((await by(key)).status).toBe(200);
     expect((await by(`${key.slice(0, -1)}!`)).status).toBe(401);
@@ -194,33 +194,33 @@ describe('a key in the address', () => {
   });
 });
 
-describe('HTTP as timestamp clients speak it', () => {
+describe('HTTP variations of timestamp clients', () => {
   it.each([
     ['a parameter', { 'content-type': `${TIMESTAMP_QUERY}; charset=binary` }],
     ['another case', { 'content-type': 'Application/Timestamp-Query' }],
     ['bytes of no type', { 'content-type': 'application/octet-stream' }],
     ['no type', {}],
     ['what curl --data-binary says by itself', { 'content-type': 'application/x-www-form-urlencoded' }],
-  ])('the media type: %s', async (_, headers) => {
+  ])('include the media type: %s', async (_, headers) => {
     const { status, reply } = await post(open, '/tsa', headers, query());
     expect(status).toBe(200);
     expect(client.text(reply)).toMatch(/Status: Granted\./);
   });
 
-  it('another media type is refused by the name of the one that is taken', async () => {
+  it('exclude another media type, naming the supported one', async () => {
     const answer = await open.call('POST', '/tsa', { body: 'x', headers: { 'content-type': 'text/plain' } });
     assertProblem(answer, { status: 415, code: 'request.media-type' });
     expect(answer.body.detail).toContain(TIMESTAMP_QUERY);
   });
 
-  it('a GET is told to POST', async () => {
+  it('exclude GET, which is referred to POST', async () => {
     const answer = await open.call('GET', '/tsa');
     assertProblem(answer, { status: 405, code: 'route.method' });
     expect(answer.headers.get('allow')).toBe('POST');
     expect((await fetch(`${open.url}/tsa`, { method: 'HEAD' })).status).toBe(405);
   });
 
-  it('Expect: 100-continue and chunks', async () => {
+  it('include Expect: 100-continue and chunked bodies', async () => {
     const file = authority.keep('expect.tsq', query());
     const out = at('expect.tsr');
     const headers = [
@@ -235,11 +235,11 @@ describe('HTTP as timestamp clients speak it', () => {
     expect(client.text(readFileSync(out))).toMatch(/Status: Granted\./);
   });
 
-  it('a slash too many', async () => {
+  it('include a redundant slash', async () => {
     expect((await post(open, '//tsa/', { 'content-type': TIMESTAMP_QUERY }, query())).status).toBe(200);
   });
 
-  it('HTTP/1.0 without a host', async () => {
+  it('include HTTP/1.0 without a host', async () => {
     const body = query();
     const { port } = new URL(open.url);
     const socket = connect(Number(port), '127.0.0.1');

@@ -33,7 +33,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** A timestamp authority that openssl runs, with a certificate by `of`. */
+/** A timestamp authority run by openssl, with a certificate issued by `of`. */
 function opensslAuthority(of: Authority, name: string, { extensions = EKU, days = '30' } = {}) {
   const at = (file: string) => join(of.directory, `${name}.${file}`);
   execFileSync('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', at('key')]);
@@ -88,11 +88,11 @@ async function startWith(authorities: string[]): Promise<Service> {
   });
 }
 
-it('lying authorities, then a good one: its token is taken, and the log names what was wrong with each', async () => {
+it('with lying authorities and a good one, the token of the good one is used and the fault of each is logged', async () => {
   const honest = opensslAuthority(authority, 'honest');
   const foreign = opensslAuthority(stranger, 'foreign');
   const expired = opensslAuthority(authority, 'expired', { days: '0' });
-  /** Answers another query: with the nonce of this one cut out, or with one bit of the imprint changed. */
+  /** Modify a query so that the response belongs to another one: flip a bit of the nonce or of the imprint. */
   const otherNonce = (query: Buffer) => {
     const at = query.indexOf(Buffer.from('0210', 'hex'));
     query.writeUInt8(query.readUInt8(at + 9) ^ 1, at + 9);
@@ -135,7 +135,7 @@ it('lying authorities, then a good one: its token is taken, and the log names wh
   expect(service.log()).toMatch(/no timestamp from http:\/\/127\.0\.0\.1:2\/gone: .*ECONNREFUSED/);
 });
 
-it('an authority that failed three times is left alone for a while; without another no timestamp is given', async () => {
+it('an authority is skipped for a while after three failures, and no timestamp is issued without another', async () => {
   let asked = 0;
   const broken = await serve(() => {
     asked += 1;

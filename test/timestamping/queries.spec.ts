@@ -36,7 +36,7 @@ async function stamp(body: Buffer) {
   return { status: answer.status, reply: Buffer.from(await answer.arrayBuffer()) };
 }
 
-/** DER, or what should have been DER. */
+/** Encodes DER, or deliberately malformed DER. */
 function tlv(tag: number, ...parts: Buffer[]): Buffer {
   const contents = Buffer.concat(parts);
   const length = contents.length < 0x80 ? [contents.length] : [0x81, contents.length];
@@ -51,7 +51,7 @@ const queryOf = (...fields: Buffer[]) => tlv(0x30, hex('020101'), ...fields);
 const nonce = (octets: string) => tlv(2, hex(octets));
 const CERT_REQ = hex('0101ff');
 
-describe('what is signed is DER, whatever came in', () => {
+describe('the signed content is DER for any input', () => {
   it.each([
     ['a nonce with zeros in front', [nonce('0000001122')], '0x1122'],
     ['a nonce with ones in front', [nonce('ffffff80')], '0x-80'],
@@ -60,7 +60,7 @@ describe('what is signed is DER, whatever came in', () => {
     ['a nonce of 32 octets', [nonce('41'.repeat(32))], `0x${'41'.repeat(32)}`],
     ['TRUE as some write it', [nonce('11'), hex('010101')], '0x11'],
     ['FALSE, which should be left out', [nonce('11'), hex('010100')], '0x11'],
-  ])('%s: openssl reads the answer, and the number is the same', async (_, fields, number) => {
+  ])('%s: openssl reads the reply, and the nonce is the same', async (_, fields, number) => {
     const { status, reply } = await stamp(queryOf(imprint(NULL), ...fields));
     expect(status).toBe(200);
     const text = client.text(reply);
@@ -72,18 +72,18 @@ describe('what is signed is DER, whatever came in', () => {
   it.each([
     ['no parameters', imprint()],
     ['NULL', imprint(NULL)],
-  ])('the imprint is repeated with %s, as it came', async (_, given) => {
+  ])('with the imprint repeated with %s, as received', async (_, given) => {
     const { reply } = await stamp(queryOf(given, CERT_REQ));
     expect(reply.includes(given)).toBe(true);
   });
 
-  it('lengths in the long form are read, and not repeated', async () => {
+  it('with long-form lengths accepted, but not repeated', async () => {
     const body = queryOf(imprint(NULL), nonce('77')).subarray(2);
     const { reply } = await stamp(Buffer.concat([Buffer.from([0x30, 0x82, 0, body.length]), body]));
     expect(client.text(reply)).toMatch(/Status: Granted\./);
   });
 
-  it('an imprint that is no DER is signed as DER', async () => {
+  it('even if the imprint is not DER', async () => {
     const contents = imprint(NULL).subarray(2);
     const long = Buffer.concat([Buffer.from([0x30, 0x81, contents.length]), contents]);
     const { reply } = await stamp(queryOf(long, CERT_REQ));
@@ -116,7 +116,7 @@ describe('what is signed is DER, whatever came in', () => {
       Buffer.from(`${queryOf(imprint(NULL)).toString('base64')}\r\n`),
       /wrong format/,
     ],
-  ])('%s is refused in the words of the protocol', async (_, body, words) => {
+  ])('%s is rejected with a protocol status', async (_, body, words) => {
     const before = await stage.sql(`SELECT id FROM "timestamp"`);
     const { status, reply } = await stamp(body);
     expect({ status, text: client.text(reply) }).toEqual({
@@ -128,7 +128,7 @@ describe('what is signed is DER, whatever came in', () => {
   });
 });
 
-/** openssl reads the whole token as strict DER. */
+/** Whether openssl accepts the whole token as strict DER. */
 function nonceOf(reply: Buffer): boolean {
   const file = authority.keep('token.tsr', reply);
   const { status } = spawnSync('openssl', ['ts', '-reply', '-in', file, '-token_out', '-out', at('token.der')]);

@@ -30,7 +30,7 @@ afterAll(() => certified.close());
 
 const at = (name: string): string => certified.at(name);
 
-/** The same bytes with one bit changed: `offset` bytes into the first place where they are `marker`. */
+/** Returns the bytes with one bit flipped, `offset` bytes after the start of the first `marker`. */
 function flipped(bytes: Buffer, marker: string | Buffer, offset = 0): Buffer {
   const place = bytes.indexOf(marker);
   if (place < 0) throw new Error('the bytes do not hold the marker');
@@ -45,18 +45,18 @@ async function signed(body: Record<string, unknown>): Promise<Answer['body']> {
   return answer.body;
 }
 
-/** `openssl ts -verify` of a bare token over these bytes. */
+/** Runs `openssl ts -verify` for a bare token over these bytes. */
 function stamps(token: Buffer, bytes: Buffer): Verdict {
   const args = ['-in', authority.keep('token.der', token), '-token_in', '-data', authority.keep('stamped.bin', bytes)];
   return ask('openssl', ['ts', '-verify', ...args, '-CAfile', authority.root]);
 }
 
-it('without an authority a request for a timestamp is not even accepted', async () => {
+it('a timestamped signing request is rejected immediately without an authority', async () => {
   const body = { digest: digestOf(CONTENT), key: 'ec-p256', timestamp: true };
   assertProblem(await sign(service, { key: apiKey, body }), { status: 409, code: 'tsa.none' });
 });
 
-describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s', (type) => {
+describe.each(['rsa-2048', 'ec-p384'])('timestamps of the built-in authority with %s', (type) => {
   beforeAll(async () => {
     if (type === 'rsa-2048')
       await certifiedKey(service, apiKey, authority, { name: 'tsa', type, purpose: 'timestamping' });
@@ -66,7 +66,7 @@ describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s'
     }
   });
 
-  it('raw: the token is over the signature, in the foreground and in the background', async () => {
+  it('raw: cover the signature, in the foreground and in the background', async () => {
     const body = await signed({ digest: digestOf(CONTENT), key: 'ec-p256' });
     const signature = Buffer.from(body.signature, 'base64');
     expect(stamps(Buffer.from(body.timestamp, 'base64'), signature)).toMatchObject({ ok: true });
@@ -83,7 +83,7 @@ describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s'
     expect(rows).toEqual([{ status: 'ISSUED' }]);
   });
 
-  it.each(['rsa-2048', 'ec-p256'])('cms with %s: openssl accepts the CAdES-T', async (key) => {
+  it.each(['rsa-2048', 'ec-p256'])('cms with %s: are accepted by openssl as CAdES-T', async (key) => {
     const body = await signed({ digest: digestOf(CONTENT), key, format: 'cms' });
     const cms = Buffer.from(body.signature, 'base64');
     const token = Buffer.from(body.timestamp, 'base64');
@@ -100,7 +100,7 @@ describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s'
   });
 
   it.skipIf(!has('osslsigncode')).each(has('msibuild') ? ['exe', 'msi'] : ['exe'])(
-    'authenticode: osslsigncode verifies the .%s and its timestamp',
+    'authenticode: are verified by osslsigncode in the .%s',
     async (kind) => {
       rmSync(at(`s.${kind}`), { force: true });
       makeProgram(kind, at(`p.${kind}`), 'a program');
@@ -123,7 +123,7 @@ describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s'
     },
   );
 
-  it.skipIf(!has('jarsigner'))('a JAR: jarsigner names who stamped it', async () => {
+  it.skipIf(!has('jarsigner'))('JAR: are attributed to the authority by jarsigner', async () => {
     const store = ['-keystore', at('once.p12'), '-storepass', 'changeit'];
     if (!existsSync(at('once.p12'))) {
       execFileSync('keytool', ['-genkeypair', '-alias', 'once', '-dname', 'CN=o', '-keyalg', 'RSA', ...store], {
@@ -155,7 +155,7 @@ describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s'
     expect(verdict.text).not.toContain('do not include a timestamp');
   });
 
-  it('sigstore-bundle: @sigstore/verify demands one timestamp and finds it', async () => {
+  it('sigstore-bundle: are required and found by @sigstore/verify', async () => {
     const body = await signed({ digest: digestOf(CONTENT), format: 'sigstore-bundle', key: 'ec-p256' });
     const bundle = JSON.parse(Buffer.from(body.signature, 'base64').toString());
     const { publicKey } = await publishedKey(service, apiKey, 'ec-p256');

@@ -10,14 +10,14 @@ it.each([
   ['as late as ours', 0],
   ['behind', -30 * SECOND],
   ['beyond February 2036, when the seconds of NTP begin again', 20 * YEAR],
-])('a clock that is %s', async (_, offBy) => {
+])('the offset of a clock that is %s is measured', async (_, offBy) => {
   const server = await timeServer(offBy);
   const found = await clockOffset(server.address);
   server.close();
   expect(Math.abs(found - offBy)).toBeLessThan(SECOND);
 });
 
-describe('a server that is not there', () => {
+describe('an unreachable time server', () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
   beforeEach(() => process.on('unhandledRejection', note));
@@ -30,7 +30,7 @@ describe('a server that is not there', () => {
     '127.0.0.1:1',
     '[::1]:1',
     'no-such-name.invalid',
-  ])('%s is told to who asked, and nobody else: an unhandled rejection would end the process', async (server) => {
+  ])('%s rejects only the call, because an unhandled rejection would end the process', async (server) => {
     await expect(clockOffset(server, 200)).rejects.toBeInstanceOf(Error);
     await sleep(400);
     expect(unhandled).toEqual([]);

@@ -26,11 +26,11 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** What a trial instance publishes: the certificate of its timestamp key, and the root that was made for it. */
+/** Chain published by a trial instance: the certificate of its timestamp key, and the root created for it. */
 const chain = async (): Promise<string> => (await service.call('GET', '/tsa/chain.pem')).body;
 
 describe('the timestamp authority of a trial instance', () => {
-  it('issues tokens from the first minute, which openssl accepts by the root that it publishes', async () => {
+  it('issues tokens immediately, which openssl accepts with the published root', async () => {
     writeFileSync(at('chain.pem'), await chain());
     writeFileSync(at('file'), 'to be stamped');
     execFileSync('openssl', ['ts', '-query', '-data', at('file'), '-sha256', '-cert', '-out', at('q.tsq')]);
@@ -44,7 +44,7 @@ describe('the timestamp authority of a trial instance', () => {
     expect(ask('openssl', ['ts', '-verify', ...files])).toMatchObject({ ok: true });
   });
 
-  it('stays the same when the instance is seeded again', async () => {
+  it('remains the same when the instance is seeded again', async () => {
     const before = await chain();
     await seed();
     expect(await chain()).toBe(before);

@@ -6,7 +6,7 @@ import { explained, intentFirst } from './operations.js';
 import { acceptedOnce, everythingEnds } from './requests.js';
 import { secretsStay } from './secrecy.js';
 
-/** In the order of their numbers. */
+/** Invariants in the order of their numbers. */
 export const INVARIANTS: readonly Check[] = [
   acceptedOnce,
   everythingEnds,

@@ -5,7 +5,7 @@ import { GUARDED_KEY } from '../intents.js';
 import { isRejected, THRESHOLD } from '../people.js';
 import type { Check, Finding } from './finding.js';
 
-/** 9: what was signed with the guarded key was approved: this very digest, by enough different people who may, in time. */
+/** 9: everything signed with the guarded key was approved: exactly this digest, by enough different eligible people, in time. */
 export const trulyApproved: Check = (evidence): Finding => {
   const { rows, approvals, entries, members, wrongVotes } = evidence;
   const violations = [...wrongVotes];
@@ -55,13 +55,13 @@ function wrongApproval(evidence: Evidence, row: RequestRow, approval: ApprovalRo
   return holds.flatMap(([isSo, what]) => (isSo ? [] : [what]));
 }
 
-/** Rejected requests end as rejected; approved ones may still fail, but not for lack of approval. */
+/** Whether the states match: rejected requests end as rejected; approved ones may still fail, but not for lack of approval. */
 function fits({ status, failureCode }: RequestRow, approval: string): boolean {
   if (approval === 'REJECTED') return status === 'FAILED' && failureCode === 'approval.rejected';
   return status === 'SIGNED' || (status === 'FAILED' && failureCode?.startsWith('approval.') === false);
 }
 
-/** 10: no waiting request has an intent, and no call of the HSM comes before the decision. */
+/** 10: a pending request has no intent, and no HSM call precedes the decision. */
 export const nothingBefore: Check = ({ rows, approvals, entries, entriesOf, operations }: Evidence): Finding => {
   const violations: string[] = [];
   const of = new Map(approvals.map((approval) => [approval.requestId, approval]));
@@ -93,7 +93,7 @@ function decidedAt(entries: readonly AuditRow[], { id }: ApprovalRow): AuditRow 
   return entries.find(({ action, targetId }) => action === 'approval.decided' && targetId === id);
 }
 
-/** RFC 8785, written a second time: the check must not use the service's code. */
+/** RFC 8785, implemented independently of the service's code. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

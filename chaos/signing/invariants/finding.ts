@@ -4,9 +4,9 @@ import type { Evidence } from '../evidence.js';
 export interface Finding {
   readonly id: string;
   readonly title: string;
-  /** What was checked, in numbers. */
+  /** Numbers that describe what was checked. */
   readonly figures: string;
-  /** Empty when the invariant holds. */
+  /** Violations; empty if the invariant holds. */
   readonly violations: readonly string[];
 }
 

@@ -4,10 +4,10 @@ import { run } from '../run.mjs';
 import { GROWING, SMALL } from './tables.mjs';
 
 const ROWS = 3000;
-/** How many there are as far as the planner knows: on a table of some thousand rows it has reasons to read all of it, which it has not later. */
+/** Row count reported to the planner. On a table of some thousand rows, it has reasons for a full scan that a large table does not have. */
 const ASSUMED_ROWS = 10_000_000;
 
-/** SQL for a value of a type in row `g`. Nothing in it is random: the same values give the same statistics, and these the same plans. */
+/** SQL for a value of a type in row `g`. The values are not random, so that statistics and plans are always the same. */
 const VALUES = {
   uuid: `md5('id' || g)::uuid`,
   text: `'x' || g`,
@@ -23,14 +23,14 @@ const VALUES = {
   jsonb: `'{}'::jsonb`,
 };
 
-/** Columns with few values, each of them frequent; an index over the rare ones is not seen by a plan that does not know the value. */
+/** Columns with few, frequent values. A generic plan, which does not know the value, cannot use an index over the rare ones. */
 const FEW_VALUES = /^(?:status|state|kind|severity|environment|type|format)$/;
 
 /**
- * Makes a database with the schema of this version, whose growing tables have rows and look large to the planner, and drops it in the end.
+ * onFilledSchema creates a database with the schema of this version, in which growing tables have rows and look large to the planner, and drops it at the end.
  *
  * @template T
- * @param {string} adminUrl a server, as somebody who may create databases
+ * @param {string} adminUrl a server, as a user who may create databases
  * @param {(client: import('pg').Client) => Promise<T>} work
  * @returns {Promise<T>}
  */
@@ -46,7 +46,7 @@ export async function onFilledSchema(adminUrl, work) {
     try {
       await fill(client);
       await makeLookLarge(client);
-      // Once more: only tables that look large have all their indexes. Who makes one counts the rows again.
+      // Migrate again, because some indexes are created only on tables that look large. Creating an index updates the row count, so it is set again.
       await migrate(url.href);
       await makeLookLarge(client);
       return await work(client);
@@ -59,7 +59,7 @@ export async function onFilledSchema(adminUrl, work) {
   }
 }
 
-/** Tables of the schema of which nobody has said whether they grow, and tables that are not there (any more). */
+/** unknownTables returns tables of the schema that are in neither list, and listed tables that do not exist. */
 export async function unknownTables(client) {
   const { rows } = await client.query(`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`);
   const there = rows.map(({ name }) => name);
@@ -71,7 +71,7 @@ export async function unknownTables(client) {
 }
 
 async function connected(connectionString) {
-  // Loaded here: the program that installs packages has none when it starts.
+  // Imported here because the program that installs the packages starts without them.
   const { Client } = await import('pg');
   const client = new Client({ connectionString });
   client.on('error', () => undefined);
@@ -85,7 +85,7 @@ async function migrate(url) {
   if (code !== 0) throw new Error(`the schema was not made:\n${output}`);
 }
 
-/** Rows of any kind: what counts is that there are many, and that they differ. */
+/** Fills the tables with arbitrary rows, which only have to be many and different. */
 async function fill(client) {
   await client.query('SET session_replication_role = replica');
   const { rows: checks } = await client.query(
@@ -104,7 +104,7 @@ async function makeLookLarge(client) {
 }
 
 async function fillTable(client, table) {
-  // It would count the rows while the statements are explained, and the table would look small again.
+  // Autovacuum would count the rows while statements are explained, so that the table would look small again.
   await client.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
   const { rows: columns } = await client.query(
     `SELECT quote_ident(attname) AS name, t.typname AS type FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid

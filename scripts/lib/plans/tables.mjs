@@ -1,4 +1,4 @@
-/** Tables that grow with what the service does, by decades of use or in the hours of an outage (queues). */
+/** Tables that grow with use, over decades or within the hours of an outage (queues). */
 export const GROWING = [
   'alert',
   'alert_notification',
@@ -72,7 +72,8 @@ export const GROWING = [
 ];
 
 /**
- * Tables of which all rows may be read: people make them by hand (settings, keys and their certificates, sensors: thousands at most), or there is a fixed number of them
+ * Tables that may be read completely: their rows are created by people (settings, keys and their certificates, sensors: thousands at most), or their number is
+ * fixed
  * (one for each job, each process, each day, each set of facts about an asset).
  */
 export const SMALL = [

@@ -1,27 +1,27 @@
 import { GROWING } from './tables.mjs';
 
-/** Rows that a limit lets through whose number is a parameter; the planner assumes a tenth of what there is. */
+/** Assumed limit if it is a parameter, for which the planner assumes a tenth of the rows. */
 const DEFAULT_PAGE = 100;
 
-/** Nodes that take all their rows before they give the first. */
+/** Plan nodes that consume all their input before they return the first row. */
 const TAKES_ALL = /^(?:Sort|Hash|Aggregate|ModifyTable|WindowAgg|SetOp|Materialize|BitmapOr|BitmapAnd)$/;
 
-/** Statements and how many whole scans each has: the check must find what it is there for, and nothing else. */
+/** Control statements with the expected number of whole scans, which verify that the check finds these and nothing else. */
 const CONTROLS = [
   ['SELECT name FROM asset a WHERE a.id::text = $1', 1],
   ['SELECT name FROM asset a WHERE a.id = $1', 0],
   // Ends with its page, whatever the filter.
   ['SELECT name FROM asset a WHERE a.version > $1 ORDER BY a.id LIMIT 51', 0],
-  // The page is never full: hardly any asset has this content.
+  // The page is never full, because hardly any asset has this content.
   ['SELECT name FROM asset a WHERE a.content = $1 ORDER BY a.id LIMIT 51', 1],
   ['SELECT name FROM asset a WHERE a.content = $1 ORDER BY a.id LIMIT $2', 1],
-  // All are read before the first is known.
+  // All rows are read before the first is known.
   ['SELECT name FROM asset a ORDER BY a.version LIMIT 51', 1],
 ];
 
 /**
- * Finds the scans of growing tables that have no condition which an index knows. Sequential scans are the last resort here: the planner does
- * not know the parameters, and would take one for many a statement that is selective in use. One that is still there has nothing to go by.
+ * WholeScans finds scans of growing tables without an indexable condition. Sequential scans are disabled as far as possible, because the planner does
+ * not know the parameters and would choose them for statements that are selective in practice. A remaining one has no usable index.
  */
 export class WholeScans {
   #client;
@@ -32,7 +32,7 @@ export class WholeScans {
     this.#short = short;
   }
 
-  /** Sets what the planner may do, and fails when the check does not find what it should. */
+  /** Configures the planner, and throws if the check does not find what the controls expect. */
   static async on(client) {
     await client.query('SET enable_seqscan = off');
     await client.query('SET max_parallel_workers_per_gather = 0');
@@ -45,7 +45,7 @@ export class WholeScans {
     return scans;
   }
 
-  /** @returns {Promise<{ found: string[], fault?: string }>} nodes of the plan that read a table whole, or why there is no plan */
+  /** @returns {Promise<{ found: string[], fault?: string }>} plan nodes that scan a whole table, or the reason why there is no plan */
   async of(text) {
     try {
       const { rows } = await this.#client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`);
@@ -68,7 +68,7 @@ export class WholeScans {
   }
 }
 
-/** Indexes over a part of the rows: those of queues, which are short. */
+/** Partial indexes, which belong to queues and are short. */
 async function partialIndexes(client) {
   const { rows } = await client.query(
     `SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indpred IS NOT NULL`,
@@ -76,7 +76,7 @@ async function partialIndexes(client) {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Whether there are more rows below than a limit lets through, as far as the planner can tell. If not, all are read, whatever the limit. */
+/** Whether the planner expects more rows than the limit returns. Otherwise all rows are read, whatever the limit. */
 function fillsPage(limit) {
   const below = limit.Plans[0]['Plan Rows'];
   const through = limit['Plan Rows'];

@@ -9,9 +9,9 @@ import { run } from '../run.mjs';
 export const CHECKSUMS = 'SHA256SUMS';
 
 /**
- * Makes the files of a release that are the same whoever makes them.
- * @param {{ version: string, commit: string, out: string, folder: string, epoch: string }} release `folder`: an empty one to build in
- * @returns {Promise<{ client: string, source: string }>} the built client, and the sources of the commit
+ * makeArtifacts creates the reproducible files of a release.
+ * @param {{ version: string, commit: string, out: string, folder: string, epoch: string }} release `folder`: an empty directory to build in
+ * @returns {Promise<{ client: string, source: string }>} paths of the built client and of the sources of the commit
  */
 export async function makeArtifacts({ version, commit, out, folder, epoch }) {
   const archive = path.join(folder, 'source.tar');
@@ -30,7 +30,7 @@ export async function makeArtifacts({ version, commit, out, folder, epoch }) {
   return { client, source };
 }
 
-/** Hashes of all files of a folder, as sha256sum writes them. */
+/** writeChecksums writes the hashes of all files in a directory in the format of sha256sum. */
 export function writeChecksums(out) {
   const names = readdirSync(out)
     .filter((name) => name !== CHECKSUMS)
@@ -45,7 +45,7 @@ export function writeChecksums(out) {
   return names;
 }
 
-/** The context of `docker build`, in an archive without anything that differs between two machines. */
+/** Archives the `docker build` context without anything that differs between machines. */
 async function imageContext(source, file, { folder, epoch }) {
   const list = path.join(folder, 'context.txt');
   const more = ['docker/Dockerfile', 'docker/Dockerfile.dockerignore', 'docker/compose.yml', 'docker/init-secrets.sh'];
@@ -70,13 +70,16 @@ async function imageContext(source, file, { folder, epoch }) {
   await compress(tar, file);
 }
 
-/** Without a name and a time in the header (RFC 1952). */
+/** Omits the name and time from the header (RFC 1952). */
 async function compress(from, to) {
   await must('gzip', ['--no-name', '--best', '--keep', '--force', from]);
   copyFileSync(`${from}.gz`, to);
 }
 
-/** CycloneDX by npm, of what the lock names. Its serial number and its time differ each time, and it calls a package by its folder. */
+/**
+ * CycloneDX SBOM by npm of the packages in the lock file. Removes or replaces what is not reproducible: the serial number, the time, and the name taken from
+ * the directory.
+ */
 async function softwareBill(folder, file, epoch) {
   const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only'];
   const { code, output } = await run('npm', [...args, '--loglevel=error'], { cwd: folder });
@@ -89,13 +92,13 @@ async function softwareBill(folder, file, epoch) {
 }
 
 async function packagesOf(source, out, epoch) {
-  // Packages are those of this checkout: the lock of the commit is compared with it before (release.mjs).
+  // Packages come from this checkout; release.mjs has compared them with the lock file of the commit.
   for (const name of ['node_modules', 'ui/node_modules'])
     if (existsSync(inRoot(name))) symlinkSync(inRoot(name), path.join(source, name));
   const env = { ...process.env, SOURCE_DATE_EPOCH: epoch };
   const packages = path.join(source, 'dist/packages');
   mkdirSync(out, { recursive: true });
-  // Each script empties the folder of packages first.
+  // Each script empties the packages directory first.
   for (const script of ['server-package', 'client-package']) {
     const { code, output } = await run(process.execPath, [`scripts/${script}.mjs`], { cwd: source, env });
     if (code !== 0) throw new Failure(`scripts/${script}.mjs failed`, 'Its output names the cause.', output);
@@ -105,7 +108,7 @@ async function packagesOf(source, out, epoch) {
   return path.join(packages, 'sealwright-client/sealwright.js');
 }
 
-/** Runs a program that must succeed. */
+/** must runs a program and throws a Failure unless it succeeds. Returns its output. */
 export async function must(program, args, options) {
   const { code, output } = await run(program, args, options);
   if (code !== 0) throw new Failure(`${program} ${args[0]} failed (${code})`, '', output);

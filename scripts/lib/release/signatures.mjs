@@ -4,11 +4,11 @@ import { Failure } from '../failure.mjs';
 import { must } from './artifacts.mjs';
 
 export const RELEASE_KEY = 'release-key.pem';
-/** The sensor is removed as soon as it has reported; this is for a release that is killed before. */
+/** Lifetime of the sensor's key. The sensor is removed after its report; this limits it if the release is killed first. */
 const SENSOR_DAYS = 1;
 
 /**
- * Signs files by the client that is being released, and has openssl verify each signature.
+ * signAll signs files with the client that is being released, and verifies each signature with openssl.
  * @param {{ client: string, url: string, token: string, key: string, out: string, names: string[] }} order
  */
 export async function signAll({ client, url, token, key, out, names }) {
@@ -25,14 +25,14 @@ export async function signAll({ client, url, token, key, out, names }) {
 }
 
 /**
- * What the product finds of cryptography in its own sources, as CycloneDX: its sensor reports it, and the service exports it. The sensor is
- * registered for this scan alone, with a key that can do nothing but report.
+ * cryptographyBill writes a CycloneDX CBOM of the product's own sources: its sensor reports the findings, and the service exports them. The sensor is
+ * registered for this scan only, with a key that can do nothing but report.
  */
 export async function cryptographyBill({ client, url, token, source, version, file }) {
   const name = `sealwright-release-${version}`;
   const spool = path.join(path.dirname(source), 'spool');
   const expiry = new Date(Date.now() + SENSOR_DAYS * 86_400_000).toISOString();
-  // One of a release that was killed may still be there.
+  // The sensor of a killed release may still exist.
   const body = { name: `${name} ${new Date().toISOString()}`, kind: 'host', expiry };
   const sensor = await asked({ url, token }, 'POST', '/api/sensors', body);
   try {
@@ -45,7 +45,7 @@ export async function cryptographyBill({ client, url, token, source, version, fi
   // A sensor reports a path as `NAME:PATH`, and a large one in several parts.
   const query = `version=1.6&q=${encodeURIComponent(`source="${name}:*"`)}`;
   const exported = await asked({ url, token }, 'GET', `/api/export/cyclonedx?${query}`);
-  // An earlier run for the same version was in another place, and the inventory knows that as well.
+  // The inventory also contains results of an earlier run for the same version in another directory.
   for (const { evidence } of exported.components ?? [])
     if (evidence?.occurrences !== undefined)
       evidence.occurrences = evidence.occurrences.filter(({ location }) => location.includes(`${source}/`));
@@ -61,7 +61,7 @@ async function publicKey(url, token, name) {
   return key.publicKey;
 }
 
-/** The JSON that the service answers. */
+/** Calls the service and returns the JSON response. */
 async function asked({ url, token }, method, address, body) {
   const call = { method, headers: { authorization: `Bearer ${token}` } };
   if (body !== undefined) {

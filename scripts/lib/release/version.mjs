@@ -1,13 +1,13 @@
 import { Failure } from '../failure.mjs';
 
-/** Semantic Versioning 2.0.0, without build metadata: two builds of a version are the same. */
+/** Semantic Versioning 2.0.0 without build metadata, because two builds of a version are identical. */
 const VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*))*))?$/;
 const HEADING = /^## (\S+)(?: - (\d{4}-\d{2}-\d{2}))?\s*$/gm;
 
 /**
- * Refuses a version that the commit does not stand for: another one in package.json or its lock, no section of its own in the changelog, or
- * one that is not later than the version before.
+ * assertVersion throws unless the commit matches the version: package.json and its lock name it, the changelog has a section for it, and
+ * it is later than the previous version.
  * @param {string} version
  * @param {{ packageJson: string, lock: string, changelog: string }} files texts of the commit
  */
@@ -36,11 +36,11 @@ export function assertVersion(version, { packageJson, lock, changelog }) {
     throw new Failure(`The commit is not that of ${version}: ${faults.join('; ')}`, 'See docs/releases.md.');
 }
 
-/** By precedence (Semantic Versioning 2.0.0, 11). @returns negative, 0 or positive */
+/** compareVersions compares by precedence (Semantic Versioning 2.0.0, section 11). @returns negative, 0 or positive */
 export function compareVersions(one, other) {
   const [a, b] = [parts(one), parts(other)];
   for (const at of [0, 1, 2]) if (a.numbers[at] !== b.numbers[at]) return a.numbers[at] - b.numbers[at];
-  // A version without a pre-release comes after those that have one.
+  // A version without a pre-release follows those with one.
   if (a.pre.length === 0 || b.pre.length === 0) return b.pre.length - a.pre.length;
   for (let at = 0; at < Math.max(a.pre.length, b.pre.length); at += 1) {
     const order = compareIdentifiers(a.pre[at], b.pre[at]);
@@ -63,7 +63,7 @@ function parts(version) {
   return { numbers: match.slice(1, 4).map(Number), pre: match[4]?.split('.') ?? [] };
 }
 
-/** What a section says. */
+/** Text of a changelog section. */
 function textOf(changelog, heading) {
   const from = heading.index + heading[0].length;
   const next = changelog.slice(from).search(/^## /m);

@@ -36,7 +36,7 @@ describe.runIf(hasTools)('sealwright agent', () => {
 
   const address = (path: string) => ({ P11_KIT_SERVER_ADDRESS: `unix:path=${path}` });
 
-  it('offers keys to one program after another, and leaves no socket behind', async () => {
+  it('serves one program after another, and leaves no socket behind', async () => {
     const path = bench.at('run/one/pkcs11');
     const tool = await startAgent(path, '--key release');
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -53,7 +53,7 @@ describe.runIf(hasTools)('sealwright agent', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('shows all keys for its purpose when none is named, and no others', async () => {
+  it('offers all keys for its purpose if none is named, and no others', async () => {
     const path = bench.at('run/all/pkcs11');
     await startAgent(path, '--purpose ssh-login');
     const module = `$(find /usr/lib -name p11-kit-client.so | head -n 1)`;
@@ -62,7 +62,7 @@ describe.runIf(hasTools)('sealwright agent', () => {
     expect(run.text).not.toContain('release');
   });
 
-  it('a key that is made while it runs is seen by the next program', async () => {
+  it('offers a key created while it runs to the next program', async () => {
     const path = bench.at('run/new/pkcs11');
     await startAgent(path);
     const count = async () => {
@@ -74,7 +74,7 @@ describe.runIf(hasTools)('sealwright agent', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('takes the place of one that was killed, and not of one that runs', async () => {
+  it('replaces an agent that was killed, but not one that is running', async () => {
     const path = bench.at('run/two/pkcs11');
     const first = await startAgent(path);
     const second = await bench.run(`sealwright agent --socket ${path}`);
@@ -85,14 +85,14 @@ describe.runIf(hasTools)('sealwright agent', () => {
     await startAgent(path);
   });
 
-  it('listens in no directory that others can open', async () => {
+  it('refuses a directory that others can open', async () => {
     mkdirSync(bench.at('open'));
     chmodSync(bench.at('open'), 0o755);
     const run = await bench.run(`sealwright agent --socket ${bench.at('open/pkcs11')}`);
     expect(run).toMatchObject({ code: 1, text: expect.stringContaining('must be accessible only to you') });
   });
 
-  it('tells programs when the service is away', async () => {
+  it('reports to programs when the service is unavailable', async () => {
     const path = bench.at('run/away/pkcs11');
     await startAgent(path, '--key release');
     const { program, session } = await Pkcs11Program.ready(path);

@@ -3,17 +3,17 @@ import { type Approver, newApprover, newGroup, type ApprovalFixture, unique, vot
 export interface ApprovedDocument {
   readonly approvalId: string;
   readonly title: string;
-  /** The document that was approved. */
+  /** Document that was approved. */
   readonly shown: Record<string, unknown>;
 }
 
-/** Somebody who must say yes to every use of a key, and says so as soon as they are asked. */
+/** An approver who votes on every pending request for a key as soon as it appears. */
 export interface Voter {
   readonly voted: ApprovedDocument[];
   stop(): Promise<void>;
 }
 
-/** A policy that asks one person of a new group for these keys. Answers the person. */
+/** Creates a policy for these keys that requires a vote from a new group with one member. Returns that member. */
 export async function requireApprover(place: ApprovalFixture, keys: readonly string[]): Promise<Approver> {
   const approver = await newApprover(place);
   const group = await newGroup(place, [approver]);
@@ -26,7 +26,7 @@ export async function requireApprover(place: ApprovalFixture, keys: readonly str
 
 const LOOK_EVERY_MS = 100;
 
-/** Looks for what waits for the person, and decides it. */
+/** Polls for pending approvals of the person and decides them. */
 export function voting(
   { service }: Pick<ApprovalFixture, 'service'>,
   { accessToken }: Pick<Approver, 'accessToken'>,

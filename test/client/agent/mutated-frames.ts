@@ -15,7 +15,7 @@ import {
 } from './pkcs11-program.js';
 import type { Order, SoftwareToken } from './software-token.js';
 
-/** Numbers from a seed, so that a fault can be repeated (xorshift32). */
+/** Pseudo-random numbers from a seed (xorshift32), so that failures can be reproduced. */
 export class Dice {
   constructor(private state: number) {}
 
@@ -33,7 +33,7 @@ const SESSION = u(1);
 const ROOM = u32(1024);
 const pss = Buffer.concat([u(0x250), u(2), u(32)]);
 
-/** What signing tools say, in the order in which they say it; objects 1 and 3 are the private keys. */
+/** Messages of signing tools in their usual order. Objects 1 and 3 are the private keys. */
 const SAID: readonly (readonly [number, Buffer])[] = [
   [1, INITIALIZE],
   [3, Buffer.alloc(0)],
@@ -64,7 +64,7 @@ const SAID: readonly (readonly [number, Buffer])[] = [
   [2, Buffer.alloc(0)],
 ];
 
-/** Changes a message in one of the ways in which parsers break: bytes, lengths, ends, parts that are doubled or gone. */
+/** Mutates a message in a way that breaks parsers: changed bytes or lengths, truncation, duplicated or missing parts. */
 function mutated(frame: Buffer, dice: Dice): Buffer {
   const copy = Buffer.from(frame);
   const at = dice.next(copy.length);
@@ -76,7 +76,7 @@ function mutated(frame: Buffer, dice: Dice): Buffer {
       copy.writeUInt8(copy.readUInt8(at) ^ (1 << dice.next(8)), at);
       return copy;
     case 2: {
-      // A length somewhere behind the header, so that the next message is still found.
+      // Overwrites a length after the header, so that the next message can still be located.
       const place = 12 + dice.next(Math.max(1, copy.length - 16));
       const values = [0, 1, 0x7f_ff_ff_ff, 0x80_00_00_00, 0xff_ff_ff_ff, 257];
       if (place + 4 <= copy.length) copy.writeUInt32BE(values[dice.next(values.length)] ?? 0, place);
@@ -96,7 +96,7 @@ function mutated(frame: Buffer, dice: Dice): Buffer {
   }
 }
 
-/** Gives a message whose length has changed a header that says so. */
+/** Updates the header of a message whose length has changed. */
 function rewrapped(frame: Buffer): Buffer {
   const options = Math.min(frame.readUInt32BE(4), frame.length - 12);
   const copy = Buffer.from(frame);
@@ -105,7 +105,7 @@ function rewrapped(frame: Buffer): Buffer {
   return copy;
 }
 
-/** One conversation in which about every third message is changed. Answers what was sent. */
+/** One conversation with about every third message mutated. Returns the messages. */
 function conversation(dice: Dice): Buffer[] {
   return SAID.map(([call, args], index) => {
     const frame = message(index + 1, call, args);
@@ -116,11 +116,11 @@ function conversation(dice: Dice): Buffer[] {
 export interface FuzzResult {
   readonly frames: number;
   readonly orders: number;
-  /** Orders whose digest is not in what was sent. */
+  /** Orders whose digest does not appear in the messages sent. */
   readonly unasked: readonly Order[];
 }
 
-/** Sends so many messages, changed ones among them, one conversation a connection. Checks every order against what was sent. */
+/** Sends at least `frames` messages, some of them mutated, with one connection per conversation. Checks every order against the messages. */
 export async function sendMutated(token: SoftwareToken, frames: number, seed: number): Promise<FuzzResult> {
   const dice = new Dice(seed);
   const unasked: Order[] = [];
@@ -137,7 +137,7 @@ export async function sendMutated(token: SoftwareToken, frames: number, seed: nu
   return { frames: sent, orders, unasked };
 }
 
-/** Begins as programs begin, then sends everything at once and waits until the server has answered or closed. */
+/** Initializes like a normal client, then sends all messages at once and waits until the server has answered or closed the connection. */
 async function say(path: string, version: number, said: readonly Buffer[]): Promise<void> {
   const socket = connect(path);
   socket.on('error', () => undefined);
@@ -153,7 +153,7 @@ async function say(path: string, version: number, said: readonly Buffer[]): Prom
   await once(socket, 'close');
 }
 
-/** Whether the digest stands in one of the messages, or is the hash of the data in one. */
+/** Whether the digest appears in a message or is the hash of data in the messages. */
 function wasSent({ digest: asked, algorithm }: Order, said: readonly Buffer[]): boolean {
   if (said.some((frame) => frame.includes(asked))) return true;
   const parts = said.map((frame) => dataOf(frame)).filter((part) => part !== undefined);
@@ -161,7 +161,7 @@ function wasSent({ digest: asked, algorithm }: Order, said: readonly Buffer[]): 
   return alone || createHash(algorithm).digest().equals(asked);
 }
 
-/** The bytes that C_Sign and C_SignUpdate carry, where they can be found. */
+/** Data argument of C_Sign and C_SignUpdate; undefined if the message is too short. */
 function dataOf(frame: Buffer): Buffer | undefined {
   const start = 12 + frame.readUInt32BE(4);
   if (frame.length < start + 8) return undefined;

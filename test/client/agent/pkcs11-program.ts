@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Types of the arguments of the calls that are made here, by their number, as p11-kit's protocol writes them. */
+/** Argument types of the calls used here, by call number, in the notation of p11-kit's protocol. */
 const REQUESTS: Readonly<Record<number, string>> = {
   1: 'ayyay',
   2: '',
@@ -27,7 +27,7 @@ const REQUESTS: Readonly<Record<number, string>> = {
   64: 'ufy',
 };
 
-/** Arguments as they are written in a message (see the types of p11-kit's protocol). */
+/** Encoders for message arguments, named after the types of p11-kit's protocol. */
 export const y = (value: number): Buffer => Buffer.from([value]);
 export const u32 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4);
@@ -37,7 +37,7 @@ export const u32 = (value: number): Buffer => {
 export const u = (value: number): Buffer => Buffer.concat([u32(0), u32(value)]);
 export const ay = (bytes: Buffer | string): Buffer =>
   Buffer.concat([y(1), u32(Buffer.byteLength(bytes)), Buffer.from(bytes)]);
-/** An attribute that is a CK_ULONG. */
+/** Encodes an attribute of type CK_ULONG. */
 export const ulongAttribute = (type: number, value: number): Buffer =>
   Buffer.concat([u32(type), y(1), u32(8), u(value)]);
 export const bytesAttribute = (type: number, bytes: Buffer): Buffer =>
@@ -46,7 +46,7 @@ export const template = (...attributes: Buffer[]): Buffer => Buffer.concat([u32(
 
 const NULL_ARRAY = Buffer.alloc(4, 0xff);
 
-/** A mechanism as a client of this version of the protocol writes it: the one thing that differs between them. */
+/** Encodes a mechanism, the only value whose encoding depends on the protocol version. */
 export function mechanism(version: number, type: number, parameters: Buffer = Buffer.alloc(0)): Buffer {
   if (version < 2) return Buffer.concat([u32(type), parameters.length > 0 ? parameters : NULL_ARRAY]);
   return Buffer.concat([u32(type), ...(parameters.length > 0 ? [y(1), parameters] : [])]);
@@ -54,7 +54,7 @@ export function mechanism(version: number, type: number, parameters: Buffer = Bu
 
 export const INITIALIZE = Buffer.concat([ay('PRIVATE-GNOME-KEYRING-PKCS11-PROTOCOL-V-1'), y(0), ay('')]);
 
-/** One message: number, options, call with the types of its arguments, arguments. */
+/** Encodes a message: number, options, call with its argument types, arguments. */
 export function message(
   number: number,
   call: number,
@@ -68,15 +68,15 @@ export function message(
 
 export interface RpcAnswer {
   readonly number: number;
-  /** 0 says that the call failed. */
+  /** Call number; 0 if the call failed. */
   readonly call: number;
   readonly types: string;
   readonly values: Buffer;
-  /** The CK_RV of a failed call; 0 when it did not fail. */
+  /** CK_RV of a failed call; 0 on success. */
   readonly code: number;
 }
 
-/** A program that loaded p11-kit's module: composes its messages and reads the answers. Shares no code with the server. */
+/** Simulates a program that loaded p11-kit's module: encodes requests and decodes responses. Shares no code with the server. */
 export class Pkcs11Program {
   private received = Buffer.alloc(0);
   private number = 0;
@@ -93,7 +93,7 @@ export class Pkcs11Program {
     socket.setMaxListeners(0);
   }
 
-  /** Connects, and agrees on a version. */
+  /** Connects and negotiates a protocol version. */
   static async connect(path: string, version = 0): Promise<Pkcs11Program> {
     const socket = connect(path);
     await once(socket, 'connect');
@@ -102,7 +102,7 @@ export class Pkcs11Program {
     return new Pkcs11Program(socket, agreed.readUInt8());
   }
 
-  /** As `connect`, and initialized with a session open. Answers the handle. */
+  /** Like `connect`, and also initializes and opens a session. `session` is its handle. */
   static async ready(path: string, version = 0): Promise<{ program: Pkcs11Program; session: number }> {
     const program = await Pkcs11Program.connect(path, version);
     await program.call(1, INITIALIZE);
@@ -116,7 +116,7 @@ export class Pkcs11Program {
     return this.answerTo(this.number);
   }
 
-  /** The answer to this question, in whatever order answers come. */
+  /** Returns the response with this number, regardless of the order of responses. */
   async answerTo(number: number): Promise<RpcAnswer> {
     for (;;) {
       for (let at = 0; at + 12 <= this.received.length;) {
@@ -134,7 +134,7 @@ export class Pkcs11Program {
     }
   }
 
-  /** Handles of the objects that fit a template. */
+  /** Returns the handles of objects that match the template. */
   async find(session: number, ...attributes: Buffer[]): Promise<number[]> {
     await this.call(26, Buffer.concat([u(session), template(...attributes)]));
     const { values } = await this.call(27, Buffer.concat([u(session), u32(100)]));
@@ -142,7 +142,7 @@ export class Pkcs11Program {
     return Array.from({ length: values.readUInt32BE(1) }, (_, i) => Number(values.readBigUInt64BE(5 + 8 * i)));
   }
 
-  /** C_SignInit and C_Sign. */
+  /** Calls C_SignInit and C_Sign. */
   async sign(session: number, key: number, mechanismBytes: Buffer, data: Buffer): Promise<RpcAnswer> {
     const begun = await this.call(42, Buffer.concat([u(session), mechanismBytes, u(key)]));
     if (begun.code !== 0) return begun;
@@ -165,7 +165,7 @@ function read(frame: Buffer): RpcAnswer {
   };
 }
 
-/** The bytes of an answer `ay`; undefined when it says a length alone. */
+/** Bytes of an `ay` response; undefined if it carries only a length. */
 export function arrayOf({ values }: RpcAnswer): Buffer | undefined {
   return values.readUInt8() === 0 ? undefined : values.subarray(5);
 }

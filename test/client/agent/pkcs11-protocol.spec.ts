@@ -18,7 +18,7 @@ import {
 } from './pkcs11-program.js';
 import { agentKey, type Order, signatureFor, softwareToken, type SoftwareToken } from './software-token.js';
 
-/** The messages here are composed after the description of the protocol: newer clients are not in Debian 12. */
+/** These messages are built from the protocol specification, because Debian 12 has no newer clients. */
 const VERSIONS = [0, 1, 2];
 const CKM = { rsaPkcs: 1, pss: 13, sha256Rsa: 0x40, ecdsa: 0x1041, ecdsaSha384: 0x1045 };
 const PRIVATE_KEY = ulongAttribute(0, 3);
@@ -43,8 +43,8 @@ async function open(version = 0) {
   return { program, session, rsa, ec };
 }
 
-describe.each(VERSIONS)('version %i of the protocol', (version) => {
-  it('is agreed on', async () => {
+describe.each(VERSIONS)('protocol version %i', (version) => {
+  it('is negotiated', async () => {
     expect((await Pkcs11Program.connect(token.path, version)).version).toBe(version);
   });
 
@@ -53,7 +53,7 @@ describe.each(VERSIONS)('version %i of the protocol', (version) => {
     { what: 'RSA PKCS #1, hashed here', key: 'rsa', type: CKM.sha256Rsa, data: 'content', scheme: 'rsa-pkcs1v15' },
     { what: 'PSS', key: 'rsa', type: CKM.pss, parameters: pss, data: digest, scheme: 'rsa-pss' },
     { what: 'ECDSA', key: 'ec', type: CKM.ecdsa, data: digest, scheme: 'ecdsa-raw' },
-  ] as const)('$what: the digest alone is asked for', async ({ key, type, data, scheme, ...row }) => {
+  ] as const)('$what: only the digest is requested', async ({ key, type, data, scheme, ...row }) => {
     const place = await open(version);
     const parameters = 'parameters' in row ? row.parameters : undefined;
     const answer = await place.program.sign(
@@ -69,12 +69,12 @@ describe.each(VERSIONS)('version %i of the protocol', (version) => {
   });
 });
 
-it('a client that is newer than this server is answered the newest version that is known here', async () => {
+it('a newer client is offered the latest version of this server', async () => {
   expect((await Pkcs11Program.connect(token.path, 9)).version).toBe(2);
 });
 
-describe('signing in several parts', () => {
-  it('hashes them here', async () => {
+describe('multi-part signing', () => {
+  it('hashes the parts locally', async () => {
     const { program, session, ec } = await open();
     await program.call(42, Buffer.concat([u(session), mechanism(0, CKM.ecdsaSha384), u(ec)]));
     for (const part of ['con', 'tent']) await program.call(44, Buffer.concat([u(session), ay(part)]));
@@ -85,8 +85,8 @@ describe('signing in several parts', () => {
   });
 });
 
-describe('asking how long a signature would be', () => {
-  it('signs nothing, and the operation goes on', async () => {
+describe('a signature length query', () => {
+  it('signs nothing, and the operation continues', async () => {
     const { program, session, rsa } = await open();
     await program.call(42, Buffer.concat([u(session), mechanism(0, CKM.rsaPkcs), u(rsa)]));
     for (const room of [0, 0xff_ff_ff_ff, 255]) {
@@ -98,14 +98,14 @@ describe('asking how long a signature would be', () => {
     expect(arrayOf(whole)).toHaveLength(256);
   });
 
-  it('an operation is over after the real call', async () => {
+  it('is followed by the real call, which ends the operation', async () => {
     const { program, session, rsa } = await open();
     await program.sign(session, rsa, mechanism(0, CKM.rsaPkcs), digestInfo);
     expect(await program.call(43, Buffer.concat([u(session), ay(digestInfo), u32(256)]))).toMatchObject({ code: 0x91 });
   });
 });
 
-describe('the terminal says what to do where the tool shows a code', () => {
+describe('the terminal shows a remedy where the tool shows only a code', () => {
   const sha1 = Buffer.concat([Buffer.from('3021300906052b0e03021a05000414', 'hex'), Buffer.alloc(20)]);
   it.each([
     ['a digest of SHA-1', CKM.rsaPkcs, sha1, undefined, /no digest of SHA-256, SHA-384 or SHA-512/],
@@ -126,7 +126,7 @@ describe('the terminal says what to do where the tool shows a code', () => {
     expect(token.orders).toEqual([]);
   });
 
-  it('and nothing where all is well', async () => {
+  it('but nothing if there is no error', async () => {
     const { program, session, rsa } = await open();
     token.notes.length = 0;
     await program.sign(session, rsa, mechanism(0, CKM.rsaPkcs), digestInfo);
@@ -134,7 +134,7 @@ describe('the terminal says what to do where the tool shows a code', () => {
   });
 });
 
-describe('what is no digest is not signed', () => {
+describe('input that is not a digest is not signed', () => {
   const md5AndSha1 = Buffer.alloc(36, 1);
   const sha1 = Buffer.concat([Buffer.from('3021300906052b0e03021a05000414', 'hex'), Buffer.alloc(20)]);
   const withoutNull = Buffer.concat([Buffer.from('302f300b06096086480165030402010420', 'hex'), digest]);
@@ -167,24 +167,24 @@ describe('what is no digest is not signed', () => {
     ['MGF1 with another hash', Buffer.concat([u(0x250), u(3), u(32)])],
     ['SHA-1', Buffer.concat([u(0x220), u(1), u(20)])],
     ['no parameters', Buffer.alloc(0)],
-  ])('PSS with %s, which the service does not sign with', async (_, parameters) => {
+  ])('PSS with %s, which the service does not support', async (_, parameters) => {
     const { program, session, rsa } = await open();
     expect(await program.sign(session, rsa, mechanism(2, CKM.pss, parameters), digest)).toMatchObject({ code: 0x71 });
   });
 
-  it('a mechanism of another kind of key', async () => {
+  it('a mechanism for another key type', async () => {
     const { program, session, ec } = await open();
     expect(await program.sign(session, ec, mechanism(0, CKM.rsaPkcs), digestInfo)).toMatchObject({ code: 0x63 });
   });
 
-  it('by a public key', async () => {
+  it('with a public key', async () => {
     const { program, session } = await open();
     const [publicKey = 0] = await program.find(session, ulongAttribute(0, 2));
     expect(await program.sign(session, publicKey, mechanism(0, CKM.rsaPkcs), digestInfo)).toMatchObject({ code: 0x60 });
   });
 });
 
-describe('how a request ends is told to the program', () => {
+describe('the outcome of a request is returned to the program', () => {
   it.each([
     ['rejected', 0x200],
     ['expired', 0x200],
@@ -199,14 +199,14 @@ describe('how a request ends is told to the program', () => {
     expect(await program.sign(session, rsa, mechanism(0, CKM.rsaPkcs), digestInfo)).toMatchObject({ code: 0 });
   });
 
-  it('a signature of another length than the key has is not handed on', async () => {
+  it('a signature of the wrong length for the key is not returned', async () => {
     const { program, session, rsa } = await open();
     answers = () => ({ kind: 'signed', signature: Buffer.alloc(64) });
     expect(await program.sign(session, rsa, mechanism(0, CKM.rsaPkcs), digestInfo)).toMatchObject({ code: 0x30 });
   });
 });
 
-describe('while people are asked', () => {
+describe('while an approval is pending', () => {
   const pending = () => {
     const asked = Promise.withResolvers<Order>();
     const answer = Promise.withResolvers<SignatureResult>();
@@ -217,7 +217,7 @@ describe('while people are asked', () => {
     return { asked: asked.promise, answer };
   };
 
-  it('other sessions of the same program are served, and answers come in any order', async () => {
+  it('other sessions of the same program are served, with responses in any order', async () => {
     const { program, session, rsa, ec } = await open();
     const { asked, answer } = pending();
     const first = program.sign(session, rsa, mechanism(0, CKM.rsaPkcs), digestInfo);
@@ -237,7 +237,7 @@ describe('while people are asked', () => {
       (program: Pkcs11Program, session: number) => void program.call(11, u(session)).catch(() => undefined),
     ],
     ['it ends the library', (program: Pkcs11Program) => void program.call(2).catch(() => undefined)],
-  ])('%s: the order is given up', async (_, leave) => {
+  ])('%s: the request is withdrawn', async (_, leave) => {
     const { program, session, rsa } = await open();
     const { asked } = pending();
     void program.sign(session, rsa, mechanism(0, CKM.rsaPkcs), digestInfo).catch(() => undefined);
@@ -249,7 +249,7 @@ describe('while people are asked', () => {
 });
 
 describe('objects', () => {
-  it('a key has a private and a public half with the same CKA_ID', async () => {
+  it('include a private and a public half with the same CKA_ID for each key', async () => {
     const { program, session } = await open();
     const read = async (handle: number) => {
       const { values } = await program.call(24, Buffer.concat([u(session), u(handle), u32(1), u32(0x102), u32(100)]));
@@ -261,7 +261,7 @@ describe('objects', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  it('the private exponent is sensitive, and what an object does not have is invalid', async () => {
+  it('treat the private exponent as sensitive, and missing attributes as invalid', async () => {
     const { program, session, rsa } = await open();
     const ask = async (type: number) => {
       const { values } = await program.call(24, Buffer.concat([u(session), u(rsa), u32(1), u32(type), u32(512)]));
@@ -270,14 +270,14 @@ describe('objects', () => {
     expect([await ask(0x123), await ask(0x181), await ask(0x120)]).toEqual([0x11, 0x12, 0]);
   });
 
-  it('nothing can be written', async () => {
+  it('are read-only', async () => {
     const { program, session } = await open();
     const made = await program.call(20, Buffer.concat([u(session), template(ulongAttribute(0, 4))]));
     expect(made).toMatchObject({ code: 0xe2 });
   });
 });
 
-describe('messages that are not of the protocol', () => {
+describe('protocol violations are rejected', () => {
   it.each([
     ['a call that is not there', 99, Buffer.alloc(0), '', 0x54],
     ['arguments of other types', 10, u(0), 'u', 0x30],
@@ -290,7 +290,7 @@ describe('messages that are not of the protocol', () => {
     expect(await program.call(3)).toMatchObject({ code: 0, types: 'vsusv' });
   });
 
-  it('templates that are nested without end', async () => {
+  it('templates nested too deeply', async () => {
     const { program, session } = await open();
     let nested = template(ulongAttribute(0, 3));
     for (let depth = 0; depth < 6; depth += 1)
@@ -298,7 +298,7 @@ describe('messages that are not of the protocol', () => {
     expect(await program.call(26, Buffer.concat([u(session), nested]))).toMatchObject({ code: 0x30 });
   });
 
-  it('a message that announces more than it may have ends the connection', async () => {
+  it('a message above the maximum length, which ends the connection', async () => {
     const { program } = await open();
     program.socket.write(Buffer.concat([u32(1), u32(0), u32(0x7f_ff_ff_ff)]));
     await once(program.socket, 'close');
@@ -310,7 +310,7 @@ describe('messages that are not of the protocol', () => {
     expect(await program.call(1, INITIALIZE)).toMatchObject({ code: 0 });
   });
 
-  it('more sessions than a program may have', async () => {
+  it('more sessions than allowed per program', async () => {
     const { program } = await open();
     const codes = [];
     for (let i = 0; i < 128; i += 1) codes.push((await program.call(10, Buffer.concat([u(0), u(4)]))).code);

@@ -10,7 +10,7 @@ import { hasTools, ToolBench } from './tool-bench.js';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/tools.md'), 'utf8');
 
-/** What each recipe needs on the machine; where it is missing, or too large to be installed for tests, only the lines that sign are run. */
+/** Programs that each recipe needs. If one is missing, or too large to install for tests, only the signing lines run. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   'openssl smime': ['openssl'],
   'openssl cms, with two signers': ['openssl'],
@@ -30,7 +30,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   'skopeo and podman': ['skopeo'],
   'PDF, Electron and TUF': [],
 };
-/** Recipes whose programs of others reach a registry or need an image: the tests never run those lines. */
+/** Recipes whose third-party programs contact a registry or need an image. Tests run only their signing lines. */
 const SIGNING_ONLY = new Set(['cosign, for images', 'oras', 'Helm']);
 const OURS = /^(?:sealwright|gpg|openssl|printf) /;
 
@@ -39,7 +39,7 @@ interface Recipe {
   readonly lines: string;
 }
 
-/** The recipes of the page, by the heading that they stand under. */
+/** Recipes in docs/tools.md, by heading. */
 function recipesOfPage(): Recipe[] {
   const [, section = ''] = /^## More tools$([\s\S]*?)^## /m.exec(PAGE) ?? [];
   return section
@@ -53,7 +53,7 @@ function recipesOfPage(): Recipe[] {
 
 const isHere = (name: string): boolean => (NEEDS[name] ?? []).every((program) => has(program));
 
-/** The lines that can be run here: all, or those that sign. */
+/** Returns the lines that can run on this machine: all lines, or only those that sign. */
 function linesHere({ name, lines }: Recipe): string {
   if (isHere(name) && !SIGNING_ONLY.has(name)) return lines;
   const isOurs = (line: string): boolean => OURS.test(line) && !/ukify|rauc |pesign|mkimage/.test(line);
@@ -62,7 +62,7 @@ function linesHere({ name, lines }: Recipe): string {
 
 const FIT = `/dts-v1/; / { description = "app"; images { kernel { description = "k"; data = /incbin/("app.bin"); type = "firmware"; arch = "arm64"; compression = "none"; hash-1 { algo = "sha256"; }; }; }; configurations { default = "conf"; conf { firmware = "kernel"; signature { algo = "sha256,rsa3072"; key-name-hint = "release"; sign-images = "firmware"; }; }; }; };`;
 
-describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
+describe.runIf(hasTools)('the recipes in docs/tools.md', () => {
   let certified: CertifiedStage;
   let bench: ToolBench;
 
@@ -96,7 +96,7 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
 
   const wrapped = () => ({ PATH: [bench.at('wrappers'), bench.path].join(delimiter) });
 
-  /** What a reader has: the files that the recipes name. */
+  /** Creates the files named in the recipes. */
   function furnish(): void {
     for (const folder of ['nss', 'bundle', 'repository', 'pkg/DEBIAN', 'tree'])
       mkdirSync(bench.at(folder), { recursive: true });
@@ -134,7 +134,7 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
     bench.keep('.aptly.conf', '{"architectures":["amd64"]}');
   }
 
-  /** A snapshot of aptly, and a repository of ostree with an application of flatpak, both without signatures. */
+  /** Creates an aptly snapshot and an ostree repository with a flatpak application, both unsigned. */
   async function makeRepositories(): Promise<void> {
     const aptly = ['repo create -distribution=stable -component=main app', 'repo add app app.deb', 'snapshot create release from repo app']; // prettier-ignore
     const ostree = ['init --mode=archive', 'commit --branch=app/org.example.App/x86_64/master tree'];
@@ -145,7 +145,7 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
     expect(await bench.run(lines.join('\n'))).toMatchObject({ code: 0 });
   }
 
-  it('are all known here', () => {
+  it('are all tested here', () => {
     expect(
       recipesOfPage()
         .map(({ name }) => name)

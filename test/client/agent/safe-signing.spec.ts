@@ -13,7 +13,7 @@ import { hasTools, type RunningTool, ToolBench, type ToolRun } from './tool-benc
 
 const SKEWED_CLOCK = join(import.meta.dirname, '../../fakes/skewed-clock.mjs');
 const DAY_MS = 24 * 3600 * 1000;
-/** Whether a file system can be mounted for one program alone. */
+/** Whether a file system can be mounted in a private namespace. */
 const canMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs none /mnt']).status === 0;
 
 let certified: CertifiedStage;
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const inBench = (program: string, args: string[]) => ask(program, args, { cwd: bench.directory }).text;
 
-/** The newest approval that waits. */
+/** Waits for a pending approval and returns it. */
 function waiting(): Promise<{ id: string; shown: { requestId: string; reference: string | null } }> {
   const { service } = certified;
   return until('an approval', 30, async () => {
@@ -49,7 +49,7 @@ function waiting(): Promise<{ id: string; shown: { requestId: string; reference:
   });
 }
 
-/** Does something once people are asked, then says yes. */
+/** Runs `meanwhile` once approval is pending, then approves. */
 async function decided(running: RunningTool, meanwhile: () => void): Promise<ToolRun & { readonly requestId: string }> {
   const { id, shown } = await waiting();
   meanwhile();
@@ -57,11 +57,11 @@ async function decided(running: RunningTool, meanwhile: () => void): Promise<Too
   return { ...(await running.ended), requestId: shown.requestId };
 }
 
-describe.runIf(hasTools)('an option for a file that is signed in itself has its effect', () => {
+describe.runIf(hasTools)('an option for an embedded signature takes effect', () => {
   it.each([
     ['app.exe', 'osslsigncode', ['verify', '-CAfile', 'root.pem', '-TSA-CAfile', 'root.pem', '-in', 'app.exe'], 'Timestamp Server Signature verification: ok'], // prettier-ignore
     ['app.jar', 'jarsigner', ['-J-Duser.language=en', '-verify', '-verbose', '-certs', 'app.jar'], 'Timestamped by'],
-  ])('--timestamp: %s has one of the service', async (file, program, args, expected) => {
+  ])('--timestamp: %s has a timestamp from the service', async (file, program, args, expected) => {
     bench.makeFiles();
     const run = await bench.run(`sealwright sign ${file} --key release --timestamp --authorities root.pem`);
     expect(run).toMatchObject({ code: 0 });
@@ -89,14 +89,14 @@ describe.runIf(hasTools)('an option for a file that is signed in itself has its 
     expect(inBench(program, args)).toMatch(expected);
   });
 
-  it('--reference: the request has it', async () => {
+  it('--reference: is stored in the request', async () => {
     bench.makeFiles();
     expect((await bench.run('sealwright sign app.exe --key release --reference build-7')).code).toBe(0);
     const { body } = await certified.service.call('GET', '/api/v1/sign/requests?limit=1', { key: certified.apiKey });
     expect(body.items[0]).toMatchObject({ reference: 'build-7', metadata: { filename: 'app.exe' } });
   });
 
-  it('--wait: ends in time; what the tool would not ask for again is withdrawn', async () => {
+  it('--wait: times out; a request that the tool would not repeat is withdrawn', async () => {
     bench.makeFiles();
     const began = performance.now();
     const run = await bench.run('sealwright sign app.exe --key gated --wait 1');
@@ -106,7 +106,7 @@ describe.runIf(hasTools)('an option for a file that is signed in itself has its 
     expect(body.items).toEqual([]);
   });
 
-  it('--wait: the same command goes on with what the tool asks for again', async () => {
+  it('--wait: the same command resumes a request that the tool repeats', async () => {
     bench.keep('w.ko', `\x7fELF ${Math.random()}`);
     const run = await bench.run('sealwright sign w.ko --key gated --wait 1');
     expect(run).toMatchObject({ code: 5, text: expect.stringContaining('Repeat the command to continue') });
@@ -117,7 +117,7 @@ describe.runIf(hasTools)('an option for a file that is signed in itself has its 
   });
 
   it.each(['app.exe', 'app.jar', 'app.apk', 'boot.efi', 'a.ko'])(
-    '--authorities: %s is not signed by a key that they did not certify, and nobody is asked',
+    '--authorities: %s is not signed by a key they did not certify, and nobody is asked',
     async (file) => {
       bench.makeFiles();
       bench.keep('a.ko', '\x7fELF');
@@ -129,7 +129,7 @@ describe.runIf(hasTools)('an option for a file that is signed in itself has its 
   );
 });
 
-describe.runIf(hasTools)('a file that changed while people decided', () => {
+describe.runIf(hasTools)('a file that changed during the approval', () => {
   it('is not overwritten by its signed earlier content', async () => {
     bench.makeFiles();
     const running = bench.start('sealwright sign app.exe --key gated --authorities root.pem');
@@ -147,7 +147,7 @@ describe.runIf(hasTools)('a file that changed while people decided', () => {
       'sealwright attest c.bin --predicate p.json --key gated --wait 30',
       'c.bin.intoto.sigstore.json',
     ],
-  ])('gets no %s that does not fit', async (_, line, output) => {
+  ])('is not given %s that does not match', async (_, line, output) => {
     for (const name of ['c.bin', 'd.bin']) bench.keep(name, `${Math.random()}`);
     bench.keep('p.json', '{}');
     const run = await decided(bench.start(line), () => bench.keep('c.bin', `${Math.random()}, changed`));
@@ -158,14 +158,14 @@ describe.runIf(hasTools)('a file that changed while people decided', () => {
     expect(existsSync(bench.at(output))).toBe(false);
   });
 
-  it('is signed if only its times changed', async () => {
+  it('is signed if only its timestamps changed', async () => {
     bench.keep('t.bin', 'touched');
     const running = bench.start('sealwright sign t.bin --key gated --wait 30');
     const run = await decided(running, () => bench.keep('t.bin', 'touched'));
     expect(run).toMatchObject({ code: 0 });
   });
 
-  it('is not overwritten where it is the place of the result', async () => {
+  it('is not overwritten if it is the output file', async () => {
     bench.keep('o.bin', 'content');
     const running = bench.start('sealwright sign o.bin --key gated --wait 30');
     const run = await decided(running, () => bench.keep('o.bin.sig', 'of somebody else'));
@@ -174,7 +174,7 @@ describe.runIf(hasTools)('a file that changed while people decided', () => {
   });
 });
 
-describe.runIf(hasTools)('a certificate that has expired', () => {
+describe.runIf(hasTools)('an expired certificate', () => {
   const later = (days: number) => ({ NODE_OPTIONS: `--import ${SKEWED_CLOCK}`, SKEW_MS: String(days * DAY_MS) });
 
   it.each([
@@ -182,7 +182,7 @@ describe.runIf(hasTools)('a certificate that has expired', () => {
     ['agent', 'sealwright agent --key release'],
     ['sign', 'sealwright sign app.jar --key release'],
     ['sign, several files', 'sealwright sign app.jar app.exe --key release'],
-  ])('is refused by %s', async (_, line) => {
+  ])('is rejected by %s', async (_, line) => {
     bench.makeFiles();
     const run = await bench.run(line, later(40));
     expect(run).toMatchObject({ code: 1, text: expect.stringMatching(/The certificate of the key "release" expired on \d{4}-\d\d-\d\d\. .*\[certificate\.expired\]/) }); // prettier-ignore
@@ -198,7 +198,7 @@ describe.runIf(hasTools)('a certificate that has expired', () => {
   });
 });
 
-describe.runIf(hasTools)('a result that cannot be written', () => {
+describe.runIf(hasTools)('an output that cannot be written', () => {
   it.each([
     ['a directory', '--out bin', 2, 'bin is a directory'],
     [
@@ -208,7 +208,7 @@ describe.runIf(hasTools)('a result that cannot be written', () => {
       'nowhere/a.sig cannot be written: nowhere does not exist (ENOENT).',
     ],
     ['a full device', '--out /dev/full', 1, 'no space left in /dev (ENOSPC)'],
-  ])('%s: the reason is one line', async (_, option, code, said) => {
+  ])('%s: the reason is reported in one line', async (_, option, code, said) => {
     bench.keep('app.bin', 'content');
     const run = await bench.run(`sealwright sign app.bin --key release ${option}`);
     expect(run).toMatchObject({ code, text: expect.stringContaining(said) });
@@ -225,7 +225,7 @@ describe.runIf(hasTools)('a result that cannot be written', () => {
       'full is on a read-only file system (EROFS)',
     ],
     ['a full disk, for a program', 'size=16k', 'head -c 100k /dev/zero > full/fill', undefined, 'full'],
-  ])('%s: nobody finds an empty signature', async (_, size, spoil, format, said) => {
+  ])('%s: leaves no empty signature', async (_, size, spoil, format, said) => {
     bench.makeFiles();
     mkdirSync(bench.at('full'), { recursive: true });
     const option = format === undefined ? '' : `--format ${format}`;
@@ -236,7 +236,7 @@ describe.runIf(hasTools)('a result that cannot be written', () => {
     expect(text).not.toMatch(/node:|\n +at |a\.exe\.p7s$|\.sealwright-/m);
   });
 
-  it('leaves a pipe a pipe', async () => {
+  it('remains a pipe if it is one', async () => {
     bench.keep('app.bin', 'content');
     const run = await bench.run('sealwright sign app.bin --key release --out /dev/stdout | wc -c');
     expect(Number(run.text.trim())).toBeGreaterThan(384);

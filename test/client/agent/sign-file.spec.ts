@@ -10,7 +10,7 @@ import { hasTools, ToolBench } from './tool-bench.js';
 let certified: CertifiedStage;
 let bench: ToolBench;
 
-describe.runIf(hasTools)('sealwright sign, for a file that holds its own signature', () => {
+describe.runIf(hasTools)('sealwright sign with an embedded signature', () => {
   beforeAll(async () => {
     certified = await openCertifiedStage([]);
     const { service, apiKey, authority } = certified;
@@ -31,7 +31,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     ['boot.efi', 'sbverify', ['--list', 'boot.efi'], 'CN=release'],
     ['app.jar', 'jarsigner', ['-verify', 'app.jar'], 'jar verified'],
     ['app.apk', 'apksigner', ['verify', '--verbose', '--min-sdk-version', '24', 'app.apk'], 'Verifies'],
-  ])('%s: signed in itself, and %s accepts it', async (file, verifier, args, expected) => {
+  ])('%s: embeds a signature that %s accepts', async (file, verifier, args, expected) => {
     bench.makeFiles();
     const run = await bench.run(`sealwright sign ${file} --key release --authorities root.pem -o json`);
     expect(run).toMatchObject({ code: 0, text: expect.stringContaining('"verified": true') });
@@ -40,7 +40,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(readdirSync(bench.directory).filter((name) => name.startsWith('.sealwright'))).toEqual([]);
   });
 
-  it('a link goes on to point to the file, which can be run as before', async () => {
+  it('keeps a symbolic link pointing to the file, which remains executable', async () => {
     bench.makeFiles();
     const run = await bench.run(
       'chmod 755 app.exe; ln -sf app.exe latest.exe; sealwright sign latest.exe --key release; test -L latest.exe; stat -c %a app.exe',
@@ -53,7 +53,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     ['whatever language jarsigner speaks', 'app.jar', { JAVA_TOOL_OPTIONS: '-Duser.language=de' }],
     ['where no locale is set, as in a build', 'grün 1.jar', { LC_ALL: '', LANG: '' }],
     ['whose name begins as an option does', '-x.jar', {}],
-  ])('a jar %s', async (_, name, variables) => {
+  ])('signs a jar %s', async (_, name, variables) => {
     bench.makeFiles();
     const run = await bench.run(
       `cp -n app.jar './${name}' || true; sealwright sign --key release -- '${name}'`,
@@ -62,7 +62,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(run).toMatchObject({ code: 0, text: expect.stringContaining(name) });
   });
 
-  it('none of several is signed where one is not there', async () => {
+  it('signs none of several files if one is missing', async () => {
     bench.makeFiles();
     const before = readFileSync(bench.at('app.exe'));
     const run = await bench.run('sealwright sign app.exe missing.exe --key release');
@@ -70,7 +70,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(readFileSync(bench.at('app.exe'))).toEqual(before);
   });
 
-  it('approvers and policies are told the name of the file, and not where the tool worked on it', async () => {
+  it('shows approvers and policies the file name, not the working path of the tool', async () => {
     bench.makeFiles();
     await bench.run('sealwright sign app.exe --key release');
     const { body } = await certified.service.call('GET', '/api/v1/sign/requests?limit=1', { key: certified.apiKey });
@@ -85,7 +85,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     ['a key without a certificate', '--key bare', 1, 'sealwright certify bare'],
     ['no key', '', 2, '--key'],
     ['authorities that did not issue it', '--key release --authorities other.pem', 1, 'does not accept'],
-  ])('%s: says so, and the file is as it was', async (_, options, code, said) => {
+  ])('%s: reports it, and leaves the file unchanged', async (_, options, code, said) => {
     bench.makeFiles();
     await bench.run(`openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -out other.pem -subj /CN=Other`);
     const before = readFileSync(bench.at('app.exe'));
@@ -94,7 +94,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(readFileSync(bench.at('app.exe')).equals(before)).toBe(true);
   });
 
-  it('a key without a certificate signs a jar once it has made one of its own', async () => {
+  it('signs a jar with a key without a certificate after certify created one', async () => {
     bench.makeFiles();
     const certify = 'sealwright certify bare2 --common-name Releases --organization "Example Ltd" --out bare.pem';
     expect(await bench.run(certify)).toMatchObject({ code: 0 });
@@ -104,7 +104,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(ask('jarsigner', ['-verify', 'app.jar'], { cwd: bench.directory }).text).toContain('jar verified');
   });
 
-  it('without the tool it says what to install', async () => {
+  it('reports what to install if the tool is missing', async () => {
     bench.makeFiles();
     const bare = bench.at('bare-path');
     mkdirSync(bare, { recursive: true });
@@ -115,7 +115,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(run).toMatchObject({ code: 1, text: expect.stringContaining('apt install osslsigncode') });
   });
 
-  it('with --format the signature is detached, as for every other file', async () => {
+  it('creates a detached signature with --format, as for any other file', async () => {
     bench.makeFiles();
     const before = readFileSync(bench.at('app.exe'));
     expect(await bench.run('sealwright sign app.exe --key release --format raw')).toMatchObject({ code: 0 });
@@ -137,7 +137,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
 
     const names = ['a.ko', 'b.ko', 'drivers/c.ko'];
 
-    it('kernel modules in a directory: one approval names them all, and openssl accepts each', async () => {
+    it('kernel modules in a directory: one approval lists them all, and openssl accepts each', async () => {
       const contents = new Map(names.map((name) => [name, Buffer.from(`\x7fELF module ${name} ${Math.random()}`)]));
       mkdirSync(bench.at('modules/drivers'), { recursive: true });
       for (const [name, content] of contents) bench.keep(`modules/${name}`, content);
@@ -147,7 +147,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       expect(voter.voted.map(({ title }) => title)).toEqual([expect.stringMatching(/^Sign 3 files with the key modules: .*a\.ko/)]); // prettier-ignore
       for (const [name, content] of contents) {
         const signed = readFileSync(bench.at(`modules/${name}`));
-        // From the end: 28 bytes of mark, 12 of description, of which the last four are the length of the CMS.
+        // From the end: 28 bytes of magic and a 12-byte descriptor, whose last four bytes are the length of the CMS.
         const length = signed.readUInt32BE(signed.length - 32);
         expect(signed.subarray(0, signed.length - 40 - length)).toEqual(content);
         const cms = bench.keep('module.p7s', signed.subarray(-40 - length, -40));
@@ -158,7 +158,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       }
     });
 
-    it('exec: a command that is run twice signs with what was approved at once', async () => {
+    it('exec: a command that runs twice signs everything approved together', async () => {
       for (const name of ['one', 'two']) bench.keep(name, `${name} ${Math.random()}`);
       const dgst = `openssl dgst -engine pkcs11 -keyform engine -sha256 -sign "pkcs11:object=modules;type=private"`;
       const before = voter.voted.length;
@@ -182,7 +182,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       expect(voter.voted.length - before).toBe(1);
     });
 
-    it('files of several kinds, and others beside them: one approval, and every verifier accepts its file', async () => {
+    it('files of several kinds, and detached signatures: one approval, and every verifier accepts its file', async () => {
       bench.makeFiles();
       bench.keep('notes.txt', `notes ${Math.random()}`);
       bench.keep('SHA256SUMS', `${'0'.repeat(64)}  notes.txt\n`);
@@ -211,7 +211,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
         expect(ask(program, args, { cwd: bench.directory }).text).toContain(expected);
     });
 
-    it('an .apk is signed with the others; its second scheme takes a second approval', async () => {
+    it('an .apk is signed with the others; its second scheme requires another approval', async () => {
       bench.makeFiles();
       const before = voter.voted.length;
       const run = await bench.run('sealwright sign app.apk app.bin --key modules --collect');
@@ -220,7 +220,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       expect(ask('apksigner', ['verify', '--min-sdk-version', '24', '--verbose', 'app.apk'], { cwd: bench.directory }).text).toContain('v3): true'); // prettier-ignore
     });
 
-    it('none is signed where one cannot be: a list of checksums that would become wrong, a broken program', async () => {
+    it('nothing is signed if one file cannot be: a checksum list that would become wrong, a broken program', async () => {
       bench.makeFiles();
       bench.keep('SHA256SUMS', `${'0'.repeat(64)}  app.exe\n`);
       const [exe, jar] = [readFileSync(bench.at('app.exe')), readFileSync(bench.at('app.jar'))];

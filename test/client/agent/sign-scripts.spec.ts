@@ -11,8 +11,8 @@ import { requireApprover, type Voter, voting } from './approving.js';
 import { hasTools, ToolBench } from './tool-bench.js';
 
 /**
- * The jsign of the path, or another: `SW_TEST_JSIGN=/opt/jsign/jsign npm test -- test/client/agent/sign-scripts.spec.ts`. Where there is none
- * nothing is skipped, which CI would not allow: no distribution has it to be installed from.
+ * Set SW_TEST_JSIGN to use a jsign outside PATH: `SW_TEST_JSIGN=/opt/jsign/jsign npm test -- test/client/agent/sign-scripts.spec.ts`. Without jsign,
+ * the cases are not generated. They are not skipped, because CI allows no skipped tests and no distribution packages jsign.
  */
 const NAMED = process.env['SW_TEST_JSIGN'];
 const ON_PATH = has('jsign') ? ['jsign'] : [];
@@ -43,7 +43,7 @@ let certified: CertifiedStage;
 let bench: ToolBench;
 let voter: Voter;
 
-describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
+describe.runIf(hasTools)('sealwright sign for Windows scripts', () => {
   beforeAll(async () => {
     certified = await openCertifiedStage([]);
     const { service, apiKey, authority, stage } = certified;
@@ -61,7 +61,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
     await certified.close();
   });
 
-  it('without jsign it says where that comes from, and asks nobody', async () => {
+  it('reports where to get jsign if it is missing, and asks nobody', async () => {
     const bare = bench.at('bare-path');
     rmSync(bare, { recursive: true, force: true });
     mkdirSync(bare);
@@ -73,8 +73,8 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
     expect(readFileSync(bench.at('a.ps1'), 'utf8')).not.toContain(BEGIN);
   });
 
-  describe.each(JSIGNS)('by %s', () => {
-    it.each(KEYS)('$name ($type): PowerShell, as osslsigncode accepts it', async ({ name, guarded }) => {
+  describe.each(JSIGNS)('with %s', () => {
+    it.each(KEYS)('$name ($type): PowerShell, verified by osslsigncode', async ({ name, guarded }) => {
       makeScripts();
       for (const file of CHECKED) {
         const before = voter.voted.length;
@@ -91,7 +91,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
       expect(readdirSync(bench.directory).filter((one) => one.startsWith('.sealwright'))).toEqual([]);
     });
 
-    it('a changed script is not accepted', async () => {
+    it('detects a modified script', async () => {
       makeScripts();
       await bench.run('sealwright sign a.ps1 --key scripts-ec --authorities root.pem');
       expect(isAccepted('a.ps1')).toBe(true);
@@ -99,7 +99,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
       expect(isAccepted('a.ps1')).toBe(false);
     });
 
-    it('a signed script is signed anew in place of its signature', async () => {
+    it('replaces the signature of a signed script', async () => {
       makeScripts();
       for (const key of ['scripts-rsa', 'scripts-ec'])
         expect(await bench.run(`sealwright sign a.ps1 --key ${key} --authorities root.pem`)).toMatchObject({ code: 0 });
@@ -109,7 +109,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
       expect(text).not.toContain('CN=scripts-rsa');
     });
 
-    it.each(UNCHECKED)('%s: signed by the key, and said to be unchecked', async (file) => {
+    it.each(UNCHECKED)('%s: signed with the key, and reported as unverified', async (file) => {
       makeScripts();
       const run = await bench.run(`sealwright sign ${file} --key scripts-rsa --authorities root.pem -o json`);
       expect(run).toMatchObject({ code: 0, text: expect.stringContaining('"verified": false') });
@@ -138,7 +138,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
       expect(readFileSync(bench.at('module/web.js'), 'utf8')).toBe('let a = 1;\n');
     });
 
-    it('people say no: jsign fails, and the script is as it was', async () => {
+    it('leaves the script unchanged and makes jsign fail after a rejection', async () => {
       makeScripts();
       const { service, apiKey, stage } = certified;
       const place = { service, apiKey, stage };
@@ -155,7 +155,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
       it.each([
         ['Unix line ends', 'Write-Host "a"\n', 'unix2dos'],
         ['no byte order mark', 'Write-Host "grün"\r\n', 'byte order mark'],
-      ])('a script with %s is refused', async (_, content, said) => {
+      ])('a script with %s is rejected', async (_, content, said) => {
         bench.keep('odd.ps1', content);
         const before = voter.voted.length;
         const run = await bench.run('sealwright sign odd.ps1 --key scripts-ec-guarded');
@@ -164,7 +164,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
         expect(voter.voted).toHaveLength(before);
       });
 
-      it('a verifier that is too old for scripts is refused', async () => {
+      it('a verifier too old for scripts is rejected', async () => {
         makeScripts();
         mkdirSync(bench.at('old'), { recursive: true });
         if (!existsSync(bench.at('old/osslsigncode')))
@@ -178,7 +178,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
       });
     });
 
-    it('exec: of several keys jsign takes the one that it is told, and has the time stamped by the service', async () => {
+    it('exec: jsign uses the named key of several, and a timestamp from the service', async () => {
       const { service, apiKey, authority } = certified;
       await certifiedKey(service, apiKey, authority, { name: 'tsa', type: 'rsa-2048', purpose: 'timestamping' });
       const { key } = await newApiKey(service, apiKey, ['timestamps:issue']);
@@ -207,7 +207,7 @@ function isAccepted(name: string): boolean {
 
 const NOTHING = Buffer.alloc(0);
 
-/** PKCS #7 of a script of Windows Script Host, and what is signed in it: the contents of SpcIndirectDataContent, which openssl does not find. */
+/** PKCS #7 signature of a Windows Script Host script, and the signed content: the contents of SpcIndirectDataContent, which openssl does not find. */
 function signatureOf(script: string): { signature: Buffer; content: Buffer } {
   const lines = script.matchAll(/ SIG (?:''|\*\*) ([A-Za-z0-9+/=]+)\r$/gm);
   const signature = Buffer.from([...lines].map(([, line]) => line).join(''), 'base64');

@@ -7,19 +7,19 @@ import { PrivateSocket } from '../../../src/client/agent/sockets/private-socket.
 
 export type Order = Omit<SignatureOrder, 'purpose'>;
 
-/** The protocol server as the agent has it, in front of a signer that notes what it is asked and answers what the test says. */
+/** The agent's protocol server with a fake signer that records orders and returns the responses set by the test. */
 export interface SoftwareToken {
   readonly path: string;
   readonly orders: Order[];
   readonly keys: readonly AgentKey[];
-  /** What the person at the terminal was told. */
+  /** Messages shown to the person at the terminal. */
   readonly notes: string[];
   close(): Promise<void>;
 }
 
 const LENGTHS: Readonly<Record<string, number>> = { 'rsa-2048': 256, 'ec-p256': 64 };
 
-/** As long as a signature of the key would be, and another one for every digest. */
+/** Returns bytes with the length of a real signature of the key, different for every digest. */
 export function signatureFor({ key, digest }: Order): Buffer {
   const length = LENGTHS[key.type] ?? 0;
   const seed = createHash('sha512').update(key.name).update(digest).digest();

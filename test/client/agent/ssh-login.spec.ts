@@ -12,7 +12,7 @@ let apiKey: string;
 let bench: ToolBench;
 let sshd: Sshd;
 
-describe.runIf(hasTools && canRunSshd())('an SSH login with a key in the HSM, by PKCS #11', () => {
+describe.runIf(hasTools && canRunSshd())('an SSH login with an HSM key through PKCS #11', () => {
   beforeAll(async () => {
     stage = await openStage();
     ({ apiKey } = await stage.seed());
@@ -42,13 +42,13 @@ describe.runIf(hasTools && canRunSshd())('an SSH login with a key in the HSM, by
     sshd.authorize('deploy', /^(?:ssh-rsa|ecdsa-sha2-nistp256) \S+/m.exec(text)?.[0] ?? '');
   }
 
-  it.each(['login-rsa', 'login-ec'])('%s opens the account', async (key) => {
+  it.each(['login-rsa', 'login-ec'])('%s logs in to the account', async (key) => {
     await authorize(key);
     const run = await bench.run(exec(key, ssh()));
     expect(run).toMatchObject({ code: 0, text: expect.stringContaining('deploy') });
   });
 
-  it('after people said yes, who are told that it is a login', async () => {
+  it('succeeds after an approval that shows it is a login', async () => {
     await authorize('login-asked');
     const voter = voting({ service }, await requireApprover({ stage, service, apiKey }, ['login-asked']));
     const run = await bench.run(exec('login-asked', ssh()));
@@ -59,7 +59,7 @@ describe.runIf(hasTools && canRunSshd())('an SSH login with a key in the HSM, by
     });
   });
 
-  it.each(['--purpose ssh-login', ''])('a key for releases is not offered to ssh: %s', async (purpose) => {
+  it.each(['--purpose ssh-login', ''])('does not offer a release key to ssh: %s', async (purpose) => {
     const tool = `sealwright exec --key ${purpose === '' ? 'login-ec' : 'release'} ${purpose} -- ${ssh()}`;
     expect(await bench.run(tool)).toMatchObject({ code: 2, text: expect.stringMatching(/is for (?:code-signing|ssh-login), not for/) }); // prettier-ignore
   });

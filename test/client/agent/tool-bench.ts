@@ -18,7 +18,7 @@ import { portableExecutable } from '../../support/portable-executable.js';
 const PROGRAM = join(import.meta.dirname, '../../../dist/sealwright.js');
 const BOOT = '/usr/lib/systemd/boot/efi/systemd-bootx64.efi';
 
-/** Whether the programs and packages of Debian are here without which the tools cannot be tried. */
+/** Whether the programs and Debian packages required by the tool tests are installed. */
 export const hasTools =
   ['pkcs11/p11-kit-client.so', 'engines-3/pkcs11.so'].every((file) => isInLib(file)) &&
   ['pkcs11-tool', 'jarsigner', 'osslsigncode', 'sbsign', 'apksigner'].every((program) => has(program)) &&
@@ -31,20 +31,20 @@ function isInLib(file: string): boolean {
 export interface ToolRun {
   readonly code: number;
   readonly signal: string | null;
-  /** Both streams. */
+  /** Output of stdout and stderr. */
   readonly text: string;
 }
 
 export interface RunningTool {
   readonly pid: number;
-  /** What it said until now. */
+  /** Output so far. */
   text(): string;
   isRunning(): boolean;
   kill(signal: NodeJS.Signals): void;
   readonly ended: Promise<ToolRun>;
 }
 
-/** A directory with files to be signed, in which `sealwright` is a command. */
+/** A directory with files to sign, in which `sealwright` is available as a command. */
 export class ToolBench {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-tools-'));
   private readonly environment: NodeJS.ProcessEnv;
@@ -62,7 +62,7 @@ export class ToolBench {
     };
   }
 
-  /** PATH of what is run here. */
+  /** PATH of the commands that run in the directory. */
   get path(): string {
     return this.environment['PATH'] ?? '';
   }
@@ -76,7 +76,7 @@ export class ToolBench {
     return this.at(name);
   }
 
-  /** Fresh files of each kind that is signed. */
+  /** Creates new files of each type that can be signed. */
   makeFiles(): void {
     this.keep('app.bin', `released at ${process.hrtime.bigint()}`);
     this.keep('app.exe', portableExecutable(`${process.hrtime.bigint()}`));
@@ -90,7 +90,7 @@ export class ToolBench {
     execFileSync('jar', ['cMf', this.at('app.apk'), '-C', this.directory, 'AndroidManifest.xml', '-C', this.directory, 'classes.dex']); // prettier-ignore
   }
 
-  /** Starts lines of a shell, which end with the first that fails. */
+  /** Starts shell commands, stopping at the first failure. */
   start(lines: string, more: NodeJS.ProcessEnv = {}): RunningTool {
     const child = spawn('sh', ['-e', '-c', lines], {
       cwd: this.directory,

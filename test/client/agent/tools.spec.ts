@@ -15,7 +15,7 @@ interface Lines {
   readonly index: number;
 }
 
-/** The lines of the section on PKCS #11, by the heading that they stand under. */
+/** Shell commands of the PKCS #11 section, by heading. */
 function linesOfPage(): Lines[] {
   const [, section = ''] = /^## By PKCS #11$([\s\S]*?)^## /m.exec(PAGE) ?? [];
   return section
@@ -48,7 +48,7 @@ const CELLS = KEYS.flatMap((key) =>
     ),
 );
 
-describe.runIf(hasTools)('the lines of docs/tools.md', () => {
+describe.runIf(hasTools)('the lines in docs/tools.md', () => {
   let certified: CertifiedStage;
   let bench: ToolBench;
   let voter: Voter;
@@ -108,7 +108,7 @@ describe.runIf(hasTools)('the lines of docs/tools.md', () => {
     expect(votes[0]?.shown).toMatchObject({ metadata: { saidByClient: { program, protocol: 'pkcs11' } } });
   });
 
-  it('--pin: a tool that signs only after a login gets one, with any PIN', async () => {
+  it('--pin: a tool that requires a login before signing gets one, with any PIN', async () => {
     bench.makeFiles();
     const tool = `pkcs11-tool --module '{module}' --login --pin 1234 --sign --mechanism SHA256-RSA-PKCS -i app.bin -o app.sig`;
     const run = await bench.run(`sealwright exec --key release-rs --pin -- ${tool}`);
@@ -116,7 +116,7 @@ describe.runIf(hasTools)('the lines of docs/tools.md', () => {
     expect((await bench.run(`sealwright exec --key release-rs --pin -- pkcs11-tool --module '{module}' -L`)).text).toContain('login required'); // prettier-ignore
   });
 
-  it('what people approved is the digest of the file', async () => {
+  it('the approved digest is that of the file', async () => {
     bench.makeFiles();
     const file = readFileSync(bench.at('app.bin'));
     await bench.run(

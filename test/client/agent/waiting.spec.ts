@@ -12,7 +12,7 @@ import { digestOf, publishedKey, until } from '../../support/signing.js';
 import { requireApprover } from './approving.js';
 import { hasTools, type RunningTool, ToolBench } from './tool-bench.js';
 
-/** The proof `npm run proof -- agent-waiting` waits longer. */
+/** `npm run proof -- agent-waiting` uses a longer wait. */
 const WAIT_MS = 6000;
 const KEY = 'waited-for';
 
@@ -20,7 +20,7 @@ let certified: CertifiedStage;
 let bench: ToolBench;
 let approver: Approver;
 
-describe.runIf(hasTools)('a tool that waits for people', () => {
+describe.runIf(hasTools)('a tool that waits for approval', () => {
   beforeAll(async () => {
     certified = await openCertifiedStage([], { shim: true });
     const { service, apiKey, authority, stage } = certified;
@@ -43,7 +43,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     readonly digest: string;
   }
 
-  /** A new file, and openssl that waits until its signature is approved. */
+  /** Creates a new file and starts openssl, which waits until the signature is approved. */
   async function waiting(): Promise<Waiting> {
     const content = randomBytes(24).toString('hex');
     bench.keep('app.bin', content);
@@ -86,7 +86,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     return ask('openssl', check).ok;
   }
 
-  it('is told what is asked and of whom, and ends well after a yes', async () => {
+  it('reports what is requested and from whom, and succeeds after approval', async () => {
     const { tool, digest, approvalId } = await waiting();
     const hex = Buffer.from(digest, 'base64').toString('hex').slice(0, 16);
     expect(tool.text()).toContain(`openssl requests a signature over sha256 ${hex}… with the key ${KEY}`);
@@ -96,7 +96,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     expect(await verified()).toBe(true);
   });
 
-  it('jarsigner waits and then signs', async () => {
+  it('signs afterwards if it is jarsigner', async () => {
     bench.makeFiles();
     const { tool, approvalId } = await again(
       '',
@@ -114,7 +114,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     expect(check.text).toContain('jar verified');
   });
 
-  it('a no ends it with an error, and nothing is signed', async () => {
+  it('fails after a rejection, and nothing is signed', async () => {
     const { tool, digest, approvalId } = await waiting();
     await decide(approvalId, 'reject');
     const { code, text } = await tool.ended;
@@ -124,7 +124,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     expect(statSync(bench.at('app.sig')).size).toBe(0);
   });
 
-  it('too few votes in time end it with an error, and nothing is signed', async () => {
+  it('fails if too few people vote in time, and nothing is signed', async () => {
     const { tool, digest, approvalId } = await waiting();
     await certified.stage.sql(`UPDATE approval SET expires_at = now() - interval '1 second' WHERE id = $1`, [
       approvalId,
@@ -135,7 +135,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     expect(certified.stage.operationsOn(digest)).toBe(0);
   });
 
-  it('a request that was withdrawn elsewhere ends it with an error', async () => {
+  it('fails if the request was withdrawn elsewhere', async () => {
     const { tool, digest, approvalId } = await waiting();
     await certified.service.call('POST', `/api/v1/approvals/${approvalId}/withdraw`, {
       key: certified.apiKey,
@@ -147,18 +147,21 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     expect(certified.stage.operationsOn(digest)).toBe(0);
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('%s withdraws the request, and a later yes signs nothing', async (signal) => {
-    const { tool, digest, approvalId } = await waiting();
-    tool.kill(signal);
-    const { signal: endedBy, text } = await tool.ended;
-    expect(endedBy).toBe(signal);
-    expect(text).toContain('was withdrawn');
-    expect(await statusOf(approvalId)).toBe('WITHDRAWN');
-    expect((await decide(approvalId, 'approve')).status).toBe(409);
-    expect(certified.stage.operationsOn(digest)).toBe(0);
-  });
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'withdraws the request on %s, and a later approval signs nothing',
+    async (signal) => {
+      const { tool, digest, approvalId } = await waiting();
+      tool.kill(signal);
+      const { signal: endedBy, text } = await tool.ended;
+      expect(endedBy).toBe(signal);
+      expect(text).toContain('was withdrawn');
+      expect(await statusOf(approvalId)).toBe('WITHDRAWN');
+      expect((await decide(approvalId, 'approve')).status).toBe(409);
+      expect(certified.stage.operationsOn(digest)).toBe(0);
+    },
+  );
 
-  it('a tool that is killed alone withdraws the request', async () => {
+  it('withdraws the request if only the tool is killed', async () => {
     const { tool, approvalId } = await waiting();
     const child = readdirSync('/proc').find((pid) => isOpenssl(pid));
     process.kill(Number(child), 'SIGKILL');
@@ -180,7 +183,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     }
   }
 
-  it('goes on with what was asked when everything was killed at once, and asks nobody again', async () => {
+  it('resumes the request after everything was killed at once, and asks nobody again', async () => {
     const { tool, digest, approvalId } = await waiting();
     tool.kill('SIGKILL');
     await tool.ended;
@@ -195,7 +198,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('asks people again after a no, when it is started again', async () => {
+  it('asks again when it is restarted after a rejection', async () => {
     const first = await waiting();
     await decide(first.approvalId, 'reject');
     await first.tool.ended;
@@ -205,7 +208,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     expect(await second.tool.ended).toMatchObject({ code: 0 });
   });
 
-  it('the socket is for this user alone, and gone when the tool has ended', async () => {
+  it('has a socket for this user only, which is removed when the tool ends', async () => {
     const run = await bench.run(
       exec(
         `sh -c 'p=\${P11_KIT_SERVER_ADDRESS#unix:path=}; echo "at=$p"; stat -c %a "$p" "$(dirname "$p")"; env | grep -c SEALWRIGHT_TOKEN'`,
@@ -216,7 +219,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     expect(existsSync(dirname(place))).toBe(false);
   });
 
-  it.runIf(process.getuid?.() === 0)('another user cannot connect', async () => {
+  it.runIf(process.getuid?.() === 0)('has a socket that another user cannot connect to', async () => {
     const connect = `const s = require('net').connect(process.argv[1]); s.on('error', (e) => { console.log(e.code); }); s.on('connect', () => { console.log('connected'); s.end(); })`;
     const run = await bench.run(
       exec(
@@ -230,12 +233,12 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
   it.each([
     ['exit 7', 7, null],
     ['kill -TERM $$', -1, 'SIGTERM'],
-  ])('ends as the tool ends: %s', async (script, code, signal) => {
+  ])('ends like the tool: %s', async (script, code, signal) => {
     const run = await bench.run(exec(`sh -c '${script}'`));
     expect({ code: run.code, signal: run.signal }).toEqual({ code, signal });
   });
 
-  it('says so when there is no such tool', async () => {
+  it('reports that the tool does not exist', async () => {
     expect(await bench.run(exec('no-such-tool'))).toMatchObject({
       code: 127,
       text: expect.stringContaining('command not found'),

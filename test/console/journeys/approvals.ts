@@ -41,7 +41,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       await close();
     }
     await signature(requester.page).waitFor({ timeout: 90_000 });
-    // It was told of the signature: it has asked once, and then listened.
+    // The page was notified of the signature: it requested the state once and then listened to events.
     const id = requester.page.url().split('/').at(-1) ?? '';
     expect(asked).toContain(`/api/v1/sign/requests/${id}/events`);
     expect(asked.filter((path) => path === `/api/v1/sign/requests/${id}`).length).toBeLessThan(4);
@@ -79,7 +79,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('button', { name: 'Add an exception' }).click();
     const exception = rows('Approval is not needed when');
     const facts = exception.getByRole('combobox', { name: 'What' });
-    // The client chooses the format, so no exception can be about it.
+    // The client chooses the format, so exceptions cannot depend on it.
     expect(await facts.getByRole('option').allTextContents()).not.toContain('Signature format');
     await facts.selectOption('Caller');
     await exception.getByRole('textbox', { name: 'Values' }).fill(requester);

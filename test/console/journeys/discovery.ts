@@ -5,7 +5,7 @@ import { unique } from '../../approvals/approvers.js';
 import { canRunSshd, startSshd } from '../../support/sshd.js';
 import type { ConsolePlace } from '../place.js';
 
-/** At every loopback address: takes the connection and says nothing; hangs up after `hurry`. */
+/** Server on all loopback addresses that accepts connections and stays silent. After `hurry`, it closes connections. */
 async function startSlowServer() {
   const held = new Set<Socket>();
   let isSlow = true;
@@ -53,7 +53,7 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     await page.reload();
     await bar.waitFor();
     expect(await percent()).toBeGreaterThan(0);
-    // Over only when somebody can have seen it begin, however slow the browser is.
+    // The scan must not end before its start has been visible, however slow the browser is.
     slow.hurry();
     await page.getByText('Done', { exact: true }).waitFor({ timeout: 90_000 });
     expect(await percent()).toBe(100);
@@ -62,7 +62,7 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
       .getByText(/^SSH-2\.0-OpenSSH/)
       .first()
       .waitFor();
-    // Told, not asked for: once for each load of the page, and now and then between two streams.
+    // Progress arrives through events. The page reads the scan only when it is loaded, and occasionally between two streams.
     const path = new URL(page.url()).pathname.replace('/scans/', '/v1/scans/');
     expect(asked.filter((one) => one === `${path}/events`).length).toBeGreaterThan(1);
     expect(asked.filter((one) => one === path).length).toBeLessThan(6);

@@ -11,14 +11,14 @@ import type { ConsolePlace } from '../place.js';
 
 type Call = (method: string, path: string, body?: unknown) => Promise<Record<string, never>>;
 
-/** One kind of thing that the console can edit: with every member set that the API has. */
+/** A resource that can be edited in the console, created with every member that the API supports. */
 interface Editable {
   readonly what: string;
-  /** Creates one. @returns where the API and the console show it */
+  /** Creates the resource. @returns its path in the API and in the console */
   readonly make: (call: Call, place: ConsolePlace) => Promise<{ read: string; page: string; row?: string }>;
-  /** The field that is changed. */
+  /** Field to edit. */
   readonly field: { readonly role: 'textbox' | 'spinbutton'; readonly name: string; readonly to: string };
-  /** Members that change with it. */
+  /** Other members that change with the field. */
   readonly changes: readonly string[];
 }
 
@@ -234,7 +234,7 @@ const EDITABLE: readonly Editable[] = [
       return { read: `/v1/rotation-policies/${id}`, page: '/rotation-policies', row: name };
     },
     field: NAME,
-    // A policy is of whoever changed it last, and is due from then on.
+    // A policy belongs to the person who last changed it and becomes due at that time.
     changes: ['name', 'madeBy', 'dueAt'],
   },
   {
@@ -339,10 +339,10 @@ const KEYS = {
     },
   ],
 };
-/** What the service counts or notes at every change. */
+/** Members that the service updates on every change. */
 const COUNTED = ['version', 'revision', 'updatedAt', 'changedAt', 'lastSeenAt'];
 
-/** The view without the members that a change touches. */
+/** Returns the view without the members that a change affects. */
 function untouched(view: Record<string, never>, changes: readonly string[]): object {
   const copy = structuredClone(view) as Record<string, unknown>;
   for (const path of [...COUNTED, ...changes]) {

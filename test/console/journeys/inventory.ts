@@ -12,7 +12,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const { folder, asAdmin } = at();
     const rsa = algorithm({ name: 'RSA-2048', at: 'src/tls.c' });
     const file = join(folder, 'shop.cdx.json');
-    // The list must have each item once: that is put right, and said.
+    // Items of the list must be unique, so the import repairs and reports the duplicate.
     const repeated = { ref: 'RSA-2048', dependsOn: ['AES-256-GCM', 'AES-256-GCM'] };
     const document = bom([rsa, algorithm({ name: 'AES-256-GCM' })], { ...about('shop'), dependencies: [repeated] });
     writeFileSync(file, JSON.stringify(document));
@@ -104,7 +104,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await views.click();
     await page.getByRole('menuitem', { name: 'Of payments', exact: true }).click();
     await page.getByText('1 in total').waitFor();
-    // The same name again is another query for everybody.
+    // Saving under the same name replaces the query for everyone.
     await page.goto(`${at().url}/assets?q=${encodeURIComponent('label=pci')}&sort=-level`);
     await page.getByText('1 in total').waitFor();
     await views.click();

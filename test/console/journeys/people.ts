@@ -6,7 +6,7 @@ import { newPassword, type Person, register } from '../../auth/people.js';
 import { goTo, settled, signIn, visit } from '../console.js';
 import { type ConsolePlace, navigation } from '../place.js';
 
-/** Password alone; what comes then is the second factor. */
+/** Enters e-mail and password, which leads to the second factor. */
 async function beginSignIn(page: Page, { email, password }: Person): Promise<void> {
   await page.getByLabel('E-mail address').fill(email);
   await page.getByLabel('Password').fill(password);
@@ -45,7 +45,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
       await goTo(page, url, path);
       await settled(page);
       const words = /create|add|import a|sign a file|remove|revoke|enter|register|start|run now|pause|rotate/i;
-      // A button that copies is no action, and an id or a fingerprint in its name may hold these letters by chance.
+      // Copy buttons are not actions, and IDs or fingerprints in their names may match these words by chance.
       const buttons = page.getByRole('main').locator('button:not(.sw-copy), [role=button]');
       const actions = page.getByRole('button', { name: words }).and(buttons);
       expect([path, await actions.evaluateAll((all) => all.map(({ outerHTML }) => outerHTML))]).toEqual([path, []]);
@@ -94,7 +94,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
       first.assertClean();
       await first.close();
 
-      // The code of half a minute later: the one of now was taken already.
+      // The code of the next time step, because the current code was already used.
       const ways = [
         ['Code from your authenticator app', code(secret, 'now + 30 seconds')],
         ['Recovery code', recovery],

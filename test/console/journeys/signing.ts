@@ -90,7 +90,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await page.getByText('This signature is valid').waitFor();
     await page.getByText('demo-rsa v1').first().waitFor();
 
-    // What was said of one file is not said of another.
+    // A verification result of one file does not remain for another file.
     await put(0, 'other.bin', randomBytes(5000));
     await page.getByText('This signature is valid').waitFor({ state: 'detached' });
     await page.getByText('No request that you have permission to view is about this file.').waitFor();
@@ -138,7 +138,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     });
     expect(refused.status).toBe(403);
 
-    // What nobody touches stays as it is, to the second.
+    // Fields that are not edited keep their values, to the second.
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await dialog.getByRole('checkbox', { name: 'Restrict signing hours' }).uncheck();
     await press('Save');

@@ -10,10 +10,10 @@ import { anHourLater, type ConsolePlace, navigation } from '../place.js';
 
 const RULES = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator', 'approver'] }];
 
-/** Sessions of who came that way. */
+/** SQL condition for active OpenID sessions. */
 const BY_OPENID = `way = 'oidc' AND ended_at IS NULL`;
 
-/** The console leads to the provider and back to the page that was asked for. */
+/** Signs in through the provider and returns to the page that was requested. */
 async function through(
   { browser, url }: ConsolePlace,
   label: string,
@@ -44,14 +44,14 @@ async function atOpenId(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-/** Who they are alone: what they agreed to once is not asked again. */
+/** Signs in without consent, which the provider asks for only once. */
 async function shownAtOpenId(page: Page): Promise<void> {
   await page.getByPlaceholder('Enter any login').fill('ada');
   await page.getByPlaceholder('and password').fill('any');
   await page.getByRole('button', { name: 'Sign-in' }).click();
 }
 
-/** An hour later, for what matters: the provider asks once more, and leads back to where it was asked for. */
+/** Performs an action that requires step-up an hour after the sign-in: the provider asks again and leads back to the same page. */
 async function confirmed(place: ConsolePlace, page: Page): Promise<void> {
   const { url } = place;
   await anHourLater(place, BY_OPENID);
@@ -69,7 +69,7 @@ async function confirmed(place: ConsolePlace, page: Page): Promise<void> {
   await page.getByRole('img', { name: 'QR code for the app' }).waitFor();
 }
 
-/** An hour later again: what they wrote before they were led away is there when they are back. */
+/** Votes another hour later. The comment written before the redirect to the provider is preserved. */
 async function votes(place: ConsolePlace, page: Page, email: string): Promise<void> {
   const id = await idOf(place.stage, email);
   const { key } = await newGuardedKey(place, [{ members: [{ id }], threshold: 1 }], { commentRequired: true });

@@ -6,22 +6,22 @@ import { fileURLToPath } from 'node:url';
 export interface JournalEntry {
   /** Nanoseconds since 1970. */
   readonly time: bigint;
-  /** ask: C_Sign is called; sign: it returned. An ask without a sign is a call that its process did not survive. */
+  /** `ask`: C_Sign is called; `sign`: it returned. An `ask` without a `sign` is a call during which the process died. */
   readonly kind: 'init' | 'login' | 'logout' | 'finalize' | 'ask' | 'sign' | 'destroy';
-  /** ask and sign: the data that C_Sign was given; destroy: the class of the object (03: a private key); init: the flags. */
+  /** For `ask` and `sign`, the data given to C_Sign; for `destroy`, the class of the object (03: a private key); for `init`, the flags. */
   readonly hex: string;
-  /** CKR_ code that the caller got. */
+  /** CKR_ code returned to the caller. */
   readonly result: number;
-  /** ask, sign and destroy: CKA_ID of the key, hexadecimal; else empty. */
+  /** CKA_ID of the key in hexadecimal for `ask`, `sign` and `destroy`; otherwise empty. */
   readonly key: string;
 }
 
 export interface Shim {
   /** Path of the module, for SVC_PKCS11_LIBRARY. */
   readonly library: string;
-  /** What the key process must find in its environment. */
+  /** Environment that the key process needs. */
   readonly environment: { readonly SHIM_MODULE: string; readonly SHIM_JOURNAL: string; readonly SHIM_CONTROL: string };
-  /** Sets the fault (the language is described in pkcs11-shim.c); an empty line ends it. */
+  /** Sets the fault (the syntax is described in pkcs11-shim.c). An empty line clears it. */
   fault(line: string): void;
   journal(): JournalEntry[];
 }
@@ -29,7 +29,7 @@ export interface Shim {
 const SOURCE = fileURLToPath(new URL('./pkcs11-shim.c', import.meta.url));
 const HEADERS = fileURLToPath(new URL('../../../node_modules/pkcs11js/includes/pkcs11', import.meta.url));
 
-/** Compiles the shim into `directory`, where its journal and its control file will be too. */
+/** Compiles the shim into `directory`, which also holds its journal and control file. */
 export function buildShim(directory: string, module = '/usr/lib/softhsm/libsofthsm2.so'): Shim {
   const library = join(directory, 'pkcs11-shim.so');
   const journal = join(directory, 'shim.journal');
@@ -49,7 +49,7 @@ export function buildShim(directory: string, module = '/usr/lib/softhsm/libsofth
     library,
     environment: { SHIM_MODULE: module, SHIM_JOURNAL: journal, SHIM_CONTROL: control },
     fault(line) {
-      // Renamed into place, so that no process ever reads half a line.
+      // Replaces the file atomically, so that no process reads a partial line.
       writeFileSync(`${control}.new`, line);
       renameSync(`${control}.new`, control);
     },
