@@ -67,10 +67,7 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
   const requester = approval?.shown['requester'] as { readonly person: string };
   // The log also lists everyone who was shown a secret of the requesting credential; entries of older versions do not.
   const never = new Set([requester.person, ...((asked.detail['requesters'] as string[] | undefined) ?? [])]);
-  // Policies that became stricter add stages to the original ones.
-  const extended = facts.findLast(({ action }) => action === 'approval.extended');
-  const rules = (extended ?? asked).detail;
-  const stages = rules['stages'] as { readonly group: string; readonly threshold: number }[];
+  const stages = rulesInEffect(asked, facts)['stages'] as { readonly group: string; readonly threshold: number }[];
   // A person counts in one stage only.
   const counted = new Set<string>();
   return stages.flatMap(({ group, threshold }, stage) => {
@@ -84,10 +81,14 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
   });
 }
 
+/** Policies that became stricter add stages to the original ones, and may change the number of rejections. */
+function rulesInEffect(asked: LoggedFact, facts: readonly LoggedFact[]): LoggedFact['detail'] {
+  return (facts.findLast(({ action }) => action === 'approval.extended') ?? asked).detail;
+}
+
 /** As many people as the rules require must not have rejected it. Entries of earlier versions do not have the number. */
 function faultsOfRejections(asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
-  const extended = facts.findLast(({ action }) => action === 'approval.extended');
-  const { rejectThreshold } = (extended ?? asked).detail;
+  const { rejectThreshold } = rulesInEffect(asked, facts);
   if (typeof rejectThreshold !== 'number') return [];
   const rejecting = facts.filter(({ action }) => action === 'approval.rejected').map(({ actor }) => actor.id);
   const { size } = new Set(rejecting);

@@ -74,7 +74,9 @@ export class AuditService {
    */
   async append(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const rows = entries.map((entry) => this.rowOf(entry, editIn(tx, entry)));
+    // The edit of the row tells an earlier row from the present one.
+    const seals = sealsOf(tx);
+    const rows = entries.map((entry) => this.rowOf(entry, seals.notedEdit(tx, entry.target.id)));
     const { from, values } = columns(rows, {
       id: 'uuid',
       action: 'text',
@@ -180,11 +182,6 @@ export class AuditService {
     };
     return { ...snakeOf(row), seal: this.seals.sealOf(row) };
   }
-}
-
-/** Returns the edit of the row that an entry is about, if the transaction made one, so that the log tells an earlier row from the present one. */
-function editIn(tx: EntityManager, { target }: NewEntry): number | undefined {
-  return sealsOf(tx).notedEdit(tx, target.id);
 }
 
 const WILDCARD = '.*';

@@ -180,40 +180,28 @@ export class RightsHistory {
   }
 
   state(): RightsHistoryState {
-    const {
-      people,
-      ended,
-      revoked,
-      groups,
-      withdrawn,
-      destructions,
-      policies,
-      policySet,
-      policySetAt,
-      refused,
-      newest,
-    } = this;
-    for (const [id, at] of ended) if (at < Date.now() - REMEMBERED_MS) ended.delete(id);
+    const endedSince = Date.now() - REMEMBERED_MS;
+    for (const [id, at] of this.ended) if (at < endedSince) this.ended.delete(id);
     const since = Date.now() - REMEMBERED_APPROVALS_MS;
-    for (const [id, at] of refused) if (at < since) refused.delete(id);
+    for (const [id, at] of this.refused) if (at < since) this.refused.delete(id);
     for (const [id, { at }] of this.rejections) if (at < since) this.rejections.delete(id);
     for (const [id, entry] of this.extensions) if (timeOfId(entry) < since) this.extensions.delete(id);
     return {
-      people: [...people],
-      ended: [...ended],
-      revoked: [...revoked],
-      groups: [...groups],
-      withdrawn: [...withdrawn],
-      destructions: [...destructions],
-      policies: [...policies],
-      policySet,
-      policySetAt,
-      refused: [...refused],
+      people: [...this.people],
+      ended: [...this.ended],
+      revoked: [...this.revoked],
+      groups: [...this.groups],
+      withdrawn: [...this.withdrawn],
+      destructions: [...this.destructions],
+      policies: [...this.policies],
+      policySet: this.policySet,
+      policySetAt: this.policySetAt,
+      refused: [...this.refused],
       rejections: [...this.rejections],
       extensions: [...this.extensions],
       edits: [...this.edits],
       accounts: [...this.accounts],
-      newest: [...newest],
+      newest: [...this.newest],
       destroyedKeys: [...this.destroyedKeys],
       sshRevocations: [...this.sshRevocations.values()],
     };

@@ -112,19 +112,8 @@ export class RowSealKeeper implements OnApplicationBootstrap {
 
   /** Returns the rows that are rejected because they do not match their seal, by table; empty if all match. */
   async forged(): Promise<ForgedRows[]> {
-    const found: ForgedRows[] = [];
-    for (const entity of sealedClasses().filter((one) => this.seals.demandsSealOf(one))) {
-      const text = this.seals.rowText(entity);
-      const keys: string[] = [];
-      let count = 0;
-      for await (const { row, agrees } of this.rows(entity)) {
-        if (agrees && this.seals.matches(entity, row)) continue;
-        if (keys.length < MAX_NAMED) keys.push(text.keyOf(row));
-        count += 1;
-      }
-      if (count > 0) found.push({ table: text.table, count, keys });
-    }
-    return found;
+    const { tables } = await this.review(this.db, { seal: false });
+    return tables.map((table) => ({ ...table, keys: table.keys.slice(0, MAX_NAMED) }));
   }
 
   /**

@@ -180,8 +180,7 @@ export class RowSeals {
 
   private editOf<Row extends SealedEntity>(entity: SealedClass<Row>, row: Partial<Row>): number | undefined {
     const { edits } = sealedOptions(entity);
-    const value: unknown = edits === undefined ? undefined : (row[edits as keyof Row] ?? 0);
-    return edits === undefined ? undefined : Number(value);
+    return edits === undefined ? undefined : Number(row[edits as keyof Row] ?? 0);
   }
 
   /** Like `trusted`, for a row returned by `to_jsonb`. */
