@@ -88,7 +88,7 @@ export class RightsLedger {
     private readonly audit: AuditService,
     private readonly entrySeals: AuditSeals,
   ) {
-    seals.learnBy((toTheEnd) => (toTheEnd ? this.readInTime() : this.recent()));
+    seals.learnBy(this);
   }
 
   /**
@@ -122,10 +122,10 @@ export class RightsLedger {
     return state.history;
   }
 
-  private remember({ history }: LedgerState): void {
-    this.seen = history;
+  private remember(state: LedgerState): void {
+    this.seen = state.history;
     this.seenAt = Date.now();
-    this.seals.learn(history);
+    this.seals.learn(state.history, faultOf(state));
   }
 
   /**
@@ -135,6 +135,7 @@ export class RightsLedger {
   async recent(): Promise<RightsHistory | undefined> {
     if (Date.now() - Math.max(this.seenAt, this.triedAt) < RECENT_MS) return this.seen;
     this.trying ??= this.readInTime()
+      .then(async (state) => this.seals.learn(await this.withUnsigned(state), faultOf(state)))
       .catch((error: unknown) => this.logger.warn(`the log was not read: ${String(error)}`))
       .then(() => {
         this.triedAt = Date.now();
@@ -281,10 +282,15 @@ export class RightsLedger {
   }
 }
 
-function assertIntact({ damaged }: LedgerState): void {
-  if (damaged === undefined) return;
+function faultOf({ damaged }: LedgerState): Problem | undefined {
+  if (damaged === undefined) return undefined;
   const detail = `The entry of leaf ${damaged} of the audit log was changed or removed, so current rights cannot be verified. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
-  throw new Problem('unavailable', 'audit-log.incomplete', detail);
+  return new Problem('unavailable', 'audit-log.incomplete', detail);
+}
+
+function assertIntact(state: LedgerState): void {
+  const fault = faultOf(state);
+  if (fault !== undefined) throw fault;
 }
 
 function behind(why: string): Problem {
