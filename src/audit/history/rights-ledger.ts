@@ -257,8 +257,9 @@ export class RightsLedger {
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
     // A snapshot stored by an earlier version lacks parts that this version needs.
-    const { withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts } = history;
-    const parts = [withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts];
+    const { withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts, narrowed } =
+      history;
+    const parts = [withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts, narrowed];
     if (!parts.every(Array.isArray)) return undefined;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));
