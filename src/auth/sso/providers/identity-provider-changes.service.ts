@@ -159,12 +159,13 @@ export class IdentityProviderChanges {
     else await keepingAdministrators(tx, () => changeSealed(tx, IdentityProvider, { id }, row));
     if (known?.enabled === true && !row.enabled)
       await this.sessions.endProviderIn(tx, caller, { providerId: id, because: 'provider-disabled' });
-    else if (known !== null && admitsLess(known, row)) {
+    const isNarrower = known !== null && admitsLess(known, row);
+    if (isNarrower && row.enabled) {
       const end = { providerId: id, because: 'provider-changed', kept: caller.session?.id };
       await this.sessions.endProviderIn(tx, caller, end);
     }
     const action = known === null ? 'identity-provider.created' : 'identity-provider.changed';
-    const changed = known === null ? {} : { changed: differenceOf(known, row) };
+    const changed = known === null ? {} : { changed: differenceOf(known, row), admitsLess: isNarrower };
     await this.record(tx, caller, action, id, { ...providerFacts(row), ...changed });
   }
 
