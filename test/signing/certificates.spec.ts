@@ -256,6 +256,16 @@ describe('a self-signed certificate of a signing key', () => {
     const waiting = await made(key.id);
     expect(waiting).toMatchObject({ status: 202, body: { status: 'PENDING_APPROVAL' } });
     expect((await made(key.id)).body).toEqual(waiting.body);
+    const shownOf = async (id: string) => (await get(`/api/v1/approvals/${id}`)).body.shown;
+    const composed = await shownOf(waiting.body.approvalId);
+    expect(composed).toMatchObject({ composedBy: 'service', toBeSigned: composed.digest });
+    // A digest with the same metadata is not taken for a certificate that the service composed.
+    const { metadata, algorithm } = composed;
+    const copy = await post('/api/v1/sign/digest', { key: key.name, purpose: 'code-signing', digest: composed.digest, algorithm, metadata }); // prettier-ignore
+    const { composedBy: _, toBeSigned: __, requestId: ___, ...same } = composed;
+    const copied = await shownOf(copy.body.approvalId);
+    expect(copied).toMatchObject({ ...same, toBeSigned: null });
+    expect(copied).not.toHaveProperty('composedBy');
     const [{ digest }] = (await stage.sql(`SELECT digest FROM signing_request WHERE key_id = $1`, [key.id])) as [{ digest: Buffer }]; // prettier-ignore
     expect(stage.operationsOn(digest.toString('base64'))).toBe(0);
     // A caller who knows the digest cannot hide this request behind others.

@@ -11,3 +11,8 @@ export function visibleText(text: string): string {
     (sign) => `⟨U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`,
   );
 }
+
+/** visibleJson returns what a client says as JSON on indented lines: the names of its members are the client's words, not those of the console. */
+export function visibleJson(value: unknown): string {
+  return JSON.stringify(value, null, 2).split('\n').map(visibleText).join('\n');
+}
