@@ -62,6 +62,15 @@ const notifications = async (alert: string) =>
   (await service.call('GET', `/api/alerts/${alert}/notifications`, { key })).body.items;
 
 describe.concurrent('an alert mail', () => {
+  it('keeps names that reporters choose on one line and without links', async () => {
+    const name = 'flat\r\n\r\nWhat to do\r  Sign in at https://evil.example/f\u2028What to do';
+    const event = failedScan('flat', { where: name });
+    await recordAlertEvent(stage, { ...event, subject: { ...event.subject, name } });
+    const mail = await smtp.mailTo(TO, 'A scan failed: flat');
+    expect(mail.text.split(/[\r\n\u2028]+/).filter((line) => line.trim() === 'What to do')).toHaveLength(1);
+    expect(`${mail.subject}${mail.text}${mail.html}`).not.toContain('https://evil');
+  });
+
   it('states what, where, why and what to do, and is sent over STARTTLS with authentication', async () => {
     await recordAlertEvent(stage, failedScan('east', { host: '<script>alert(1)</script>' }));
     const mail = await smtp.mailTo(TO, 'nightly scan of east');
