@@ -35,7 +35,7 @@ const why = (text: RegExp, more: object = {}) => ({
   facts: expect.objectContaining({ why: expect.stringMatching(text), ...more }),
 });
 
-const certificate = (name: string, days: number) => ({
+export const certificate = (name: string, days: number) => ({
   type: 'cryptographic-asset',
   'bom-ref': name,
   name,

@@ -108,6 +108,21 @@ describe('a certificate reported by several sources', () => {
   /** Of the level HIGH for its hash, while the quantum status of its signature is unknown. */
   const UNKNOWN = 'MD5withDSTU';
 
+  it('keeps its expiry if others state one in the past, and gets it back when an earlier one of others has passed', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
+    const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2026-02-01T00:00:00Z'));
+    expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
+    expect(await stateOf(sha256)).toEqual([0, '2099']);
+    await send(other, `other ${sha256}`, claimed(sha256, SAFE, SOON));
+    expect(await stateOf(sha256)).toEqual([0, '2027']);
+    await stage.sql(`UPDATE asset SET not_after = now() - interval '1 hour' WHERE component::text LIKE $1`, [
+      `%${sha256}%`,
+    ]);
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2098-01-01T00:00:00Z'));
+    expect(await stateOf(sha256)).toEqual([0, '2098']);
+  });
+
   it('keeps a level that others reported, even if its quantum status is unknown', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, UNKNOWN));
