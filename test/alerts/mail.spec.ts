@@ -156,6 +156,20 @@ describe('while the mail server is unavailable', () => {
     expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
   });
 
+  it('those that expire first are sent first when it is back', async () => {
+    await smtp.stop();
+    await Promise.all(Array.from({ length: 6 }, (_, i) => recordAlertEvent(stage, failedScan(`later ${i}`))));
+    const unsent = async () => (await stage.sql(`SELECT id FROM mail_message WHERE sent_at IS NULL AND subject LIKE '%later%' AND attempts > 0`)).length; // prettier-ignore
+    await until('a try of each', 60, async () => (await unsent()) === 6);
+    await stage.sql(
+      `UPDATE mail_message SET next_try_at = now() - interval '1 hour', expires_at = expires_at - CASE WHEN subject LIKE '%later 5' THEN interval '1 day' ELSE interval '0' END
+       WHERE sent_at IS NULL`,
+    );
+    await smtp.start({ secure });
+    await until('all of them', 30, async () => about('later').length >= 6);
+    expect(about('later')[0]?.subject).toContain('later 5');
+  });
+
   it('because of a wrong password, no log contains it, and a corrected password file is used without a restart', async () => {
     writeFileSync(passwordFile, 'wr0ng-Pass');
     await recordAlertEvent(stage, failedScan('unknown'));

@@ -20,7 +20,7 @@ it('what a client says keeps its own names, shows its types, and stays on its li
     '  },',
     '  "person": "1",',
     '  "size": 1,',
-    '  "a⟨U+202E⟩b": "x\\ny⟨U+2028⟩z"',
+    '  "a⟨U+202E⟩b": "x⟨U+000A⟩y⟨U+2028⟩z"',
     '}',
   ]);
 });
