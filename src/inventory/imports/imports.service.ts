@@ -126,7 +126,7 @@ export class ImportsService implements BeforeApplicationShutdown {
       [items.map(({ id }) => id)],
     );
     const endOf = new Map(small.map((end) => [end.id, end]));
-    return { items: items.map((row) => ({ ...row, ...(endOf.get(row.id) ?? NO_END) })), nextCursor };
+    return { items: items.map((row) => Object.assign(row, endOf.get(row.id) ?? NO_END)), nextCursor };
   }
 
   private async get(caller: Caller, id: string): Promise<InventoryImport> {
