@@ -86,11 +86,11 @@ describe('a certificate reported by several sources', () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, BROKEN, SOON));
     const before = await stateOf(sha256);
-    await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2026-12-31T23:59:59Z'));
-    expect(await stateOf(sha256)).toEqual([before[0], '2026']);
+    await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2036-12-31T23:59:59Z'));
+    expect(await stateOf(sha256)).toEqual([before[0], '2036']);
     const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
     expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
-    expect(await stateOf(sha256)).toEqual([before[0], '2026']);
+    expect(await stateOf(sha256)).toEqual([before[0], '2036']);
     // A false expiry can be corrected only by the reporter that stated it, and only up to the expiry stated by the other.
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, SOON));
     expect(await stateOf(sha256)).toEqual([before[0], '2037']);
