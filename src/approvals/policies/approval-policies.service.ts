@@ -101,7 +101,7 @@ export class ApprovalPoliciesService {
   private async write<T>(name: string, work: (tx: EntityManager, change: PolicyChange) => Promise<T>): Promise<T> {
     const detail = `An approval policy named "${name}" already exists.`;
     const logged = await this.checks.logged();
-    let policySet = 0;
+    let [policySet, committed] = [0, 0];
     const inLine = async (tx: EntityManager) => {
       // Locks the row before the policies are read.
       const known = await lockPolicySet(tx);
@@ -117,10 +117,10 @@ export class ApprovalPoliciesService {
         inLine,
         () => new Problem('conflict', 'approval-policy.name-taken', detail),
       );
-      this.checks.changed(policySet);
+      committed = policySet;
       return result;
     } finally {
-      this.checks.changed();
+      this.checks.changed(committed);
     }
   }
 }
