@@ -106,6 +106,11 @@ const EMPTY: RightsHistoryState = {
   sshRevocations: [],
 };
 
+/** isComplete reports whether a stored state has all parts that this version needs. */
+export function isComplete(state: Partial<RightsHistoryState>): state is RightsHistoryState {
+  return Object.entries(EMPTY).every(([name, part]) => typeof state[name as keyof RightsHistoryState] === typeof part);
+}
+
 /** PolicyBehind is a policy that is older in the database than in the log. */
 export interface PolicyBehind {
   readonly id: string;

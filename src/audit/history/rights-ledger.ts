@@ -9,7 +9,7 @@ import { GrowingRoot } from '../../verifier/merkle-tree.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { AuditService } from '../entries/audit.service.js';
 import { ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
-import { RightsHistory, type RightsHistoryState } from './rights-history.js';
+import { isComplete, RightsHistory, type RightsHistoryState } from './rights-history.js';
 import { applyEntry, RIGHTS_ACTIONS } from './rights-rules.js';
 import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
 
@@ -257,9 +257,7 @@ export class RightsLedger {
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
     // A snapshot stored by an earlier version lacks parts that this version needs.
-    const { withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts } = history;
-    const parts = [withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts];
-    if (!parts.every(Array.isArray)) return undefined;
+    if (!isComplete(history)) return undefined;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));
     return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);
