@@ -143,7 +143,7 @@ export class SessionCallers implements OnApplicationShutdown {
     const seals = sealsOf(this.db.manager);
     const session = row === undefined ? null : seals.opened(Session, row.session);
     if (row === undefined || session?.id !== id.toLowerCase() || !isOpen(session, this.clock.now())) return null;
-    seals.newest(User, seals.opened(User, row.person), true);
+    seals.remember(User, seals.opened(User, row.person));
     const caller = callerOf(seals, session, row);
     return caller === undefined ? null : { caller, cookieHash: session.cookieHash };
   }
