@@ -3,7 +3,7 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { hasApproval } from '../../approvals/subjects/approval-subject.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
-import { leaseMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
+import { leaseMs, MAX_SIGNING_STRIKES, requestEntry } from '../model/signing-jobs.js';
 import { type DueRows, WORKER_ID, claimDue, dueRows, whenDue } from '../../platform/jobs/claim.js';
 import { WorkQueue } from '../../platform/work/work-queue.js';
 import { ApprovalCheck } from './approval-check.js';
@@ -105,14 +105,12 @@ export class SigningClaims {
       );
       await this.audit.append(
         tx,
-        rows.map(({ id, attempt, correlation, status }) => ({
-          action: status === 'FAILED' ? 'signing.failed' : 'signing.outcome-unknown',
-          outcome: 'failed',
-          actor: SIGNING_ACTOR,
-          target: { kind: 'signing-request', id },
-          correlation,
-          detail: { from: 'PROCESSING', to: status, attempt, code: 'signing.worker-lost' },
-        })),
+        rows.map((row) => {
+          const { attempt, status } = row;
+          const action = status === 'FAILED' ? 'signing.failed' : 'signing.outcome-unknown';
+          const detail = { from: 'PROCESSING', to: status, attempt, code: 'signing.worker-lost' };
+          return requestEntry(action, row, detail, 'failed');
+        }),
       );
       return rows.length;
     });
@@ -135,16 +133,10 @@ export class SigningClaims {
         },
         [this.config.signingMaxAgeHours],
       );
+      const detail = { from: 'QUEUED', to: 'FAILED', code: 'signing.expired' };
       await this.audit.append(
         tx,
-        rows.map(({ id, correlation }) => ({
-          action: 'signing.failed',
-          outcome: 'failed',
-          actor: SIGNING_ACTOR,
-          target: { kind: 'signing-request', id },
-          correlation,
-          detail: { from: 'QUEUED', to: 'FAILED', code: 'signing.expired' },
-        })),
+        rows.map((row) => requestEntry('signing.failed', row, detail, 'failed')),
       );
     });
   }
@@ -164,13 +156,9 @@ export class SigningClaims {
   private recordIntents(tx: EntityManager, rows: Claimed[], policySet: number): Promise<void> {
     return this.audit.append(
       tx,
-      rows.map(({ id, attempt, correlation }) => ({
-        action: 'signing.claimed',
-        actor: SIGNING_ACTOR,
-        target: { kind: 'signing-request', id },
-        correlation,
-        detail: { from: 'QUEUED', to: 'PROCESSING', attempt, policySet },
-      })),
+      rows.map((row) =>
+        requestEntry('signing.claimed', row, { from: 'QUEUED', to: 'PROCESSING', attempt: row.attempt, policySet }),
+      ),
     );
   }
 }
