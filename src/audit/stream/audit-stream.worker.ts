@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../../platform/config/config.js';
 import type { StreamDestination } from '../../platform/config/stream-destinations.js';
-import { backOff, jittered, underLease } from '../../platform/jobs/claim.js';
+import { backOff, jittered } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { oneLine } from '../../platform/text/truncate.js';
@@ -16,7 +16,6 @@ import { ReceiverRefused, type StreamSender } from './stream-sender.js';
 import { SyslogSender } from './syslog-sender.js';
 
 const LOOK_EVERY_MS = 1000;
-const RENEW_EVERY_MS = 5000;
 /** Leaves per read; a message has at most some kB. */
 const BATCH_SIZE = 500;
 const MAX_PAUSE_SECONDS = 60;
@@ -88,8 +87,12 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     const sender = this.senderFor(destination);
     this.senders.add(sender);
     try {
-      const renew = () => this.repository.renew(claim).catch((error: unknown) => this.ended(error, sender));
-      await underLease(RENEW_EVERY_MS, renew, () => this.follow(claim, sender));
+      // The error of the closed sender ends the work. A stream that another process sends is left to it.
+      await this.repository.hold(
+        claim,
+        () => this.follow(claim, sender),
+        () => sender.close(),
+      );
       await this.repository.release(claim);
     } catch (error) {
       await this.failed(claim, error);
@@ -128,11 +131,6 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
   private senderFor(destination: StreamDestination): StreamSender {
     if (destination.kind === 'https') return new HttpsSender(destination, this.outbound);
     return new SyslogSender(destination, new URL(this.config.publicUrl).hostname, this.outbound);
-  }
-
-  /** A stream that another process sends is left to it. A renewal that failed otherwise is made up for by the next one. */
-  private ended(error: unknown, sender: StreamSender): void {
-    if (error instanceof StreamLost) sender.close();
   }
 
   private async failed(claim: StreamClaim, error: unknown): Promise<void> {

@@ -20,7 +20,7 @@ import type { RegisteredKeys } from './client-keys.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 import { stillMay } from '../rights/still-may.js';
-import { lockClient } from '../sessions/session-grounds.js';
+import { lockTokens } from '../sessions/session-grounds.js';
 
 export type OAuthClientType = 'confidential' | 'public';
 
@@ -181,7 +181,7 @@ export class OAuthClientsService {
     proof: Partial<Pick<OAuthClient, 'secretHash' | 'authMethod' | 'keys' | 'certificateRule'>>,
   ): Promise<void> {
     assertHeld(await stillMay(tx, caller), permissions);
-    await lockClient(tx, id);
+    await lockTokens(tx, 'oauth client', id);
     const before = await lockSealed(tx, OAuthClient, { id });
     const proofSince = await afterSessionsOf(tx, id, before?.proofSince ?? null);
     const change = { ...proof, proofSince, ...limitsBy(caller, ownerId) };
@@ -193,7 +193,7 @@ export class OAuthClientsService {
   async revoke(caller: Caller, id: string): Promise<void> {
     const { name, permissions } = await this.read(id);
     await this.db.transaction(async (tx) => {
-      await lockClient(tx, id);
+      await lockTokens(tx, 'oauth client', id);
       const { affected } = await tx.update(
         OAuthClient,
         { id, revokedAt: IsNull() },

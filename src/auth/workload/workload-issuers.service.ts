@@ -15,7 +15,7 @@ import { readGivenKeySet, thumbprintsOf } from '../key-sets/key-set.js';
 import { keyChange } from '../key-sets/key-renewals.js';
 import { stillMay } from '../rights/still-may.js';
 import { IssuerKeys } from './issuer-keys.js';
-import { lockIssuer } from './workload.repository.js';
+import { lockTokens } from '../sessions/session-grounds.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 export interface WorkloadIssuerChange {
@@ -74,7 +74,7 @@ export class WorkloadIssuersService {
     const { name, enabled, jwks } = order;
     const keys = jwks === undefined ? undefined : uploaded(jwks);
     return this.db.transaction(async (tx) => {
-      await lockIssuer(tx, id);
+      await lockTokens(tx, 'workload issuer', id);
       const before = await this.read(id, tx);
       if (keys !== undefined && before.keySource !== 'uploaded') throw notUploaded();
       const renewed = keys === undefined ? {} : { keys: keys as never, keysReadAt: new Date() };
@@ -94,7 +94,7 @@ export class WorkloadIssuersService {
   /** Removes an issuer with all its trusts. Their tokens are refused everywhere within five seconds. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await lockIssuer(tx, id);
+      await lockTokens(tx, 'workload issuer', id);
       const { name, issuer } = await this.read(id, tx);
       await this.keys.endRuns(tx, caller, id);
       const { affected: trusts } = await tx.delete(WorkloadTrust, { issuerId: id });

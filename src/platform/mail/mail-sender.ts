@@ -101,7 +101,7 @@ export class MailSender implements BeforeApplicationShutdown {
       const failure = oneLine(error instanceof Error ? error.message : String(error), 300);
       if (isRecipientUnknown(error)) return await this.giveUp(mail, failure);
       this.logger.warn(`mail ${id} waits for its next try: ${failure}`);
-      await this.queue.retry(mail, 'failure = $3', failure);
+      await this.queue.retry(mail, 'failure = $3', [failure]);
     } finally {
       transport.close();
     }

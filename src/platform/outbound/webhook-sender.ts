@@ -56,7 +56,7 @@ export class WebhookSender implements BeforeApplicationShutdown {
     const tried = await this.post(delivery, at).catch((error: unknown) => new Error(reasonOf(error)));
     const milliseconds = Math.round(performance.now() - began);
     const outcome = afterAttempt(tried, delivery.tries);
-    const { attempts: attempt } = delivery;
+    const { attempt } = delivery;
     const entry = { attempt, at: at.toISOString(), milliseconds, status: outcome.httpStatus, failure: outcome.failure };
     await this.repository.settle(delivery, outcome, entry);
     if (outcome.gone) await this.repository.disable(delivery.endpointId, 'The receiver answered 410 Gone.');

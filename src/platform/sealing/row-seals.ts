@@ -7,6 +7,7 @@ import { EventBus } from '../events/events.js';
 import { type DerivedKeys, derivedKeys } from './derived-keys.js';
 import { type JsonRow, RowText } from './row-text.js';
 import {
+  editOf,
   generationOf,
   SEAL_GENERATIONS,
   type SealedClass,
@@ -20,7 +21,7 @@ const SEAL_BYTES = KEY_ID_BYTES + 32;
 /** Minimum time between two reports of the same row by one process. */
 const REPORT_EVERY_MS = 10 * 60_000;
 const MAX_REPORTED = 1000;
-const MAX_REVISIONS = 100_000;
+const MAX_READ = 100_000;
 
 /** LoggedRows is what the audit log has of rows. */
 export interface LoggedRows {
@@ -73,8 +74,8 @@ export class RowSeals {
   private log: LogOfRows | undefined;
   /** Edits of rows in open transactions, by ID of the row. */
   private readonly edited = new WeakMap<object, Map<string, number>>();
-  /** Newest revisions read, by table and key. */
-  private readonly revisions = new Map<string, number>();
+  /** Edits of rows that this process has read, by ID of the row. */
+  private readonly read = new Map<string, number>();
 
   constructor(
     config: Config,
@@ -207,7 +208,7 @@ export class RowSeals {
 
   /** Remembers the edit of a row for the audit entry about it in the same transaction. */
   noteEdit<Row extends SealedEntity>(tx: EntityManager, entity: SealedClass<Row>, row: Partial<Row>): void {
-    const edit = this.editOf(entity, row);
+    const edit = editOf(entity, row);
     if (edit === undefined || tx.queryRunner === undefined) return;
     const known = this.edited.get(tx.queryRunner) ?? new Map<string, number>();
     this.edited.set(tx.queryRunner, known.set(this.rowText(entity).keyOf(row), edit));
@@ -219,13 +220,10 @@ export class RowSeals {
   }
 
   private isOlder<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
-    const edit = this.editOf(entity, row);
-    return edit !== undefined && edit < (this.logged.edits.get(this.rowText(entity).keyOf(row)) ?? 0);
-  }
-
-  private editOf<Row extends SealedEntity>(entity: SealedClass<Row>, row: Partial<Row>): number | undefined {
-    const { edits } = sealedOptions(entity);
-    return edits === undefined ? undefined : Number(row[edits as keyof Row] ?? 0);
+    const edit = editOf(entity, row);
+    if (edit === undefined) return false;
+    const key = this.rowText(entity).keyOf(row);
+    return edit < Math.max(this.logged.edits.get(key) ?? 0, this.read.get(key) ?? 0);
   }
 
   /** Like `trusted`, for a row returned by `to_jsonb`. */
@@ -233,24 +231,13 @@ export class RowSeals {
     return json === null ? null : this.trusted(entity, this.rowText(entity).decoded(json));
   }
 
-  /**
-   * Returns the row, or null if this process remembers a newer revision, which means that an earlier row was restored together with its seal.
-   *
-   * @param remember whether to remember this revision; not within a transaction, which may roll back
-   */
-  newest<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null, remember = false): Row | null {
-    if (row === null || !this.demandsSealOf(entity)) return row;
-    const { revision: name = '' } = sealedOptions(entity);
-    const revision = Number(row[name as keyof Row] ?? 0);
-    const key = `${this.rowText(entity).table} ${this.rowText(entity).keyOf(row)}`;
-    const known = this.revisions.get(key) ?? 0;
-    if (revision < known) {
-      this.report(entity, row);
-      return null;
-    }
-    if (!remember || revision === known) return row;
-    if (this.revisions.size >= MAX_REVISIONS) this.revisions.clear();
-    this.revisions.set(key, revision);
+  /** Returns a trusted row and remembers its edit, so that this process rejects earlier rows. Not within a transaction, which may roll back. */
+  remember<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null): Row | null {
+    const edit = row === null ? undefined : editOf(entity, row);
+    if (row === null || edit === undefined) return row;
+    const key = this.rowText(entity).keyOf(row);
+    if (this.read.size >= MAX_READ && !this.read.has(key)) this.read.clear();
+    this.read.set(key, edit);
     return row;
   }
 

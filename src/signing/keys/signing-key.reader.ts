@@ -21,7 +21,7 @@ import {
   type SigningKeyState,
 } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 
 export interface KnownKey {
@@ -355,11 +355,10 @@ export function keyFactsOf(key: ActiveKey): SigningKeyFacts {
   const before = known.get(key);
   if (before !== undefined) return before;
   const { publicKey, evidence } = key;
-  const facts = { publicKeySha256: sha256(publicKey), attributesSha256: sha256(canonicalJson(evidence ?? {})) };
+  const facts = {
+    publicKeySha256: hash('sha256', publicKey, 'base64'),
+    attributesSha256: hash('sha256', canonicalJson(evidence ?? {}), 'base64'),
+  };
   known.set(key, facts);
   return facts;
-}
-
-function sha256(bytes: Buffer | string): string {
-  return createHash('sha256').update(bytes).digest('base64');
 }

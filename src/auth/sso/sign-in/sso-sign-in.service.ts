@@ -260,7 +260,7 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
 }
 
 /** Maximum length of the groups in the entry of a sign-in, as JSON. More would fill the entry. Their changes are always recorded. */
-const MAX_LOGGED_GROUPS = 2000;
+const MAX_LOGGED_GROUPS = 64_000;
 
 /** The groups are recorded at each sign-in: a comparison with the row alone would miss a loss while an earlier row is in its place. */
 function loggedGroups(groups: readonly string[] | undefined): { readonly groups?: readonly string[] } {
