@@ -51,6 +51,11 @@ it('an exception on a claim that any issuer can assert causes a warning, unless 
   expect(warningsOf(...claims)).toMatchObject([{ code: 'issuer-exception', fact: 'verified.repository' }]);
   expect(warningsOf(...claims, is('verified.iss', 'https://ci.example'))).toEqual([]);
   expect(warningsOf(...claims, is('trust', 'app releases'))).toEqual([]);
+  const hosted: Condition = { fact: 'verified.runner_environment', op: 'not-in', values: ['github-hosted'] };
+  const conditionsOf = (...conditions: Condition[]) =>
+    policyWarningsOf({ subject: 'signing-request', keys: ['*'], conditions, unless: [] });
+  expect(conditionsOf(hosted)).toMatchObject([{ code: 'issuer-exception', fact: hosted.fact }]);
+  expect(conditionsOf(hosted, is('verified.iss', 'https://ci.example'))).toEqual([]);
 });
 
 it('an exception on a caller-chosen fact causes a warning that it never holds', () => {
