@@ -47,9 +47,18 @@ export class SigningRelay {
     outbox.serve(SIGNING_QUEUE, async (requestIds) => {
       const signals = [];
       for (let at = 0; at < requestIds.length; at += MAX_PER_SIGNAL) {
-        signals.push({ data: { requestIds: requestIds.slice(at, at + MAX_PER_SIGNAL) }, opts: JOB_SIGNAL_OPTIONS });
+        const some = requestIds.slice(at, at + MAX_PER_SIGNAL);
+        signals.push({ data: { requestIds: some }, opts: { ...JOB_SIGNAL_OPTIONS, priority: priorityOf(some) } });
       }
       await queue.addBulk(signals);
     });
   }
+}
+
+/** Requests of a signal that goes first. Larger ones come from batches; those that wait too long are found by the sweep. */
+const MAX_SMALL_SIGNAL = 16;
+
+/** Bull takes smaller numbers first, so that single requests do not wait behind the batches of others. */
+function priorityOf(requestIds: readonly string[]): number {
+  return requestIds.length > MAX_SMALL_SIGNAL ? 2 : 1;
 }
