@@ -143,5 +143,3 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     );
   }
 }
-
-/** The network's own words; an address that was refused is described, not named. */
