@@ -97,6 +97,12 @@ export function giversOf({ kind, id, behind = [], credentials = [] }: OrderedBy,
   return [...new Set([giverOf({ kind, id }, ownerId), ownerId, ...behind, ...credentials])];
 }
 
+/** othersBehindOrder returns the ids besides the caller's that must hold a right for an order of the caller to be carried out; null if there are none. */
+export function othersBehindOrder(caller: Caller): string[] | null {
+  const others = giversOf(orderedBy(caller, []), caller.ownerId).filter((id) => id !== caller.id);
+  return others.length === 0 ? null : others.sort();
+}
+
 /** credentialsOf returns the ids of the API keys and OAuth clients through which a call was made. */
 export function credentialsOf({ kind, id, session, ordered }: Caller): string[] {
   const own = kind === 'api-key' || kind === 'oauth-client' ? [id] : [];

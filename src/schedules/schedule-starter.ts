@@ -9,6 +9,8 @@ import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns, ScheduleTargets, type StartingRun } from '../platform/schedules/schedule-targets.js';
 
 interface DueRun extends StartingRun {
+  /** IDs besides `madeBy` whose rights the run requires. */
+  readonly madeBehind: readonly string[] | null;
   readonly target: string;
   readonly byHand: boolean;
 }
@@ -64,7 +66,8 @@ export class ScheduleStarter {
     const target = this.targets.get(run.target);
     if (target === undefined) return;
     const wanted = ['schedules:write', target.scope as Scope] as const;
-    if (await this.rights.holds(run.madeBy, wanted, tx)) return target.start?.(tx, run);
+    const givers = [run.madeBy, ...(run.madeBehind ?? [])];
+    if (await this.rights.allHold(givers, wanted, tx)) return target.start?.(tx, run);
     if (!run.byHand) await this.pause(tx, run, target.scope);
     const detail = run.byHand
       ? `The user who requested the run no longer has the scope ${target.scope}.`
@@ -104,11 +107,11 @@ async function take(tx: EntityManager, targets: readonly string[]): Promise<DueR
     tx,
     {
       ...DUE,
-      columns: 't.id, s.name, s.settings, s.made_by, s.target',
+      columns: 't.id, s.name, s.settings, s.made_by, s.made_behind, s.target',
       limit: 1,
       set: `status = 'RUNNING', started_at = now()`,
       returning: `t.id AS "runId", t.schedule_id AS "scheduleId", due.name AS "scheduleName", t.due_at AS "dueAt", due.settings,
-        coalesce(t.asked_by, due.made_by) AS "madeBy", t.asked_by IS NOT NULL AS "byHand", due.target`,
+        coalesce(t.asked_by, due.made_by) AS "madeBy", CASE WHEN t.asked_by IS NULL THEN due.made_behind END AS "madeBehind", t.asked_by IS NOT NULL AS "byHand", due.target`,
     },
     [targets],
   );

@@ -50,6 +50,10 @@ export class Schedule {
   @Column('text')
   madeBy: string;
 
+  /** IDs besides the author's whose rights the schedule requires: the owner of a key or client, everyone who was shown its secret, and the client of the session. */
+  @Column('text', { array: true, nullable: true })
+  madeBehind: string[] | null;
+
   /** Why the service paused it; null when a person did, or when it is not paused. */
   @Column('text', { nullable: true })
   pausedBecause: string | null;

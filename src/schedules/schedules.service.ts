@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../audit/entries/audit.service.js';
-import type { Caller } from '../access/caller.js';
+import { type Caller, othersBehindOrder } from '../access/caller.js';
 import { assertScope, type Scope } from '../access/scopes.js';
 import { newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/database/database-error.js';
@@ -43,7 +43,7 @@ export class SchedulesService {
       const id = use?.resource ?? newId();
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return find(tx, earlier);
-      await tx.insert(Schedule, { id, ...order, settings: order.settings as never, madeBy: caller.id });
+      await tx.insert(Schedule, { id, ...order, settings: order.settings as never, ...authorOf(caller) });
       await renew(tx, id);
       await this.record(tx, caller, 'schedule.created', id, { ...order });
       return find(tx, id);
@@ -69,7 +69,7 @@ export class SchedulesService {
     if (change.cron !== undefined && change.cron !== null) times.intervalSeconds = null;
     if (change.intervalSeconds !== undefined && change.intervalSeconds !== null) times.cron = null;
     const next = { name, target, settings, missed, timeoutMinutes, enabled: present.enabled, ...times, ...change };
-    const owned = next.enabled ? { madeBy: caller.id, pausedBecause: null } : {};
+    const owned = next.enabled ? { ...authorOf(caller), pausedBecause: null } : {};
     await this.assertGood(caller, next, present.createdAt);
     return this.write(next.name, async (tx) => {
       const { affected } = await tx.update(Schedule, { id, version }, { ...next, ...owned, settings: next.settings as never, version: version + 1 }); // prettier-ignore
@@ -150,6 +150,10 @@ export class SchedulesService {
     const taken = () => new Problem('conflict', 'schedule.name', `A schedule named "${name}" already exists.`);
     return writeUnique(this.db, work, taken);
   }
+}
+
+function authorOf(caller: Caller): Pick<Schedule, 'madeBy' | 'madeBehind'> {
+  return { madeBy: caller.id, madeBehind: othersBehindOrder(caller) };
 }
 
 async function find(tx: EntityManager, id: string): Promise<Schedule> {

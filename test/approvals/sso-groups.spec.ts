@@ -14,6 +14,7 @@ type ProviderName = (typeof PROVIDERS)[number];
 const peers = { ours: new OpenIdPeer(), theirs: new OpenIdPeer() };
 let place: ApprovalFixture;
 let key: string;
+let sharedKey: string;
 
 beforeAll(async () => {
   const stage = await openStage();
@@ -21,18 +22,13 @@ beforeAll(async () => {
   place = { stage, apiKey, service: await stage.start({ settings: { ...(await atKnownAddress()), ...PEERS_HERE } }) };
   for (const name of PROVIDERS) {
     await peers[name].start(`${place.service.url}/api/auth/oidc/callback/${name}`);
-    const roles = { rules: [], defaultRoles: ['approver'] };
-    const client = { clientId: CLIENT.id, clientSecret: CLIENT.secret, scopes: ['openid', 'profile', 'email'] };
-    const body = { label: name, enabled: true, ...roles, issuer: peers[name].issuer, ...client };
-    expect((await call('PUT', `/api/settings/identity-providers/oidc/${name}`, body)).status).toBe(200);
+    await put(name);
   }
-  key = (await createKey(place.service, apiKey, { name: unique('guarded'), type: 'ec-p256' })).name;
   const ssoGroups = [{ provider: 'ours', group: 'release managers' }];
   const group = await call('POST', '/api/v1/approver-groups', { name: unique('group'), members: [], ssoGroups });
   expect(group.body.ssoGroups).toEqual(ssoGroups);
-  const stages = [{ group: group.body.id, threshold: 1 }];
-  const policy = await call('POST', '/api/v1/approval-policies', { name: unique('policy'), keys: [key], stages });
-  expect(policy.status).toBe(201);
+  key = await guardedBy(group.body.id, 1);
+  sharedKey = await guardedBy(group.body.id, 2);
 });
 afterAll(async () => {
   await place.stage.close();
@@ -42,6 +38,21 @@ afterAll(async () => {
 
 const call = (method: string, path: string, body?: object) =>
   place.service.call(method, path, { key: place.apiKey, body });
+
+async function put(name: ProviderName, change: object = {}): Promise<void> {
+  const roles = { rules: [], defaultRoles: ['approver'] };
+  const client = { clientId: CLIENT.id, clientSecret: CLIENT.secret, scopes: ['openid', 'profile', 'email'] };
+  const body = { label: name, enabled: true, ...roles, issuer: peers[name].issuer, ...client, ...change };
+  expect((await call('PUT', `/api/settings/identity-providers/oidc/${name}`, body)).status).toBe(200);
+}
+
+async function guardedBy(group: string, threshold: number): Promise<string> {
+  const { name } = await createKey(place.service, place.apiKey, { name: unique('guarded'), type: 'ec-p256' });
+  const stages = [{ group, threshold }];
+  const policy = await call('POST', '/api/v1/approval-policies', { name: unique('policy'), keys: [name], stages });
+  expect(policy.status).toBe(201);
+  return name;
+}
 
 /** Signs in through the provider's real pages and returns the access token. */
 async function signIn(name: ProviderName, account: string, groups: string[]): Promise<string> {
@@ -97,4 +108,22 @@ it('a person whom the provider no longer lists loses membership in all sessions'
     const answer = await vote(place.service, approvalId, { accessToken: session });
     assertProblem(answer, { status: 403, code: 'approval.not-approver' });
   }
+});
+
+const RULE = { claim: 'groups', op: 'equals', value: 'release managers', roles: ['approver'] };
+
+it.each<[string, object[]]>([
+  ['was disabled and enabled again', [{ enabled: false }, { rules: [RULE] }]],
+  ['lost a rule', [{}]],
+])('a vote does not count after the provider %s', async (_, changes) => {
+  await put('ours', { rules: [RULE] });
+  const { approvalId } = await held(place, { digest: digestOf(randomUUID()), key: sharedKey });
+  const voteOf = async (name: string) => {
+    const accessToken = await signIn('ours', name, ['release managers']);
+    return (await vote(place.service, approvalId, { accessToken })).body.status;
+  };
+  expect(await voteOf('mia')).toBe('PENDING');
+  for (const change of changes) await put('ours', change);
+  expect(await voteOf('noa')).toBe('PENDING');
+  expect(await voteOf('zoe')).toBe('APPROVED');
 });

@@ -11,6 +11,8 @@ import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { until } from '../support/signing.js';
+import { deviceGrant, makeClient, postForm } from './oauth-calls.js';
+import { newPassword } from './people.js';
 
 let place: ApprovalFixture;
 
@@ -73,6 +75,28 @@ const LOSSES: Record<string, () => Promise<{ maker: string; lose: () => Promise<
     const { id, key } = await newApiKey(place.service, place.apiKey, ['admin:*']);
     return { maker: key, lose: () => call('DELETE', `/api/settings/api-keys/${id}`, place.apiKey) };
   },
+  'is a client whose secret a disabled person was shown, even if it was replaced since': async () => {
+    const [owner, person] = [await newApprover(place, ['admin']), await newApprover(place, ['admin'])];
+    const { client_id } = await makeClient(place.service, owner.accessToken, ['admin:*']);
+    const replaced = (by: Approver) => call('POST', `/api/settings/oauth-clients/${client_id}/secret`, by.accessToken);
+    const { client_secret } = (await replaced(person)).body;
+    const grant = { grant_type: 'client_credentials', client_id, client_secret };
+    const lose = async () => {
+      await change(person, { disabled: true });
+      return replaced(owner);
+    };
+    return { maker: (await postForm(place.service, '/oauth/token', grant)).body.access_token, lose };
+  },
+  'is the session of another person in a client whose owner was disabled': async () => {
+    const [person, other] = [await newApprover(place, ['admin']), await newApprover(place, ['admin'])];
+    const client = await makeClient(place.service, person.accessToken, ['admin:*']);
+    const { body } = await postForm(place.service, '/oauth/device_authorization', { ...client });
+    await call('POST', `/api/auth/device/${body.user_code}/approve`, other.accessToken, {});
+    const grant = { ...deviceGrant(client, body.device_code), ...client };
+    const { access_token: maker } = (await postForm(place.service, '/oauth/token', grant)).body;
+    await call('POST', '/api/auth/step-up', maker, { password: other.password });
+    return { maker, lose: () => change(person, { disabled: true }) };
+  },
 };
 
 describe.concurrent.each(Object.entries(ORDERS))('a %s', (_, { path, body, table, due, resume }) => {
@@ -111,6 +135,18 @@ describe.concurrent.each(Object.entries(ORDERS))('a %s', (_, { path, body, table
     });
     expect((await read(id)).pausedBecause ?? null).toBeNull();
   });
+});
+
+it.each(Object.entries(LOSSES))('an invitation is void when its creator %s', async (_loss, make) => {
+  const { maker, lose } = await make();
+  const email = `${unique('guest')}@example.org`;
+  const { status, body } = await call('POST', '/api/settings/invitations', maker, { email, roles: ['admin'] });
+  expect(status).toBe(201);
+  expect((await lose()).status).toBeLessThan(300);
+  const invitation = (body.link as string).split('invitation=')[1];
+  const order = { email, password: newPassword(), invitation };
+  const taken = await place.service.call('POST', '/api/auth/register', { body: order });
+  assertProblem(taken, { status: 422, code: 'invitation.unusable' });
 });
 
 describe('a rotation policy in the database', () => {

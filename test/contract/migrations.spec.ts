@@ -80,6 +80,8 @@ describe('a database of the version before the baseline', () => {
     await applied('FirstSchema1763600000000', 'EndsAtProviders1798000048200');
     await stage.sql('ALTER TABLE approver_group_member DROP COLUMN added_behind');
     await stage.sql('ALTER TABLE workload_trust DROP COLUMN changed_by');
+    await stage.sql('ALTER TABLE schedule DROP COLUMN made_behind');
+    await stage.sql('ALTER TABLE invitation DROP COLUMN inviter_behind');
     const before = await tables();
     expect(await migrate()).toMatchObject({ code: 0, output: expect.stringContaining('applied Baseline') });
     expect(await tables()).toEqual(before);

@@ -155,6 +155,20 @@ describe('POST /api/v1/sign/batch', () => {
     ]);
   });
 
+  it('looks an unknown key up a few times, not for each of 1,000 items', async () => {
+    const lookups = async () => {
+      const [row] = await stage.sql<{ scans: string }>(
+        `SELECT coalesce(idx_scan, 0) + seq_scan AS scans FROM pg_stat_user_tables WHERE relname = 'signing_key'`,
+      );
+      return Number(row?.scans);
+    };
+    const before = await lookups();
+    const { body } = await post({ items: itemsOf(messages(1000)), key: 'nobody' });
+    expect(body.items).toHaveLength(1000);
+    await sleep(2000);
+    expect((await lookups()) - before).toBeLessThan(100);
+  });
+
   it('is visible only to its owner and to audit log readers', async () => {
     const { body } = await post({ items: itemsOf(messages(1)) });
     const path = `/api/v1/sign/batches/${String(body.batchId)}`;

@@ -1,4 +1,5 @@
-import { newApprover } from '../approvals/approvers.js';
+import { type Approver, newApprover } from '../approvals/approvers.js';
+import { type Client, makeClient, postForm } from '../auth/oauth-calls.js';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,6 +49,17 @@ const due = async (key: PublishedKey) => {
   await stage.change(change(`destroy_at = now() - interval '1 second'`));
   await stage.sql(change('lease_until = NULL'));
 };
+
+const clients: Client[] = [];
+/** Returns a token of a client of another person, whose secret this person was shown. */
+async function clientTokenFor({ accessToken: key }: Approver): Promise<string> {
+  const client = await makeClient(service, apiKey, ['admin:*']);
+  clients.push(client);
+  const path = `/api/settings/oauth-clients/${client.client_id}/secret`;
+  const { client_id, client_secret } = (await service.call('POST', path, { key })).body;
+  const grant = { grant_type: 'client_credentials', client_id, client_secret };
+  return (await postForm(service, '/oauth/token', grant)).body.access_token;
+}
 
 async function ckaIds({ id }: PublishedKey): Promise<string[]> {
   const rows = await stage.sql<{ cka: string }>(
@@ -199,14 +211,19 @@ it('a key destruction is executed once although its worker is killed, and existi
 });
 
 // Two workers run from here on.
-it('a key destruction is postponed while the person who scheduled it may no longer destroy keys', async () => {
+it.each<[string, (leaver: Approver) => Promise<string>]>([
+  ['who scheduled it', ({ accessToken }) => Promise.resolve(accessToken)],
+  ['who was shown the secret of its client', clientTokenFor],
+])('a key destruction is postponed while the person %s may no longer destroy keys', async (_who, tokenFor) => {
   const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
   const key = await createKey(service, apiKey, { name: fresh('left'), type: 'ec-p256' });
-  const { accessToken } = leaver;
-  expect((await call('POST', key, '/destruction', { days: 7 }, accessToken)).status).toBe(200);
+  const token = await tokenFor(leaver);
+  expect((await call('POST', key, '/destruction', { days: 7 }, token)).status).toBe(200);
   await service.call('PATCH', `/api/settings/users/${leaver.id}`, { key: apiKey, body: { roles: ['operator'] } });
+  for (const { client_id: id } of clients.splice(0))
+    await service.call('POST', `/api/settings/oauth-clients/${id}/secret`, { key: apiKey });
   await due(key);
-  const reason = `${key.name} is not destroyed: ${leaver.email}`;
+  const reason = `${key.name} is not destroyed: `;
   await until('a worker says why', 30, () =>
     Promise.resolve(workers.some((one) => one.log().includes(reason)) ? true : undefined),
   );

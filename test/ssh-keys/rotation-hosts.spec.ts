@@ -1,19 +1,25 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { newApprover } from '../approvals/approvers.js';
 import { assertProblem } from '../support/refused-calls.js';
-import { SshFleet, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
+import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { canRunSshd, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 describe.runIf(canRunSshd())('a host required by a rotation', () => {
   let stage: Stage;
+  let service: Service;
+  let apiKey: string;
   let field: SshFleet;
 
   beforeAll(async () => {
     stage = await openStage();
-    const { apiKey } = await stage.seed();
-    const service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
+    ({ apiKey } = await stage.seed());
+    service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
     field = new SshFleet(() => service, apiKey);
   });
   afterAll(async () => {
@@ -164,5 +170,35 @@ describe.runIf(canRunSshd())('a host required by a rotation', () => {
     await field.call('PATCH', `/v1/hosts/${host.id}`, allow, { 'if-match': headers.get('etag') ?? '' });
     expect(await test()).toMatchObject({ ok: true });
     expect(await field.ended(await field.rotate(key.id, [host]))).toMatchObject({ status: 'DONE' });
+  });
+
+  it('keeps the old key, and does not get the new one again, once the person who has it may no longer rotate keys', async () => {
+    const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
+    const { at, key } = await hostWithKey();
+    const theirs = await field.newKey();
+    const before = at.sshd.authorizedKeys('deploy');
+    const order = { custody: 'human', publicKey: theirs.publicKey, overlapSeconds: 3600 };
+    const body = { targets: [{ hostId: at.id, account: 'deploy' }], ...order };
+    const placed = await service.call('POST', `/v1/keys/${key.id}/rotate`, { key: leaver.accessToken, body });
+    const id = placed.body.id as string;
+    await field.ended(id, 60, ['AWAITING_HOLDER']);
+    await field.ask('POST', `/v1/rotations/${id}/confirm`);
+    await until('the overlap', 30, async () => (await field.targets(id))[0].state === 'OVERLAP');
+    await service.call('PATCH', `/api/settings/users/${leaver.id}`, { key: apiKey, body: { disabled: true } });
+    const halted = async () => {
+      await stage.sql(`UPDATE ssh_rotation_target SET check_at = now() WHERE rotation_id = $1`, [id]);
+      const { status, failure } = await field.ended(id);
+      return [status, failure?.code];
+    };
+    expect(await halted()).toEqual(['HALTED', 'rotation.rights-lost']);
+    expect(await logIn(at, key.file)).toBe('accepted');
+    expect(at.sshd.authorizedKeys('deploy')).not.toContain('expiry-time');
+    writeFileSync(join(at.sshd.home('deploy'), '.ssh/authorized_keys'), before);
+    await field.ask('POST', `/v1/rotations/${id}/retry`);
+    expect(await halted()).toEqual(['HALTED', 'rotation.rights-lost']);
+    expect(at.sshd.authorizedKeys('deploy')).toBe(before);
+    await field.ask('POST', `/v1/rotations/${id}/rollback`);
+    expect((await field.ended(id)).status).toBe('ROLLED_BACK');
+    expect(await field.ask('GET', `/v1/keys/${key.id}`)).not.toHaveProperty('replacedBy');
   });
 });

@@ -24,13 +24,13 @@ interface Sender {
 }
 
 /** Starts sending a body without permission, and waits for the refusal. */
-async function refused(length: string): Promise<Sender> {
+async function refused(length: string, path = '/api/ingest'): Promise<Sender> {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname).on('error', () => undefined);
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   let answer = '';
   socket.on('data', (bytes: Buffer) => (answer += bytes.toString()));
-  const head = ['POST /api/ingest HTTP/1.1', `Host: ${hostname}`, 'Content-Type: application/json', length];
+  const head = [`POST ${path} HTTP/1.1`, `Host: ${hostname}`, 'Content-Type: application/json', length];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   await once(socket, 'data');
   expect(answer).toMatch(/^HTTP\/1.1 401 /);
@@ -75,3 +75,11 @@ it('a shutdown is not delayed by a rejected body that is still being sent', asyn
   expect(socket.destroyed).toBe(true);
   expect(await stopped).toBe('SIGTERM');
 });
+
+it.each(['/api/v1/sign/batch', '/api/v1/verify', '/v1/transit/sign/release', '/v1/hosts/import'])(
+  'a stranger’s body for %s above the usual limit is refused before it arrives',
+  async (path) => {
+    const { socket } = await refused('Content-Length: 100000', path);
+    socket.destroy();
+  },
+);

@@ -56,12 +56,20 @@ export function extendedEntry(
   return { action: 'approval.extended', actor, target: targetOf(approval), correlation, source: '', detail };
 }
 
-/** The audit entry of a vote. `signIn` is the id of the entry about the sign-in that opened the voter's session. */
+/** VoterSession is the sign-in behind a vote. */
+export interface VoterSession {
+  /** ID of the entry about the sign-in that opened the session. */
+  readonly signIn: string;
+  /** ID of the identity provider; undefined for other sign-ins. */
+  readonly provider: string | undefined;
+}
+
+/** The audit entry of a vote. */
 export function voteEntry(
   approval: About,
   { decision, stage, comment }: ApprovalVote,
   caller: Caller,
-  signIn: string,
+  voter: VoterSession,
 ): NewEntry {
   return {
     action: decision === 'APPROVE' ? 'approval.approved' : 'approval.rejected',
@@ -69,7 +77,7 @@ export function voteEntry(
     target: targetOf(approval),
     correlation: caller.origin.requestId,
     source: caller.origin.address,
-    detail: { stage, ...about(approval), comment: comment ?? undefined, session: caller.session?.id, signIn },
+    detail: { stage, ...about(approval), comment: comment ?? undefined, session: caller.session?.id, ...voter },
   };
 }
 

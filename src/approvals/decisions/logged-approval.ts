@@ -11,6 +11,16 @@ type Rules = Pick<Approval, 'policies' | 'stages' | 'commentRequired' | 'rejectT
 /** ShownVote is a vote as it is shown. */
 export type ShownVote = Pick<ApprovalVote, 'userId' | 'userName' | 'decision' | 'stage' | 'comment' | 'at'>;
 
+interface LoggedConsent {
+  readonly person: string;
+  readonly stage: unknown;
+  readonly hasComment: boolean;
+  /** ID of the identity provider through which the person had signed in; undefined for other sign-ins and in entries of earlier versions. */
+  readonly provider: unknown;
+  /** When the vote was cast, in milliseconds. */
+  readonly at: number;
+}
+
 /** LoggedApproval is an approval as the service wrote it to the audit log. Its row may have been changed in the database. */
 export interface LoggedApproval {
   /** Hash of the document, base64. */
@@ -29,7 +39,7 @@ export interface LoggedApproval {
   /** What allowed the request. Undefined in entries of earlier versions. */
   readonly basis: RequestBasis | undefined;
   /** Approving votes that count under the rules in effect when they were cast, oldest first. Each person counts once; requesters do not count. */
-  readonly approvals: readonly { readonly person: string; readonly stage: unknown; readonly hasComment: boolean }[];
+  readonly approvals: readonly LoggedConsent[];
   /** All votes that were cast, oldest first, whether they count or not. */
   readonly votes: readonly ShownVote[];
   /** Ids of the people who rejected the request. */
@@ -111,7 +121,13 @@ function votesIn(
       const hasComment = detail['comment'] !== undefined;
       if (approvals.has(person) || excluded.has(person) || timeOfId(id) > endsAt + END_TOLERANCE_MS) continue;
       if (rules.commentRequired !== true || hasComment)
-        approvals.set(person, { person, stage: detail['stage'], hasComment });
+        approvals.set(person, {
+          person,
+          stage: detail['stage'],
+          hasComment,
+          provider: detail['provider'],
+          at: timeOfId(id),
+        });
     }
   }
   return { rules, endsAt, approvals, rejections };

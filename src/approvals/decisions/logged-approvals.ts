@@ -12,6 +12,7 @@ import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { type KnownOfApproval, type LoggedApproval, loggedApprovalIn, type ShownVote } from './logged-approval.js';
 import { VOTE_SCOPE } from '../groups/membership.js';
 import type { VotersOf } from '../groups/voters.js';
+import type { VoterSession } from './approval-entries.js';
 import type { Approval } from '../model/approval.entity.js';
 import { textHash } from '../model/approval-text.js';
 
@@ -131,10 +132,9 @@ export class LoggedApprovals {
   }
 
   /**
-   * The entry about the sign-in that opened the caller's session, so that a session that was inserted into the database, or restored after it ended,
+   * Returns the sign-in that opened the caller's session, so that a session that was inserted into the database, or restored after it ended,
    * cannot vote.
    *
-   * @returns the id of the entry
    * @throws Problem `approval.session-unknown`, `approval.rights-ended`
    */
   async signInOf(
@@ -142,7 +142,7 @@ export class LoggedApprovals {
     rights: RightsHistory,
     { id, session }: Caller,
     voter: Pick<ActingPerson, 'groupId' | 'membership'>,
-  ): Promise<string> {
+  ): Promise<VoterSession> {
     const row = await findTrusted(tx, Session, { id: session?.id ?? '' });
     if (row?.userId !== id || row.endedAt !== null) throw sessionUnknown();
     const [signIn] = await this.vouched.signIns(tx, { userId: id, sessionId: row.id, openedAt: row.createdAt });
@@ -154,7 +154,7 @@ export class LoggedApprovals {
       rights.objectionTo({ id, session: row.id, ...voter, scope: VOTE_SCOPE, at: Date.now() }) ??
       rights.objectionTo({ id, methods, at: timeOfId(signIn.id) });
     if (objection !== undefined) throw rightsEnded(objection);
-    return signIn.id;
+    return { signIn: signIn.id, provider: row.providerId ?? undefined };
   }
 }
 

@@ -104,7 +104,10 @@ export class VotingService {
       await this.moves.stagePassed(tx, approval, by, { rejections, counts, rights, basis: logged.basis });
   }
 
-  /** Reports whether a person's vote in a stage counts now: the person may still vote as a member of the group, and did not request the approval. */
+  /**
+   * Reports whether a person's vote in a stage counts now: the person may still vote as a member of the group, did not request the approval, and the identity
+   * provider of their sign-in has admitted everyone since whom it admitted then.
+   */
   private async counts(
     tx: EntityManager,
     asked: ApprovalAsLogged,
@@ -114,6 +117,8 @@ export class VotingService {
   ): Promise<boolean> {
     const voters = this.logged.votersOf(asked, rights, stage);
     if (voters.requesters.includes(person)) return false;
+    const vote = asked.logged.approvals.find((one) => one.person === person);
+    if (vote !== undefined && (rights.narrowed.get(String(vote.provider)) ?? 0) >= vote.at) return false;
     const membership = await votesAs(tx, person, voters);
     const acting = { id: person, groupId: voters.groupId, membership, scope: VOTE_SCOPE, at: Date.now() };
     return membership !== undefined && rights.objectionTo(acting) === undefined;

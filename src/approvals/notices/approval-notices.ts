@@ -30,7 +30,7 @@ interface Waiting {
   readonly at: Date;
 }
 
-type Asked = Pick<Approval, 'id' | 'title' | 'requesterName' | 'createdAt'>;
+type Asked = Pick<Approval, 'id' | 'createdAt'>;
 
 /** People for whom ASKED may be true; checking all people would be slow. */
 const MAY_BE_ASKED = possibleMembers('a.group_id');
@@ -70,7 +70,7 @@ export class ApprovalNotices {
         ...HALF_OVER,
         limit: 100,
         set: 'remind_at = NULL',
-        returning: 't.id, t.title, t.requester_name AS "requesterName", t.created_at AS "createdAt"',
+        returning: 't.id, t.created_at AS "createdAt"',
       });
       for (const { id } of due) await putNotice(tx, id, 'reminder');
       await recordAlertEvents(tx, due.map(waitingOf));
@@ -129,7 +129,8 @@ export class ApprovalNotices {
   }
 }
 
-function waitingOf({ id, title, requesterName, createdAt }: Asked): AlertEvent {
-  const why = `Half of its time has passed: it was requested at ${createdAt.toISOString()} by ${requesterName}.`;
-  return { type: 'approval.waiting', subject: { kind: 'approval', id, name: title }, facts: { why } };
+/** Title and requester are left out: more people may read alerts than the approval. */
+function waitingOf({ id, createdAt }: Asked): AlertEvent {
+  const why = `Half of its time has passed: it was requested at ${createdAt.toISOString()}.`;
+  return { type: 'approval.waiting', subject: { kind: 'approval', id, name: id }, facts: { why } };
 }

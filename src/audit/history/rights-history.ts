@@ -84,6 +84,7 @@ export interface RightsHistoryState {
   readonly newest: readonly (readonly [string, string])[];
   readonly destroyedKeys: readonly string[];
   readonly sshRevocations: readonly LoggedRevocation[];
+  readonly narrowed: readonly (readonly [string, number])[];
 }
 
 const EMPTY: RightsHistoryState = {
@@ -104,12 +105,8 @@ const EMPTY: RightsHistoryState = {
   newest: [],
   destroyedKeys: [],
   sshRevocations: [],
+  narrowed: [],
 };
-
-/** isComplete reports whether a stored state has all parts that this version needs. */
-export function isComplete(state: Partial<RightsHistoryState>): state is RightsHistoryState {
-  return Object.entries(EMPTY).every(([name, part]) => typeof state[name as keyof RightsHistoryState] === typeof part);
-}
 
 /** PolicyBehind is a policy that is older in the database than in the log. */
 export interface PolicyBehind {
@@ -159,6 +156,11 @@ export class RightsHistory {
   /** Revocations of SSH certificates and keys, by `revocationName`. */
   readonly sshRevocations: Map<string, LoggedRevocation>;
   /**
+   * When identity providers were last disabled, removed, or deprived of a certificate, rule or default role, in milliseconds. It is unknown who would still
+   * be admitted, so nothing that their users did before counts later.
+   */
+  readonly narrowed: Map<string, number>;
+  /**
    * ID of the newest entry about each fact, such as the roles of a user. An attacker who writes to the database can have an old entry logged again, or hold an
    * entry back and have it logged later. Neither may undo later entries about the same fact, and a later entry about another fact must not hide it.
    */
@@ -182,6 +184,7 @@ export class RightsHistory {
     this.newest = new Map(state.newest);
     this.destroyedKeys = new Set(state.destroyedKeys);
     this.sshRevocations = new Map(state.sshRevocations.map((one) => [revocationName(one), one]));
+    this.narrowed = new Map(state.narrowed);
   }
 
   state(): RightsHistoryState {
@@ -209,6 +212,7 @@ export class RightsHistory {
       newest: [...this.newest],
       destroyedKeys: [...this.destroyedKeys],
       sshRevocations: [...this.sshRevocations.values()],
+      narrowed: [...this.narrowed],
     };
   }
 

@@ -66,7 +66,14 @@ const setGroupsAtProvider: Rule = (entry) =>
 
 const withdraw = about('use', (history, { id, targetId }) => void history.withdrawn.set(targetId, timeOfId(id)));
 const restore = about('use', (history, { targetId }) => void history.withdrawn.delete(targetId));
-const setProvider: Rule = (entry) => (entry.detail['enabled'] === false ? withdraw : restore)(entry);
+const narrow = lasting(({ narrowed }, { id, targetId }) =>
+  narrowed.set(targetId, Math.max(timeOfId(id), narrowed.get(targetId) ?? 0)),
+);
+const setProvider: Rule = (entry) => {
+  const isDisabled = entry.detail['enabled'] === false;
+  const use = isDisabled ? withdraw : restore;
+  return isDisabled || entry.detail['admitsLess'] === true ? each(use, narrow)(entry) : use(entry);
+};
 /** A key whose destruction has begun never signs again and cannot be restored. */
 const destroyKey = lasting((history, { id, targetId }) => {
   history.withdrawn.set(targetId, timeOfId(id));
@@ -146,7 +153,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'oauth-client.revoked': revoke,
   'identity-provider.created': setProvider,
   'identity-provider.changed': setProvider,
-  'identity-provider.removed': withdraw,
+  'identity-provider.removed': each(withdraw, narrow),
   'workload-issuer.removed': withdraw,
   'workload-trust.removed': withdraw,
   'ssh-login-rule.removed': withdraw,

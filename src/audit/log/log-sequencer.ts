@@ -8,7 +8,7 @@ import { leafData } from './log-leaf.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
-import { appendLeaves, SEQUENCER_LOCK } from './log-tiles.js';
+import { appendLeaves, readTree, rootOf, SEQUENCER_LOCK } from './log-tiles.js';
 import { type IsOwn, OwnLeaves } from './own-leaves.js';
 import type { LeafKind } from '../../verifier/log-verifier.js';
 import { leafHash } from '../../verifier/merkle-tree.js';
@@ -126,8 +126,8 @@ export class LogSequencer {
     const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;
     if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;
     const key = await this.keys.ensured();
-    await this.assertOwn(tx, size);
-    const { root, note } = await this.anchors.sign(tx, key, size, last?.note);
+    const root = await this.verifiedRoot(tx, size);
+    const note = await this.anchors.sign(tx, key, { size, root, lastNote: last?.note });
     // The row exists if a process was stopped after signing, or if it was inserted by SQL.
     await tx.query(
       `INSERT INTO log_checkpoint (size, root, note) VALUES ($1, $2, $3)
@@ -139,11 +139,18 @@ export class LogSequencer {
     this.own.forget(size);
   }
 
-  /** Verifies the leaves that the HSM has not signed yet. A log without an anchor is one of an earlier version, or was accepted by an operator. */
-  private async assertOwn(tx: EntityManager, size: number): Promise<void> {
+  /**
+   * Returns the root of the tree that the HSM signed last, extended by leaves that the service wrote. Upper levels of the tiles of these leaves are not read,
+   * because only the leaves are verified. A log without an anchor is one of an earlier version, or was accepted by an operator.
+   *
+   * @throws Problem `log.foreign-leaf`
+   */
+  private async verifiedRoot(tx: EntityManager, size: number): Promise<Buffer> {
     const signed = (await this.anchors.newest())?.size ?? 0;
-    if (signed === 0 || signed >= size) return;
-    await this.own.assertAll(tx, signed, size, this.ownEntries());
+    if (signed === 0 || signed >= size) return rootOf(tx, size);
+    const tree = await readTree(tx, signed);
+    await this.own.addTo(tree, tx, size, this.ownEntries());
+    return tree.root();
   }
 
   private async isSigned(note: string): Promise<boolean> {

@@ -43,8 +43,12 @@ export class CredentialRights {
   }
 
   /** Whether each of these people, keys and clients holds all of the scopes now. */
-  async allHold(ids: readonly string[], scopes: readonly Scope[]): Promise<boolean> {
-    for (const id of ids) if (!(await this.holds(id, scopes))) return false;
+  async allHold(
+    ids: readonly string[],
+    scopes: readonly Scope[],
+    tx: EntityManager = this.db.manager,
+  ): Promise<boolean> {
+    for (const id of ids) if (!(await this.holds(id, scopes, tx))) return false;
     return ids.length > 0;
   }
 

@@ -37,7 +37,9 @@ export class InvitationRights {
     };
     const row = await findTrusted(tx, Invitation, place);
     if (row === null || row.inviterId === null) return undefined;
-    if (!(await this.rights.holdsUntilCommit(tx, row.inviterId, wanted(row.roles)))) return undefined;
+    for (const id of [row.inviterId, ...(row.inviterBehind ?? [])]) {
+      if (!(await this.rights.holdsUntilCommit(tx, id, wanted(row.roles)))) return undefined;
+    }
     const where = 't.id = $1 AND t.accepted_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > now()';
     const order = { where, set: 'accepted_at = now()', values: [row.id], is: { id: row.id } };
     const [accepted] = await consumeSealed(tx, Invitation, order);

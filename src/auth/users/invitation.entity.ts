@@ -36,6 +36,10 @@ export class Invitation extends SealedEntity {
   @Column('text', { nullable: true })
   inviterPerson: string | null;
 
+  /** IDs besides the inviter's whose rights the invitation requires: the owner of a key or client, everyone who was shown its secret, and the client of the session. */
+  @Column('text', { array: true, nullable: true })
+  inviterBehind: string[] | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 

@@ -7,7 +7,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, othersBehindOrder } from '../../access/caller.js';
 import type { RoleName } from '../../access/scopes.js';
 import { newSecret } from '../model/secret-text.js';
 import { Invitation } from './invitation.entity.js';
@@ -54,7 +54,12 @@ export class InvitationsService {
       );
       const id = use?.resource ?? newId();
       const expiresAt = new Date(Date.now() + GOOD_FOR_SECONDS * 1000);
-      const by = { invitedBy: caller.name, inviterId: caller.id, inviterPerson: caller.ownerId };
+      const by = {
+        invitedBy: caller.name,
+        inviterId: caller.id,
+        inviterPerson: caller.ownerId,
+        inviterBehind: othersBehindOrder(caller),
+      };
       await insertSealed(tx, Invitation, { id, email, roles: [...roles], tokenHash: hash, ...by, expiresAt });
       await this.mailbox.put(tx, invitationMail(email, caller.name, link));
       await this.record(tx, caller, 'user.invited', id, { roles });

@@ -30,8 +30,10 @@ const MAX_WAITING = 10_000;
 /** Orders passed to the key process at a time. All of them are lost with the process, so there are only enough to keep it busy. */
 const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
-/** How long orders wait for a replacement of the key process before they fail with `hsm.unavailable`. */
-const GRACE_MS = 1000;
+/** How long orders wait for a replacement of the key process before they fail with `hsm.unavailable`. A replacement that fails to start ends the wait. */
+const GRACE_MS = 5000;
+/** Calls that change nothing. They are repeated once if the key process ends before it answers. */
+const READS: ReadonlySet<CallName> = new Set(['logAnchor', 'holdings', 'unseal']);
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
 
@@ -48,6 +50,7 @@ type Pending = Work & {
   handedAt: number;
   /** A process that did not find its key gave it back. */
   wasUnseen: boolean;
+  wasRepeated: boolean;
 };
 
 /** The vault whose keys are in a PKCS#11 token, reached through one supervised key process. */
@@ -200,7 +203,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       return;
     }
     this.lastId = (this.lastId + 1) >>> 0;
-    this.queue.push({ ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false });
+    this.queue.push({ ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false, wasRepeated: false });
     this.scheduleFlush();
   }
 
@@ -275,6 +278,11 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.unseen.push(pending);
   }
 
+  private repeat(pending: Pending): void {
+    pending.wasRepeated = true;
+    this.queue.unshift(pending);
+  }
+
   private take(id: number): Pending | undefined {
     const pending = this.inFlight.get(id);
     this.inFlight.delete(id);
@@ -287,12 +295,14 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.inFlight.clear();
     const overdue = performance.now() - this.deadlineMs;
     const { detail } = this.health();
-    for (const { handedAt, reject } of lost) {
-      reject(vaultProblem(why === 'stuck' && handedAt <= overdue ? 'deadline' : 'unavailable', detail));
+    for (const pending of lost) {
+      const isOverdue = why === 'stuck' && pending.handedAt <= overdue;
+      if (wasUp && !isOverdue && isRepeatable(pending)) this.repeat(pending);
+      else pending.reject(vaultProblem(isOverdue ? 'deadline' : 'unavailable', detail));
     }
     this.firstMessage();
     if (wasUp && !this.supervisor.final) this.grace = setTimeout(() => this.endGrace(), GRACE_MS);
-    else if (this.supervisor.final) this.endGrace();
+    else this.endGrace();
   }
 
   /** From here on callers are served if the process is up, and otherwise refused immediately. */
@@ -309,4 +319,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private unavailable(): Error {
     return vaultProblem('unavailable', this.health().detail);
   }
+}
+
+function isRepeatable(pending: Pending): boolean {
+  return pending.kind === 'call' && READS.has(pending.call.name) && !pending.wasRepeated;
 }

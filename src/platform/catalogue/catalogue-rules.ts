@@ -32,12 +32,22 @@ const IS_OF_EXTENSION = (oid: string) =>
      AND EXISTS (SELECT FROM pg_catalog.pg_proc x JOIN pg_catalog.pg_language l ON l.oid = x.prolang WHERE x.oid = ${oid} AND l.lanname = 'c')`;
 
 /**
+ * Qualifies the operators of a query. PostgreSQL prefers an operator in another schema if its types match better than those of the built-in operator,
+ * for example `oid = regproc`.
+ */
+function withBuiltInOperators(sql: string): string {
+  return sql
+    .replaceAll(/ IN \(('[^)]*')\)/g, ' = ANY (ARRAY[$1])')
+    .replaceAll(/ (=|<>|>=|>|\|\|) /g, ' OPERATOR(pg_catalog.$1) ');
+}
+
+/**
  * READ_CATALOGUE is the query that lists objects that can change the meaning of statements: functions and operators in the schemas of the search
  * path, and casts that use user-defined functions or convert between built-in types. For the relations of the service, whose names are the
- * parameter, it lists everything except plain columns, indexes and constraints. All names in the query are qualified, so that none resolves to an
- * object that an attacker placed in the search path.
+ * parameter, it lists everything except plain columns, indexes and constraints. All names and operators in the query are qualified, so that none
+ * resolves to an object that an attacker placed in the search path.
  */
-export const READ_CATALOGUE = `
+export const READ_CATALOGUE = withBuiltInOperators(`
   WITH path AS (${PATH}),
     relation AS (SELECT p.nspname || '.' || c.relname AS name, c.* FROM pg_catalog.pg_class c JOIN path p ON p.oid = c.relnamespace
       WHERE c.relname = ANY ($1::pg_catalog.text[]) OR c.relname IN (${[...VIEWS].map((name) => `'${name}'`).join()}))
@@ -72,7 +82,7 @@ export const READ_CATALOGUE = `
     LEFT JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(pg_catalog.quote_ident(t.name))
     WHERE c.oid IS NULL OR c.relkind <> 'r' OR c.relnamespace <> (SELECT m.relnamespace FROM pg_catalog.pg_class m WHERE m.oid = pg_catalog.to_regclass('migrations'))
   UNION ALL SELECT 'setting', s.name, s.value FROM (VALUES ('session_replication_role', pg_catalog.current_setting('session_replication_role'))) AS s (name, value)
-    WHERE s.value <> 'origin'`;
+    WHERE s.value <> 'origin'`);
 
 const rowsOf = (catalogue: string, id = 'oid', where = `oid >= ${FIRST_NORMAL_OID}`) =>
   `SELECT '${catalogue}' AS catalogue, ${id} AS id, xmin::text AS version FROM pg_catalog.${catalogue} WHERE ${where}`;
@@ -81,7 +91,7 @@ const rowsOf = (catalogue: string, id = 'oid', where = `oid >= ${FIRST_NORMAL_OI
  * CATALOGUE_FINGERPRINT is SQL for a fingerprint of the catalogue: the ID and writing transaction of each row that READ_CATALOGUE may read. An unchanged
  * fingerprint means unchanged findings. It takes a fraction of the time.
  */
-export const CATALOGUE_FINGERPRINT = `
+export const CATALOGUE_FINGERPRINT = withBuiltInOperators(`
   SELECT pg_catalog.concat_ws(' ', pg_catalog.current_schemas(false)::text, pg_catalog.current_setting('session_replication_role'),
     pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', catalogue, id, version), ',' ORDER BY catalogue, id, version))) AS fingerprint
   FROM (${[
@@ -92,7 +102,7 @@ export const CATALOGUE_FINGERPRINT = `
     rowsOf('pg_index', 'indexrelid', `indexrelid >= ${FIRST_NORMAL_OID}`),
     ...['pg_proc', 'pg_trigger', 'pg_rewrite', 'pg_attrdef', 'pg_constraint'].map((one) => rowsOf(one)),
     ...['pg_operator', 'pg_cast', 'pg_namespace', 'pg_policy'].map((one) => rowsOf(one)),
-  ].join(' UNION ALL ')}) AS item`;
+  ].join(' UNION ALL ')}) AS item`);
 
 /** Triggers created by migrations, with their function and enabled state. */
 const TRIGGERS = new Map([

@@ -147,7 +147,7 @@ export class OutboundClient {
       signal,
     });
     let isAnswered = false;
-    request.once('error', reject);
+    request.on('error', reject);
     request.once('response', (response) => {
       isAnswered = true;
       void readAnswer(response).then(resolve, reject);
@@ -157,8 +157,12 @@ export class OutboundClient {
       interim += 1;
       if (interim > MAX_INTERIM) request.destroy(new Error('the target sent too many interim responses (1xx)'));
     });
-    // Node.js emits no error if the target responds with 101 or closes the connection.
-    request.once('upgrade', () => reject(new Error('the target answers 101 Switching Protocols')));
+    // Node.js emits no error if the target responds with 101 or closes the connection, and passes the socket of a 101 on without a listener.
+    request.once('upgrade', (_response, socket) => {
+      socket.on('error', () => undefined);
+      socket.destroy();
+      reject(new Error('the target answers 101 Switching Protocols'));
+    });
     request.once('close', () => {
       if (!isAnswered) reject(new Error('the target closed the connection without an answer'));
     });

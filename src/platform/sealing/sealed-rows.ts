@@ -179,7 +179,7 @@ export async function lockSealed<Row extends SealedEntity>(
 }
 
 /**
- * assertSealed returns the row, or null if there is none.
+ * assertSealed returns the row, or null if there is none or it has ended.
  * @throws Problem `row.not-sealed` if the row does not match its seal
  */
 export function assertSealed<Row extends SealedEntity>(
@@ -188,6 +188,7 @@ export function assertSealed<Row extends SealedEntity>(
   row: Row | null,
 ): Row | null {
   if (row === null || trusted(tx, entity, row) !== null) return row;
+  if (sealsOf(tx).hasEnded(entity, row)) return null;
   const text = sealsOf(tx).rowText(entity);
   throw notSealed(text.table, text.keyOf(row));
 }

@@ -113,16 +113,19 @@ export class SigningKeyDestroyer {
    * always completed. If the requester has lost the right, the key remains pending until the destruction is called off or scheduled again.
    */
   private async isStillOrdered(tx: EntityManager, { id, name }: Claim): Promise<boolean> {
-    const [order]: { kind: string; id: string; actor: string; begun: boolean }[] = await tx.query(
-      `SELECT e.actor_kind AS kind, e.actor_id AS id, e.actor_name AS actor, k.state = 'DESTROYING' AS begun FROM audit_entry e
+    const [order]: { kind: string; id: string; actor: string; behind: string[] | null; begun: boolean }[] =
+      await tx.query(
+        `SELECT e.actor_kind AS kind, e.actor_id AS id, e.actor_name AS actor, e.detail -> 'behind' AS behind, k.state = 'DESTROYING' AS begun FROM audit_entry e
        JOIN signing_key k ON k.id = $1::uuid
        WHERE e.target_id = $1::text AND e.action = 'signing-key.destruction-scheduled' AND e.outcome = 'done' ORDER BY e.at DESC LIMIT 1`,
-      [id],
-    );
+        [id],
+      );
     if (order === undefined || order.begun || order.kind === 'system') return true;
-    if (await holdsNow(tx, order.id, ['admin:*'])) return true;
+    let isHeld = true;
+    for (const giver of [order.id, ...(order.behind ?? [])]) isHeld &&= await holdsNow(tx, giver, ['admin:*']);
+    if (isHeld) return true;
     this.logger.warn(
-      `signing key ${name} is not destroyed: ${order.actor}, who scheduled the destruction, may no longer do so; cancel it, or schedule it again`,
+      `signing key ${name} is not destroyed: ${order.actor}, who scheduled the destruction, or somebody behind the credential used, may no longer do so; cancel it, or schedule it again`,
     );
     return false;
   }

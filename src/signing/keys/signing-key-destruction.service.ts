@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, othersBehindOrder } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { insertSealed } from '../../platform/sealing/sealed-rows.js';
@@ -32,7 +32,13 @@ export class SigningKeyDestructionService {
         throw new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow this.');
       const destroyAt = new Date(this.clock.now().getTime() + days * DAY_MS);
       await insertSealed(tx, SigningKeyDestruction, { keyId: was.id, destroyAt });
-      const detail = { from: was.state, to: 'PENDING_DESTRUCTION', days, destroyAt };
+      const detail = {
+        from: was.state,
+        to: 'PENDING_DESTRUCTION',
+        days,
+        destroyAt,
+        behind: othersBehindOrder(caller) ?? undefined,
+      };
       await this.audit.appendBy(tx, caller, {
         action: 'signing-key.destruction-scheduled',
         target: targetOf(id),

@@ -200,7 +200,7 @@ export class SigningKeyReader {
 
   /** `active` reads the key with this name or ID again; without one, the configured key. */
   forgetNamed(nameOrId: string | undefined): void {
-    this.byNameOrId.forget(cacheKeyOf(nameOrId ?? this.config.defaultKey));
+    this.byNameOrId.expire(cacheKeyOf(nameOrId ?? this.config.defaultKey));
   }
 
   async get(id: string): Promise<SigningKeyWithVersion> {

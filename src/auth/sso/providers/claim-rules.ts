@@ -28,10 +28,10 @@ function matches({ op, value }: ClaimRule, claim: string): boolean {
   return op === 'equals' ? claim === value : claim.startsWith(value);
 }
 
-/** A claim may be one text or a list of texts; numbers and booleans count as their text. Anything else matches nothing. */
+/** A claim may be one text or a list of texts; booleans and numbers that JSON does not round count as their text. Anything else matches nothing. */
 function valuesOf(claim: unknown): string[] {
   return (Array.isArray(claim) ? claim : [claim]).flatMap((value: unknown) =>
-    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [],
+    typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value) ? [String(value)] : [],
   );
 }
 
@@ -87,11 +87,17 @@ export function addressOf(claims: Claims): string {
   }
   if (!isPlainAddress(address) || address.length > MAX_ADDRESS_LENGTH)
     throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return an email address.');
-  if (valuesOf(claims['email_verified']).some((value) => value.toLowerCase() === 'false')) {
+  const verified = claims['email_verified'];
+  if (verified !== undefined && !(valuesOf(verified).length > 0 && valuesOf(verified).every(isYes))) {
     const detail = 'Your email address is not verified at the identity provider. Verify it there.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);
   }
   return address;
+}
+
+/** Booleans of JSON and of XML Schema, which some providers send as text. */
+function isYes(value: string): boolean {
+  return ['true', '1'].includes(value.toLowerCase());
 }
 
 /** Claims that have the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */

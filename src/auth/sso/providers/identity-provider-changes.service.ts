@@ -23,7 +23,7 @@ import {
   type IdentityProviderKind,
   type OidcSettings,
   type SamlSettings,
-  issuerKey,
+  issuerOf,
   oidcRedirectOf,
 } from '../../model/identity-provider.entity.js';
 import { differenceOf, providerFacts } from './identity-provider-facts.js';
@@ -159,12 +159,13 @@ export class IdentityProviderChanges {
     else await keepingAdministrators(tx, () => changeSealed(tx, IdentityProvider, { id }, row));
     if (known?.enabled === true && !row.enabled)
       await this.sessions.endProviderIn(tx, caller, { providerId: id, because: 'provider-disabled' });
-    else if (known !== null && admitsLess(known, row)) {
+    const isNarrower = known !== null && admitsLess(known, row);
+    if (isNarrower && row.enabled) {
       const end = { providerId: id, because: 'provider-changed', kept: caller.session?.id };
       await this.sessions.endProviderIn(tx, caller, end);
     }
     const action = known === null ? 'identity-provider.created' : 'identity-provider.changed';
-    const changed = known === null ? {} : { changed: differenceOf(known, row) };
+    const changed = known === null ? {} : { changed: differenceOf(known, row), admitsLess: isNarrower };
     await this.record(tx, caller, action, id, { ...providerFacts(row), ...changed });
   }
 
@@ -238,10 +239,6 @@ async function keepingAdministrators(tx: EntityManager, change: () => Promise<un
   const detail =
     'No administrator could sign in after this change. First give an administrator a password, or another provider a rule for the role admin.';
   throw new Problem('conflict', 'identity-provider.last-administrator', detail);
-}
-
-function issuerOf(settings: OidcSettings | SamlSettings): string {
-  return 'issuer' in settings ? issuerKey(settings.issuer) : settings.entityId;
 }
 
 /** Reports whether a certificate was added. The owner of its key can sign in as any user of the provider. */

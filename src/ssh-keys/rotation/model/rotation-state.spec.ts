@@ -27,7 +27,7 @@ it('a verification step does not wait for the window', () => {
 
 it('a rotation being rolled back rolls back every target that still has the old key', () => {
   expect(nextStep('OVERLAP', true)).toBe('roll-back');
-  expect(nextStep('REMOVED', true)).toBeUndefined();
+  expect(nextStep('REMOVED', true)).toBe('prove');
   expect(nextStep('PERMANENT', false)).toBeUndefined();
 });
 

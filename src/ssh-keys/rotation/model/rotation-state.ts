@@ -107,10 +107,10 @@ export type StepName = (typeof STEPS)[keyof typeof STEPS] | 'check-new' | 'roll-
 export const TARGET_STEPS: readonly StepName[] = [...Object.values(STEPS), 'check-new', 'roll-back'];
 
 /**
- * Returns the next step of a target. During a rollback, this is the rollback itself if it is still possible. While both keys are valid, the new key is checked.
+ * Returns the next step of a target. During a rollback, this is the rollback itself if the old key is still there. While both keys are valid, the new key is checked.
  */
 export function nextStep(state: TargetState, isRollingBack: boolean, isInOverlap = false): StepName | undefined {
-  if (isRollingBack) return hasReached(state, 'REMOVED') ? undefined : 'roll-back';
+  if (isRollingBack && !hasReached(state, 'REMOVED')) return 'roll-back';
   if (state === 'OVERLAP' && isInOverlap) return 'check-new';
   return (STEPS as Partial<Record<TargetState, StepName>>)[state];
 }

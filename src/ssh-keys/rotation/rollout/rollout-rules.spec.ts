@@ -46,6 +46,11 @@ describe('a rotation halts', () => {
     expect(haltCode(rotationOf({ promotedAt: new Date() }), targets)).toBeUndefined();
     expect(haltCode(rotationOf({ dryRun: true }), targets)).toBeUndefined();
   });
+
+  it('after the handover with the reason that allows a rollback, once the requester has lost the right', () => {
+    const targets = targetsOf({ outcome: 'BLOCKED', failureCode: 'rotation.rights-lost' }, {});
+    expect(haltCode(rotationOf({ promotedAt: new Date() }), targets)).toBe('rotation.rights-lost');
+  });
 });
 
 it.each([

@@ -25,8 +25,9 @@ export interface RotationMove {
 }
 
 const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
+export const RIGHTS_LOST = 'rotation.rights-lost';
 /** Failures of one account that concern all accounts. */
-const HALTING_CODES = ['rotation.holder-unproven', 'rotation.rights-lost'];
+const HALTING_CODES = ['rotation.holder-unproven', RIGHTS_LOST];
 
 export function progressOf(all: readonly RotationTarget[]): RotationProgress {
   const upTo = (wave: number) => all.filter((target) => target.wave <= wave);
@@ -51,10 +52,9 @@ export function haltOf(rotation: Rotation, progress: RotationProgress, wave = ro
     ({ outcome, failureCode }) =>
       ['FAILED_PRECHECK', 'BLOCKED'].includes(outcome) && HALTING_CODES.includes(failureCode ?? ''),
   );
-  if (failed !== undefined && rotation.promotedAt === null && !rotation.dryRun) {
-    const code = failed.failureCode ?? '';
+  const code = failed?.failureCode ?? '';
+  if (failed !== undefined && (rotation.promotedAt === null || code === RIGHTS_LOST) && !rotation.dryRun)
     return { status: 'HALTED', code, reason: failed.failureDetail ?? code };
-  }
   // After the handover a user is involved immediately: the other accounts continue, and their overlap may be long.
   if (rotation.promotedAt !== null) return progress.has('CRITICAL') ? undefined : blockedMove(progress.all);
   return hasTooManyFailures(rotation, progress, wave) ? tooManyFailures(progress, wave) : undefined;

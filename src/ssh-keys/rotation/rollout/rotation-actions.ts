@@ -6,6 +6,7 @@ import { writeUnique } from '../../../platform/database/database-error.js';
 import { Problem, missing } from '../../../platform/errors/problem.js';
 import { Outbox } from '../../../platform/outbox/outbox.js';
 import { RolloutController } from './rollout-controller.js';
+import { RIGHTS_LOST } from './rollout-rules.js';
 import { type RotationStatus, rotationStatusesBefore } from '../model/rotation-state.js';
 import { rotationUnderWay } from '../model/rotation-work.js';
 import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';
@@ -21,14 +22,24 @@ export class RotationActions {
   ) {}
 
   /**
-   * Rolls the rotation back on all hosts. Throws Problem `rotation.too-late` after the handover, when holders use the new key, and `rotation.pending-approval`
-   * while nothing has been changed yet.
+   * Rolls the rotation back on all hosts. Throws Problem `rotation.too-late` after the handover, when holders use the new key, unless the requester has lost
+   * the right to rotate keys, and `rotation.pending-approval` while nothing has been changed yet.
    */
   async rollBack(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'roll-back-requested', async (tx) => {
       const rotation = await tx.findOneByOrFail(Rotation, { id });
       if (rotation.status === 'PENDING_APPROVAL') throw pendingApproval(rotation);
-      await this.move(tx, id, 'ROLLING_BACK', 'promoted_at IS NULL AND NOT dry_run');
+      await this.move(
+        tx,
+        id,
+        'ROLLING_BACK',
+        `(promoted_at IS NULL OR failure_code = '${RIGHTS_LOST}') AND NOT dry_run`,
+      );
+      await tx.query(`UPDATE ssh_rotation SET promoted_at = NULL WHERE id = $1`, [id]);
+      await tx.query(`UPDATE ssh_key SET replaced_by = NULL WHERE id = $1 AND replaced_by = $2`, [
+        rotation.keyId,
+        rotation.nextKeyId,
+      ]);
       await this.reopen(tx, id, `outcome IN ('OPEN', 'BLOCKED')`);
     });
   }

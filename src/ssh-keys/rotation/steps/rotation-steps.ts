@@ -77,6 +77,11 @@ export class RotationSteps {
     });
   }
 
+  /** Removes the limit of the old key. */
+  async keepOld(work: ReadyWork): Promise<void> {
+    await this.inSession(work, (session) => this.files.change(session, work, withOldPermanent));
+  }
+
   private async add(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
     const detail = await this.putNext(session, work);
     const standings = await this.files.standings(session, work);
@@ -157,8 +162,7 @@ export class RotationSteps {
    */
   private async checkNew(work: ReadyWork): Promise<StepResult> {
     const { target, rotation } = work;
-    const undo = () => this.inSession(work, (session) => this.files.change(session, work, withOldPermanent));
-    await this.assertNewAccepted(work, undo);
+    await this.assertNewAccepted(work, () => this.keepOld(work));
     // The old key may have lost its limit before a user resumed the rotation.
     if (target.restoreNext === true)
       return { kind: 'done', state: 'PROMOTED', change: { restoreNext: null }, detail: { new: 'accepted' } };

@@ -52,13 +52,24 @@ export class StepExecutor {
         ? this.clearance.assertCovers(work.rotation)
         : this.clearance.assertApproved(work.rotation));
       await this.clearance.assertReached(work.rotation, work.target);
-      if (step === 'make-permanent') await this.clearance.assertRights(work.rotation, 'BLOCKED');
+      if (dependsOnRights(step, work)) await this.assertRights(work);
       if (step === 'roll-back') return await this.steps.rollBack(work);
       const { next } = work;
       if (next === undefined) throw new Error('the new key does not exist yet');
       return await this.steps.perform(step, { ...work, next });
     } catch (error) {
       return resultOf(error, work);
+    }
+  }
+
+  /** Asserts that the order still has its rights. Otherwise the old key loses its limit, so that it does not expire while nobody decides. */
+  private async assertRights(work: Work): Promise<void> {
+    try {
+      await this.clearance.assertRights(work.rotation, 'BLOCKED');
+    } catch (error) {
+      const { target, next } = work;
+      if (next !== undefined && hasReached(target.state, 'PROMOTED')) await this.steps.keepOld({ ...work, next });
+      throw error;
     }
   }
 
@@ -82,6 +93,15 @@ export class StepExecutor {
       },
     };
   }
+}
+
+/**
+ * Reports whether a step requires that the order still has its rights: before the new key becomes permanent and, if only a person has it, before each step that
+ * writes it or takes the old key away.
+ */
+function dependsOnRights(step: StepName, { rotation }: Work): boolean {
+  if (step === 'make-permanent') return true;
+  return rotation.custody === 'human' && step !== 'roll-back' && step !== 'prove';
 }
 
 /** The files and changes must still match what the approvers saw. */
