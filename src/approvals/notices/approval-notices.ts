@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { uuidOf } from '../../platform/database/new-id.js';
-import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
+import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-events.js';
 import { claimDue, whenDue } from '../../platform/jobs/claim.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
@@ -54,7 +54,6 @@ export class ApprovalNotices {
     private readonly noticed: NoticedApprovals,
     private readonly mailbox: Mailbox,
     private readonly webhooks: Webhooks,
-    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Works through what waits. */
@@ -74,7 +73,7 @@ export class ApprovalNotices {
         returning: 't.id, t.created_at AS "createdAt"',
       });
       for (const { id } of due) await putNotice(tx, id, 'reminder');
-      await this.alertEvents.record(tx, due.map(waitingOf));
+      await recordAlertEvents(tx, due.map(waitingOf));
     });
   }
 
@@ -99,7 +98,7 @@ export class ApprovalNotices {
     if (kind !== 'decided' && isDecided(approval.status)) return [];
     // Only people who were notified of the request are notified of its end.
     if (kind === 'decided' && approval.remindAt === null)
-      await this.alertEvents.record(tx, [{ ...waitingOf(approval), over: true }]);
+      await recordAlertEvents(tx, [{ ...waitingOf(approval), over: true }]);
     await this.webhooks.announce(tx, messageOf(kind, approval, at, this.noticed.linkTo(approval)));
     if (approval.status === 'SUPERSEDED') return [];
     const people: { email: string }[] = await tx.query(

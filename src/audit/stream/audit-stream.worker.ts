@@ -4,8 +4,7 @@ import { Config } from '../../platform/config/config.js';
 import type { StreamDestination } from '../../platform/config/stream-destinations.js';
 import { backOff, jittered } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
-import { OutboundClient } from '../../platform/outbound/outbound-client.js';
-import { oneLine } from '../../platform/text/truncate.js';
+import { networkReason, OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { Background } from '../../platform/work/background.js';
 import { LeafRowsReader } from '../log/log-leaf.js';
 import { LogKeys } from '../log/log-keys.js';
@@ -22,7 +21,6 @@ const MAX_PAUSE_SECONDS = 60;
 const MAX_ASKED_SECONDS = 300;
 /** Time for a body in transit to end after the process was told to stop. */
 const END_WITHIN_MS = 3000;
-const MAX_REASON = 300;
 
 /**
  * Sends the audit log to its receivers: each destination is sent by one process at a time, leaf by leaf in the order of the log, from a
@@ -135,7 +133,7 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
 
   private async failed(claim: StreamClaim, error: unknown): Promise<void> {
     if (error instanceof StreamLost) return this.logger.warn(`the stream ${claim.id}: ${error.message}`);
-    const reason = reasonOf(error);
+    const reason = networkReason(error);
     if (!this.pool.isStopping) this.logger.warn(`the stream ${claim.id} waits: ${reason}`);
     const asked = error instanceof ReceiverRefused ? Math.min(error.retryAfterSeconds ?? 0, MAX_ASKED_SECONDS) : 0;
     const pause = Math.max(asked, jittered(backOff(claim.failures + 1, 1, MAX_PAUSE_SECONDS)));
@@ -144,10 +142,4 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
       () => undefined,
     );
   }
-}
-
-/** The network's own words; an address that was refused is described, not named. */
-function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return oneLine(code === undefined || message.includes(code) ? message : `${code}: ${message}`, MAX_REASON);
 }

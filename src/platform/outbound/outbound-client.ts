@@ -4,6 +4,7 @@ import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, req
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
+import { oneLine } from '../text/truncate.js';
 import { traceParent } from '../tracing/tracing.js';
 import { OutboundAddressGuard } from './address-guard.js';
 import { nameLookup, type NameLookup } from './name-lookup.js';
@@ -38,6 +39,14 @@ const REMEDY = 'add internal addresses that may be called to SVC_OUTBOUND_ALLOW'
 
 /** OutboundRefused means that the target is not allowed. The message states the reason but not the other addresses of the name. */
 export class OutboundRefused extends Error {}
+
+const MAX_REASON = 300;
+
+/** networkReason returns a network error as one line. The message about a refused address describes the address without naming it. */
+export function networkReason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return oneLine(code === undefined || message.includes(code) ? message : `${code}: ${message}`, MAX_REASON);
+}
 
 const MAX_BYTES = 64 * 1024;
 const PATIENCE_MS = 15_000;
