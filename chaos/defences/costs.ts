@@ -116,4 +116,13 @@ export const COSTS: readonly Mutation[] = [
     instead: '',
     spec: 'src/inventory/imports/stall-watch.spec.ts',
   },
+  {
+    finding: 16,
+    defence: 'the connection of a target that switches protocols is closed',
+    file: 'src/platform/outbound/outbound-client.ts',
+    text: '      socket.destroy();\n      reject',
+    instead: '      reject',
+    spec: 'src/platform/outbound/outbound-client.spec.ts',
+    test: 'closes the connection of a target that switches protocols',
+  },
 ];

@@ -222,4 +222,13 @@ rm -f`,
     spec: PUSH,
     test: 'after the intent is in the audit log',
   },
+  {
+    finding: 9,
+    defence: 'a deep scan skips names with control characters',
+    file: 'src/discovery/deep/scripts.ts',
+    text: "-name '*[[:cntrl:]]*' -o ",
+    instead: '',
+    spec: 'test/discovery/deep.spec.ts',
+    test: 'opens no path that the name of a directory of an account contains',
+  },
 ];

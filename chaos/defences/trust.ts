@@ -88,4 +88,22 @@ export const TRUST: readonly Mutation[] = [
     spec: 'test/ssh-keys/certificate-types.spec.ts',
     test: 'in .pub files, and the error names it as a certificate',
   },
+  {
+    finding: 23,
+    defence: 'a provenance names no repository of a list, of which a trust may have accepted another',
+    file: 'src/signing/attestations/provenance-statement.ts',
+    text: '  return others.length === 0 ? value : undefined;',
+    instead: '  return others.length === 0 ? value : value;',
+    spec: 'src/signing/attestations/provenance.spec.ts',
+    test: 'names no repository if the token lists several',
+  },
+  {
+    finding: 30,
+    defence: 'two providers with the same issuer create one account for a subject',
+    file: 'src/auth/sso/sign-in/sso-sign-in.service.ts',
+    text: '    await this.assertNoTwin(tx, assertion);\n',
+    instead: '',
+    spec: 'test/auth/sso-defences.spec.ts',
+    test: 'create one account for a subject',
+  },
 ];

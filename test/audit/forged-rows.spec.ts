@@ -289,6 +289,14 @@ describe('programs', () => {
     await keyIs(revoked.key, 'auth.unknown-key');
   });
 
+  it('cannot use a revoked API key whose row is restored with its seal, once the log was read', async () => {
+    const { id, key } = await newKey();
+    const [row] = await sql<{ seal: Buffer }>(`SELECT seal FROM api_key WHERE id = $1`, [id]);
+    expect((await service.call('DELETE', `/api/settings/api-keys/${id}`, { key: apiKey })).status).toBe(204);
+    await sql(`UPDATE api_key SET revoked_at = NULL, revoked_by = NULL, seal = $2 WHERE id = $1`, [id, row?.seal]);
+    await until('the key is rejected', 60, async () => (await me(service, key)).body.code === 'auth.unknown-key');
+  });
+
   it('receive no token with a secret or permissions that SQL gave an OAuth client', async () => {
     const ask = (client: { client_id: string; client_secret: string }) =>
       postForm(service, '/oauth/token', { grant_type: 'client_credentials', ...client });

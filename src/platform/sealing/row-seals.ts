@@ -27,6 +27,10 @@ const MAX_READ = 100_000;
 export interface LoggedRows {
   /** Last edit of each row with a counter of edits, by ID. */
   readonly edits: ReadonlyMap<string, number>;
+  /** When API keys and clients were revoked, by ID. */
+  readonly revoked: ReadonlyMap<string, number>;
+  /** When providers, issuers, trusts and rules were removed or disabled, by ID. */
+  readonly withdrawn: ReadonlyMap<string, number>;
   /** IDs of accounts by the names under which they were created: `addressName`, `subjectName`. */
   readonly accounts: ReadonlyMap<string, string>;
 }
@@ -69,7 +73,12 @@ export class RowSeals {
   private readonly texts = new Map<SealedClass, RowText<SealedEntity>>();
   private readonly reported = new Map<string, number>();
   private readonly demanded = new Set<SealGeneration>(SEAL_GENERATIONS);
-  private logged: LoggedRows = { edits: new Map(), accounts: new Map() };
+  private logged: LoggedRows = {
+    edits: new Map(),
+    revoked: new Map(),
+    withdrawn: new Map(),
+    accounts: new Map(),
+  };
   private logFault: Problem | undefined;
   private log: LogOfRows | undefined;
   /** Edits of rows in open transactions, by ID of the row. */
@@ -220,10 +229,15 @@ export class RowSeals {
   }
 
   private isOlder<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
+    const key = this.rowText(entity).keyOf(row);
+    if (this.logged.revoked.has(key)) return true;
     const edit = editOf(entity, row);
     if (edit === undefined) return false;
-    const key = this.rowText(entity).keyOf(row);
-    return edit < Math.max(this.logged.edits.get(key) ?? 0, this.read.get(key) ?? 0);
+    const logged = this.logged.edits.get(key);
+    if (edit < Math.max(logged ?? 0, this.read.get(key) ?? 0)) return true;
+    // A row that was enabled again has a later edit than the log if its entry was not read yet.
+    const isEnabled = 'enabled' in row && row.enabled === true;
+    return isEnabled && this.logged.withdrawn.has(key) && (logged === undefined || edit <= logged);
   }
 
   /** Like `trusted`, for a row returned by `to_jsonb`. */
