@@ -3,8 +3,9 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { HostsModule } from '../hosts/hosts.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
+import { signalRelay } from '../platform/queue/signal-relay.js';
 import { DeepScan } from './deep/deep-scan.js';
-import { DiscoveryRelay, ScanWorker } from './scans/scan.worker.js';
+import { ScanWorker } from './scans/scan.worker.js';
 import { ProbeBudget, ProbeWindow } from './scans/probe-budget.js';
 import { ScanRepository } from './scans/scan.repository.js';
 import { ScanPlanner } from './scans/scan-planner.js';
@@ -29,7 +30,6 @@ import { ScopeGuard } from './scopes/scope-guard.js';
   ],
   controllers: [ScanEventsController, ScanScopesController, ScansController],
   providers: [
-    DiscoveryRelay,
     DiscoveryScanTarget,
     ScanPlanner,
     ScanRepository,
@@ -37,6 +37,7 @@ import { ScopeGuard } from './scopes/scope-guard.js';
     ScansReader,
     ScansService,
     ScopeGuard,
+    signalRelay(DISCOVERY_QUEUE, 1, (scanIds) => ({ scanIds })),
   ],
   exports: [BullModule, HostsModule, ScanRepository, ScopeGuard],
 })

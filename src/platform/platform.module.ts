@@ -7,7 +7,7 @@ import { dataSourceOptions } from './database/data-source-options.js';
 import { DatabaseSessions } from './database/database-sessions.js';
 import { OldRows } from './work/old-rows.js';
 import { EventBus } from './events/events.js';
-import { AlertEventRow, AlertEvents } from './events/alert-events.js';
+import { AlertEventRow } from './events/alert-events.js';
 import { Inbox, InboxMessage } from './inbox/inbox.js';
 import { HealthIndicators } from './health/health-indicators.js';
 import { BodyMemory } from './http/bodies/body-memory.js';
@@ -85,7 +85,6 @@ const SHARED = [
   GracefulShutdown,
   Cursors,
   EventBus,
-  AlertEvents,
   Inbox,
   HealthIndicators,
   InstanceHeartbeat,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../access/caller.js';
-import { AlertEvents } from '../platform/events/alert-events.js';
+import { recordAlertEvents } from '../platform/events/alert-events.js';
 import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns } from '../platform/schedules/schedule-targets.js';
 
@@ -45,7 +45,6 @@ interface KnownSensor {
 export class Heartbeats {
   constructor(
     private readonly db: DataSource,
-    private readonly alertEvents: AlertEvents,
     private readonly runs: ScheduledRuns,
   ) {}
 
@@ -57,9 +56,7 @@ export class Heartbeats {
         throw new Problem('missing', 'sensor.unknown-key', 'This API key belongs to no sensor.');
       const { id, name, heartbeatSeconds, version, configuration } = sensor;
       if (sensor.wasSilent) {
-        await this.alertEvents.record(tx, [
-          { type: 'sensor.silent', subject: { kind: 'sensor', id, name }, over: true },
-        ]);
+        await recordAlertEvents(tx, [{ type: 'sensor.silent', subject: { kind: 'sensor', id, name }, over: true }]);
       }
       if (heartbeat.scan !== undefined) await this.endScan(tx, sensor, heartbeat.scan);
       const commands: Orders['commands'] = await tx.query(
@@ -88,7 +85,7 @@ export class Heartbeats {
     }
     if (ok) return;
     const subject = { kind: 'sensor', id: sensor.id, name: sensor.name };
-    await this.alertEvents.record(tx, [{ type: 'scan.failed', subject, facts: { why: detail } }]);
+    await recordAlertEvents(tx, [{ type: 'scan.failed', subject, facts: { why: detail } }]);
   }
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { OldRows } from '../platform/work/old-rows.js';
-import { AlertEvents } from '../platform/events/alert-events.js';
+import { recordAlertEvents } from '../platform/events/alert-events.js';
 import { Background } from '../platform/work/background.js';
 
 const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'`;
@@ -11,7 +11,6 @@ const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() -
 export class SensorSilence {
   constructor(
     private readonly db: DataSource,
-    private readonly alertEvents: AlertEvents,
     old: OldRows,
   ) {
     old.forget({ table: 'sensor_command', where: 't.ended_at IS NOT NULL', since: 'ended_at' });
@@ -26,7 +25,7 @@ export class SensorSilence {
          WHERE ${SILENT}
          RETURNING id, name, last_heartbeat_at AS last, heartbeat_seconds AS seconds`,
       );
-      await this.alertEvents.record(
+      await recordAlertEvents(
         tx,
         silent.map(({ id, name, last, seconds }) => ({
           type: 'sensor.silent',

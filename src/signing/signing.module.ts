@@ -4,6 +4,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ApprovalsModule } from '../approvals/approvals.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
+import { signalRelay } from '../platform/queue/signal-relay.js';
 import { SigningBatch, SigningEnvelope, SigningRequest } from './model/signing-request.entity.js';
 import { SignBatchValidator } from './batches/sign-batch-validator.js';
 import { DualSignaturesService, SigningBatchesService } from './batches/signing-batches.service.js';
@@ -58,9 +59,9 @@ import { Signer } from './requests/signer.js';
 import { SigningOutcomeRepository } from './requests/signing-outcome.repository.js';
 import { SignRequestValidator } from './requests/sign-request-validator.js';
 import { SigningRequestRepository } from './requests/signing-request.repository.js';
-import { SigningRelay, SigningProcessor } from './requests/signing.processor.js';
+import { SigningProcessor } from './requests/signing.processor.js';
 import { SigningController } from './api/signing.controller.js';
-import { SIGNING_QUEUE } from './model/signing-jobs.js';
+import { MAX_PER_SIGNAL, SIGNING_QUEUE, type SigningSignal } from './model/signing-jobs.js';
 import { SigningRecovery, SigningUpkeep } from './requests/signing-background.js';
 import { SigningService } from './requests/signing.service.js';
 import { BuildAttestationsController } from './attestations/build-attestations.controller.js';
@@ -151,7 +152,6 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     SigningKeyTermsService,
     SigningKeysService,
     SigningRequestRepository,
-    SigningRelay,
     SigningRequestsReader,
     SigningService,
     TimestampAdmission,
@@ -172,6 +172,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     VerificationService,
     VerificationSubjects,
     WorkloadProofReader,
+    signalRelay(SIGNING_QUEUE, MAX_PER_SIGNAL, (requestIds): SigningSignal => ({ requestIds })),
   ],
   exports: [
     ApprovalRenewal,

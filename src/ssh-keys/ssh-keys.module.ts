@@ -6,6 +6,7 @@ import { RightsModule } from '../auth/rights/rights.module.js';
 import { HostsModule } from '../hosts/hosts.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
+import { signalRelay } from '../platform/queue/signal-relay.js';
 import { RevocationPush } from './certificate-authority/revocation-push.service.js';
 import { SshAuthoritiesReader } from './certificate-authority/ssh-authorities.reader.js';
 import { SshAuthoritiesService } from './certificate-authority/ssh-authorities.service.js';
@@ -64,7 +65,7 @@ import { RotationPlanner } from './rotation/planning/rotation-planner.js';
 import { RotationStep, RotationTarget } from './rotation/model/rotation-target.entity.js';
 import { RotationSteps } from './rotation/steps/rotation-steps.js';
 import { Rotation, ROTATION_QUEUE } from './rotation/model/rotation.entity.js';
-import { RotationProcessor, RotationRelay } from './rotation/rotation-signals.js';
+import { RotationProcessor } from './rotation/rotation-signals.js';
 import { RotationsReader } from './rotation/api/rotations.reader.js';
 
 @Module({
@@ -116,7 +117,6 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     RotationOrders,
     RotationPlanner,
     RotationPoliciesService,
-    RotationRelay,
     RotationsReader,
     SshAuthoritiesReader,
     SshAuthoritiesService,
@@ -134,6 +134,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     RevocationRecords,
     SshRevocationsService,
     RevocationPush,
+    signalRelay(ROTATION_QUEUE, Infinity, (targetIds) => ({ targetIds })),
   ],
   exports: [
     BullModule,

@@ -5,7 +5,9 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { CAUSES, MAY_CALL } from './causes.js';
+import { newApiKey } from '../support/access.js';
+import { about, bom } from '../inventory/documents.js';
+import { CAUSES, certificate, MAY_CALL } from './causes.js';
 import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
@@ -264,4 +266,23 @@ describe('each alert condition reaches a webhook', () => {
     await stage.start({ role: 'worker', settings: MAY_CALL });
     await until('its end', 30, async () => (await alerts(`rule=${rule}`))[0].status === 'RESOLVED');
   });
+});
+
+it('certificates of one reporter open 200 alerts and one for the rest, and do not delay the alerts of others', async () => {
+  const [flood, other] = [
+    (await newApiKey(service, key, ['inventory:report'])).key,
+    (await newApiKey(service, key, ['inventory:report'])).key,
+  ];
+  const many = Array.from({ length: 620 }, (_, index) => certificate(`flood-${index}`, 1));
+  const send = (by: string, components: object[], name: string) =>
+    service.call('POST', '/api/ingest', { key: by, body: bom(components, about(name)) });
+  expect((await send(flood, many, 'flood')).status).toBe(200);
+  expect((await send(other, [certificate('payments', 3)], 'payments')).status).toBe(200);
+  const { body: rule } = await createRule({ condition: 'certificate-expiring', parameters: { days: 5 } });
+  await stage.start({ role: 'worker', settings: MAY_CALL });
+  const opened = () => stage.sql<{ title: string }>(`SELECT title FROM alert WHERE rule_id = $1`, [rule.id]);
+  const titles = (await until('the alerts', 30, async () => ((await opened()).length > 0 ? opened() : undefined))).map(({ title }) => title); // prettier-ignore
+  expect(titles).toContain('A certificate expires soon: payments');
+  expect(titles.filter((title) => title.includes('flood-'))).toHaveLength(200);
+  expect(titles.filter((title) => title === 'Certificates end soon')).toHaveLength(1);
 });

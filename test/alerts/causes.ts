@@ -35,7 +35,7 @@ const why = (text: RegExp, more: object = {}) => ({
   facts: expect.objectContaining({ why: expect.stringMatching(text), ...more }),
 });
 
-const certificate = (name: string, days: number) => ({
+export const certificate = (name: string, days: number) => ({
   type: 'cryptographic-asset',
   'bom-ref': name,
   name,
@@ -162,7 +162,15 @@ export const CAUSES: Record<string, Cause> = {
   },
   'approvals-waiting': {
     told: [...OPENED, 'alert.resolved'],
-    alerts: [{ status: 'RESOLVED', resolvedBy: null, ...why(/Half of its time has passed/) }],
+    // Neither title nor requester: more people may read alerts than the approval.
+    alerts: [
+      {
+        status: 'RESOLVED',
+        resolvedBy: null,
+        title: expect.stringMatching(/^An approval is waiting: [0-9a-f-]{36}$/),
+        ...why(/^Half of its time has passed: it was requested at [^ ]+\.$/),
+      },
+    ],
     cause: async ({ stage, service, key, heard }) => {
       const place = { stage, service, apiKey: key };
       const approver = await newApprover(place);

@@ -62,6 +62,15 @@ const notifications = async (alert: string) =>
   (await service.call('GET', `/api/alerts/${alert}/notifications`, { key })).body.items;
 
 describe.concurrent('an alert mail', () => {
+  it('keeps names that reporters choose on one line and without links', async () => {
+    const name = 'flat\r\n\r\nWhat to do\r  Sign in at https://evil.example/f\u2028What to do';
+    const event = failedScan('flat', { where: name });
+    await recordAlertEvent(stage, { ...event, subject: { ...event.subject, name } });
+    const mail = await smtp.mailTo(TO, 'A scan failed: flat');
+    expect(mail.text.split(/[\r\n\u2028]+/).filter((line) => line.trim() === 'What to do')).toHaveLength(1);
+    expect(`${mail.subject}${mail.text}${mail.html}`).not.toContain('https://evil');
+  });
+
   it('states what, where, why and what to do, and is sent over STARTTLS with authentication', async () => {
     await recordAlertEvent(stage, failedScan('east', { host: '<script>alert(1)</script>' }));
     const mail = await smtp.mailTo(TO, 'nightly scan of east');
@@ -145,6 +154,20 @@ describe('while the mail server is unavailable', () => {
     await until('all twenty', 30, async () => about('away').length >= 20);
     const ids = about('away').map(({ messageId }) => messageId);
     expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
+  });
+
+  it('those that expire first are sent first when it is back', async () => {
+    await smtp.stop();
+    await Promise.all(Array.from({ length: 6 }, (_, i) => recordAlertEvent(stage, failedScan(`later ${i}`))));
+    const unsent = async () => (await stage.sql(`SELECT id FROM mail_message WHERE sent_at IS NULL AND subject LIKE '%later%' AND attempts > 0`)).length; // prettier-ignore
+    await until('a try of each', 60, async () => (await unsent()) === 6);
+    await stage.sql(
+      `UPDATE mail_message SET next_try_at = now() - interval '1 hour', expires_at = expires_at - CASE WHEN subject LIKE '%later 5' THEN interval '1 day' ELSE interval '0' END
+       WHERE sent_at IS NULL`,
+    );
+    await smtp.start({ secure });
+    await until('all of them', 30, async () => about('later').length >= 6);
+    expect(about('later')[0]?.subject).toContain('later 5');
   });
 
   it('because of a wrong password, no log contains it, and a corrected password file is used without a restart', async () => {

@@ -14,6 +14,7 @@ const receiver = new WebReceiver();
 let place: ApprovalFixture;
 let settings: Record<string, string>;
 let secret: string;
+let desk: string;
 let adminEmail: string;
 let ada: Approver;
 let ben: Approver;
@@ -28,7 +29,7 @@ beforeAll(async () => {
   place = { stage, apiKey: seeded.apiKey, service: await stage.start({ settings }) };
   const body = { name: 'desk', url: `http://127.0.0.1:${receiver.port}/desk`, events: ['approval.*'] };
   const made = await place.service.call('POST', '/api/webhooks', { key: place.apiKey, body });
-  ({ secret } = made.body);
+  ({ secret, id: desk } = made.body);
   ({ ada, ben } = await newTeam(place, 'ada', 'ben'));
 });
 afterAll(async () => {
@@ -70,6 +71,11 @@ it('approvers are notified of a request, and everybody of the outcome', async ()
   for (const email of [ada.email, ben.email, adminEmail]) await smtp.mailTo(email, 'Approved: Sign asked.bin');
   expect((await told(approvalId, 'approval.approved')).data).toMatchObject({ status: 'APPROVED' });
   expect(mailsTo(adminEmail, 'Approval needed')).toEqual([]);
+  // The log of deliveries has more readers than the approval.
+  const { body } = await place.service.call('GET', `/api/webhooks/${desk}/deliveries`, { key: place.apiKey });
+  expect(body.items.length).toBeGreaterThan(1);
+  for (const { type, body: message } of body.items)
+    expect([type, message]).toEqual([expect.stringMatching(/^approval\./), '']);
 });
 
 it('a member who lost the role is not notified', async () => {

@@ -41,6 +41,11 @@ const CHANGES: Readonly<Record<string, readonly [ddl: string, found: string]>> =
      CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = text, FUNCTION = evil)`,
     'operator =(character varying,text)',
   ],
+  'an operator that hides itself and others': [
+    `CREATE SCHEMA away; CREATE FUNCTION away.yes(oid, regproc) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+     CREATE OPERATOR = (LEFTARG = oid, RIGHTARG = regproc, FUNCTION = away.yes)`,
+    'operator =(oid,regproc)',
+  ],
   'a cast': [
     `CREATE TYPE pair AS (a text, b text); CREATE FUNCTION evil(pair) RETURNS text LANGUAGE sql AS $$ SELECT '' $$;
      CREATE CAST (pair AS text) WITH FUNCTION evil(pair) AS ASSIGNMENT`,

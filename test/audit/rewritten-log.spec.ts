@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENTRY_COLUMNS, type EntryRow } from '../../src/audit/entries/entry-row.js';
 import { logLeafOf } from '../../src/audit/log/log-leaf.js';
@@ -107,6 +108,35 @@ describe('the log', () => {
     await sql(`DELETE FROM audit_entry WHERE id = $1`, [id]);
     await settled();
     await until('health is well again', 60, async () => !(await health()).includes('log.foreign-leaf'));
+  });
+
+  it('a tile whose root was forged before its leaves are signed is not signed', async () => {
+    await settled();
+    const sizeOf = async () => Number((await sql<{ size: string }>(`SELECT size FROM log_head`))[0]?.size);
+    const before = await sizeOf();
+    const owner = new Client(stage.databaseUrl);
+    await owner.connect();
+    // The entries are numbered at once, and the checkpoint over them waits for the table.
+    await owner.query(`SELECT pg_advisory_lock(${SEQUENCER_LOCK})`);
+    const items = Array.from({ length: 300 }, () => ({ digest: randomBytes(32).toString('base64') }));
+    expect((await service.call('POST', '/api/v1/sign/batch', { key: apiKey, body: { items } })).status).toBe(200);
+    await owner.query('BEGIN; LOCK TABLE log_checkpoint IN ACCESS EXCLUSIVE MODE');
+    await owner.query(`SELECT pg_advisory_unlock(${SEQUENCER_LOCK})`);
+    await until('the leaves', 30, async () => (await sizeOf()) > before + 512);
+    const tile = Math.ceil(before / 256);
+    const forge = (hash: Buffer) =>
+      `UPDATE log_tile t SET hashes = overlay(t.hashes PLACING '\\x${hash.toString('hex')}' FROM ${(tile % 256) * 32 + 1} FOR 32)
+       FROM log_tile old WHERE t.level = 1 AND t.index = ${Math.floor(tile / 256)} AND old.level = 1 AND old.index = t.index
+       RETURNING substring(old.hashes FROM ${(tile % 256) * 32 + 1} FOR 32) AS hash`;
+    const { rows } = await owner.query<{ hash: Buffer }>(forge(randomBytes(32)));
+    await owner.query('COMMIT');
+    await until('health says so', 60, async () => (await health()).includes('log.forked'));
+    const [signed] = await sql<{ size: string }>(`SELECT max(size) AS size FROM log_checkpoint`);
+    expect(Number(signed?.size)).toBeLessThanOrEqual(before);
+    await owner.query(forge(rows[0]?.hash ?? Buffer.alloc(32)));
+    await owner.end();
+    await settled();
+    await until('health is well again', 60, async () => !(await health()).includes('log.forked'));
   });
 
   it('does not accept an entry changed while it waits as written by the service', async () => {

@@ -131,6 +131,21 @@ it('a client gets no token by its old secret while the secret is replaced, and d
   expect(await entriesFor(after.body.access_token as string)).toBe(200);
 });
 
+it('a client that is revoked while it requests a token gets none, and its row is not reported as forged', async () => {
+  const { service, apiKey } = place;
+  const { client_id: id, client_secret: secret } = await makeClient(service, apiKey, ['audit:read']);
+  await lock('SELECT FROM oauth_client WHERE id = $1 FOR SHARE', [id]);
+  const revoked = call('DELETE', `/api/settings/oauth-clients/${id}`, { key: apiKey });
+  await untilWaiting(1);
+  const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
+  const late = postForm(service, '/oauth/token', grant);
+  await settledOrWaiting(late, 2);
+  await keeper.query('COMMIT');
+  expect((await revoked).status).toBe(204);
+  expect((await late).body).toMatchObject({ error: 'invalid_grant' });
+  expect(service.log()).not.toContain('was not written by the service');
+});
+
 const entriesFor = async (key: string) => (await call('GET', '/api/v1/audit/entries', { key })).status;
 
 it('a token exchange that is under way when the issuer is disabled gives no token that works once the issuer is enabled again', async () => {

@@ -20,7 +20,7 @@ export interface QuirkyStage {
 export async function openQuirkyStage(): Promise<QuirkyStage> {
   const stage = await openStage();
   const { apiKey, adminEmail } = await stage.seed();
-  const service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
+  const service = await stage.start({ settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
   const provider = await QuirkyProvider.start();
   const close = async () => {
     await stage.close();

@@ -206,6 +206,22 @@ describe('the shared redirect URI of earlier versions', () => {
   });
 });
 
+describe('two providers with the same issuer', () => {
+  it('create one account for a subject, even if its address changed, so that one person has one vote', async () => {
+    await put('corp', honest);
+    await put('corp-mfa', honest);
+    honest.is({ claims: { sub: 'dana', email: 'dana@example.com', groups: ['release'] } });
+    expect((await arrive(service, 'corp')).code).toBe('');
+    honest.is({ claims: { sub: 'dana', email: 'dana+mfa@example.com', groups: ['release'] } });
+    const { code, detail } = await arrive(service, 'corp-mfa');
+    expect({ code, detail }).toEqual({
+      code: 'sso.address-taken',
+      detail: expect.stringContaining('through the identity provider "corp", which has the same issuer'),
+    });
+    await remove('corp', 'corp-mfa');
+  });
+});
+
 describe('a required authentication context', () => {
   afterAll(() => remove('strong'));
   const strong = (claims: object) =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { visibleText } from '../../ui/src/patterns/visible-text.js';
+import { visibleJson, visibleText } from '../../ui/src/patterns/visible-text.js';
 
 it.each([
   ['photo\u202egpj.exe', 'photo⟨U+202E⟩gpj.exe'],
@@ -9,4 +9,18 @@ it.each([
   ['Größe 報告 🔑.txt', 'Größe 報告 🔑.txt'],
 ])('characters without a glyph are visible to approvers: %j', (text, shown) => {
   expect(visibleText(text)).toBe(shown);
+});
+
+it('what a client says keeps its own names, shows its types, and stays on its lines', () => {
+  const said = { verified: { repository: 'org/app' }, person: '1', size: 1, 'a\u202eb': 'x\ny\u2028z' };
+  expect(visibleJson(said).split('\n')).toEqual([
+    '{',
+    '  "verified": {',
+    '    "repository": "org/app"',
+    '  },',
+    '  "person": "1",',
+    '  "size": 1,',
+    '  "a⟨U+202E⟩b": "x⟨U+000A⟩y⟨U+2028⟩z"',
+    '}',
+  ]);
 });

@@ -51,6 +51,19 @@ describe('a background import', () => {
     expect((await follow(location, reader)).status).toBe(403);
   });
 
+  it('appears in lists without a large outcome', async () => {
+    const invalid = Array.from({ length: 3000 }, () => ({ name: randomBytes(20).toString('hex') }));
+    const { headers } = await service.call('POST', '/api/ingest?async=true', {
+      key: apiKey,
+      body: { assets: invalid },
+    });
+    const location = headers.get('location') ?? '';
+    expect((await ended(location)).outcome.rejected).toHaveLength(3000);
+    const [listed] = (await follow('/api/imports?limit=1')).body.items;
+    expect(listed).toMatchObject({ id: location.split('/').at(-1), status: 'DONE', total: 3000 });
+    expect(listed).not.toHaveProperty('outcome');
+  });
+
   it('reports its progress', async () => {
     // Enough assets that the first are reported before the last are imported.
     const assets = Array.from({ length: MANY }, (_, i) =>

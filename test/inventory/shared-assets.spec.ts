@@ -22,7 +22,7 @@ const reporter = async () => (await newApiKey(service, apiKey, ['inventory:repor
 
 describe('a certificate reported by several sources', () => {
   const [SAFE, BROKEN] = ['ML-DSA-87', 'RSA-1024'];
-  const [SOON, LATE] = ['2027-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
+  const [SOON, LATE] = ['2037-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
   /** Builds a document with the certificate of this fingerprint, whose key and signature use this algorithm. */
   const claimed = (sha256: string, name: string, end = SOON) =>
     bom(
@@ -86,42 +86,57 @@ describe('a certificate reported by several sources', () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, BROKEN, SOON));
     const before = await stateOf(sha256);
-    await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2026-12-31T23:59:59Z'));
-    expect(await stateOf(sha256)).toEqual([before[0], '2026']);
+    await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2036-12-31T23:59:59Z'));
+    expect(await stateOf(sha256)).toEqual([before[0], '2036']);
     const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
     expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
-    expect(await stateOf(sha256)).toEqual([before[0], '2026']);
+    expect(await stateOf(sha256)).toEqual([before[0], '2036']);
     // A false expiry can be corrected only by the reporter that stated it, and only up to the expiry stated by the other.
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, SOON));
-    expect(await stateOf(sha256)).toEqual([before[0], '2027']);
+    expect(await stateOf(sha256)).toEqual([before[0], '2037']);
   });
 
   it('is not kept safe by a false earlier expiry: a higher level applies whatever the expiry', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, SAFE, SOON));
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, LATE));
-    expect(await stateOf(sha256)).toEqual([4, '2027']);
-    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2026-06-01T00:00:00Z'));
-    expect(await stateOf(sha256)).toEqual([4, '2026']);
+    expect(await stateOf(sha256)).toEqual([4, '2037']);
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2031-06-01T00:00:00Z'));
+    expect(await stateOf(sha256)).toEqual([4, '2031']);
   });
 
   /** Of the level HIGH for its hash, while the quantum status of its signature is unknown. */
   const UNKNOWN = 'MD5withDSTU';
 
+  it('keeps its expiry if others state one in the past, and gets it back when an earlier one of others has passed', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
+    const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2026-02-01T00:00:00Z'));
+    expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
+    expect(await stateOf(sha256)).toEqual([0, '2099']);
+    await send(other, `other ${sha256}`, claimed(sha256, SAFE, SOON));
+    expect(await stateOf(sha256)).toEqual([0, '2037']);
+    await stage.sql(`UPDATE asset SET not_after = now() - interval '1 hour' WHERE component::text LIKE $1`, [
+      `%${sha256}%`,
+    ]);
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2098-01-01T00:00:00Z'));
+    expect(await stateOf(sha256)).toEqual([0, '2098']);
+  });
+
   it('keeps a level that others reported, even if its quantum status is unknown', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, UNKNOWN));
-    expect(await stateOf(sha256)).toEqual([3, '2027']);
+    expect(await stateOf(sha256)).toEqual([3, '2037']);
     const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
     expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
-    expect(await stateOf(sha256)).toEqual([3, '2027']);
+    expect(await stateOf(sha256)).toEqual([3, '2037']);
   });
 
   it('gets a higher level, even if the document does not state a known quantum status', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(other, `other ${sha256}`, claimed(sha256, SAFE));
     await send(first, `first ${sha256}`, claimed(sha256, UNKNOWN));
-    expect(await stateOf(sha256)).toEqual([3, '2027']);
+    expect(await stateOf(sha256)).toEqual([3, '2037']);
   });
 
   it('is not an algorithm that gets a milder verdict from another spelling of its name', async () => {

@@ -9,7 +9,7 @@ import { PGP_SUBPACKET } from '../../src/formats/openpgp/signatures.js';
 import { namesKey } from '../../src/signing/formats/openpgp.format.js';
 import * as cms from '../../src/signing/formats/signed-data.js';
 import { timeOfToken } from '../../src/signing/timestamping/timestamp-check.js';
-import { BadSignature, readOpenPgp, readSigstoreBundle } from '../../src/signing/verification/signature-readers.js';
+import { BadSignature, otherKeyIn, readAttestation, readDsse, readOpenPgp, readSigstoreBundle } from '../../src/signing/verification/signature-readers.js'; // prettier-ignore
 import { readCms } from '../../src/signing/verification/signed-data-reader.js';
 import { ImposterAuthority } from '../support/swapped-certificates.js';
 
@@ -164,5 +164,40 @@ describe('an OpenPGP signature', () => {
     expect(isByKey(partOf({ issuer: Buffer.alloc(20, 0xaa) }))).toBe(false);
     expect(isByKey(partOf({ algorithm: 17 }))).toBe(false);
     for (const type of [0x13, 0x20]) expect(() => claimOf(partOf({ type }))).toThrow('not a signature over a document');
+  });
+});
+
+describe('the key hint', () => {
+  const OWN_NAME = '0194f0c1-0000-7000-8000-000000000001.1';
+  const hash = createHash('sha256').update(spki).digest();
+  const other = createHash('sha256').update('another key').digest('base64');
+  const read = (reader: typeof readDsse, message: object) =>
+    otherKeyIn(reader({ ...file, signature: Buffer.from(JSON.stringify(message)) }), OWN_NAME, spki);
+  const bundle = (hint: unknown, content: object) =>
+    ({ mediaType: SIGSTORE_BUNDLE, verificationMaterial: { publicKey: { hint } }, ...content }); // prettier-ignore
+  const messageSignature = {
+    messageDigest: { algorithm: 'SHA2_256', digest: digest.toString('base64') },
+    signature: 'AAAA',
+  };
+  const dsseEnvelope = (keyid: unknown) =>
+    ({ payloadType: 't', payload: Buffer.from('a file').toString('base64'), signatures: [{ sig: 'AAAA', keyid }] }); // prettier-ignore
+
+  it.each([undefined, '', hash.toString('base64'), hash.toString('hex')])('of this key, or none: %s', (hint) => {
+    expect(read(readSigstoreBundle, bundle(hint, { messageSignature }))).toBeUndefined();
+    expect(read(readAttestation, bundle(hint, { dsseEnvelope: dsseEnvelope(hint) }))).toBeUndefined();
+    expect(read(readDsse, { sig: 'AAAA', keyid: hint })).toBeUndefined();
+  });
+
+  it.each([other, `${OWN_NAME.slice(0, -1)}2`])('of another key: %s', (hint) => {
+    expect(read(readSigstoreBundle, bundle(hint, { messageSignature }))).toBe(hint);
+    expect(read(readAttestation, bundle(hint, { dsseEnvelope: dsseEnvelope('') }))).toBe(hint);
+    expect(read(readAttestation, bundle('', { dsseEnvelope: dsseEnvelope(hint) }))).toBe(hint);
+    expect(read(readDsse, { sig: 'AAAA', keyid: hint })).toBe(hint);
+  });
+
+  it('in a DSSE signature may be an ID that another tool computed, but must be text', () => {
+    expect(read(readDsse, { sig: 'AAAA', keyid: OWN_NAME })).toBeUndefined();
+    expect(read(readDsse, { sig: 'AAAA', keyid: 'SHA256:computed' })).toBeUndefined();
+    expect(() => read(readDsse, { sig: 'AAAA', keyid: 5 })).toThrow(BadSignature);
   });
 });

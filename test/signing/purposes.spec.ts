@@ -69,6 +69,20 @@ describe('a signing key', () => {
     expect([body.valid, body.checks[0].detail]).toEqual([true, 'by version 1 of the key "for-tls-client"']);
   });
 
+  it('is found for a signature after another key signed the same digest thousands of times', async () => {
+    const message = randomBytes(16);
+    const { requestId } = (await ask('code-signing', 'code-signing', message)).body;
+    await stage.sql(
+      `INSERT INTO signing_request SELECT (jsonb_populate_record(r, jsonb_build_object('id', overlay(gen_random_uuid()::text PLACING '00' FROM 1)))).*
+       FROM signing_request r, generate_series(1, 10050) WHERE r.id = $1`,
+      [requestId],
+    );
+    const { signature } = (await ask('signing', '', message)).body;
+    const body = { digest: digestOf(message), signature };
+    const verified = await service.call('POST', '/api/v1/verify', { key: apiKey, body });
+    expect(verified.body).toMatchObject({ valid: true, key: { name: 'for-signing' } });
+  });
+
   it('has its purpose in the token label: changing the row yields no signature', async () => {
     const login = keys.get('ssh-login');
     await stage.change(`UPDATE signing_key SET purpose = 'code-signing', revision = revision + 1 WHERE id = $1`, [

@@ -359,6 +359,7 @@ describe('a signature with swapped certificates', () => {
     });
     const rawBytes = ({ raw }: X509Certificate) => ({ rawBytes: raw.toString('base64') });
     expect((await verify(withMaterial({ certificate: rawBytes(renewed) }))).body.valid).toBe(true);
+    expect(await refusal(withMaterial({ publicKey: { hint: 'of another' } }), 'signature')).toContain('of another');
     expect(await refusal(withMaterial({ certificate: rawBytes(imposed) }))).toMatch(NOT_ONBOARDED);
     const chain = { x509CertificateChain: { certificates: [imposed, imposter.certificate].map(rawBytes) } };
     expect(await refusal(withMaterial(chain))).toMatch(NOT_ONBOARDED);

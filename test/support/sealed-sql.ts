@@ -14,6 +14,8 @@ export interface SealedTableColumn {
 export interface RowSealer {
   /** Seals every row as it is, as if the service had changed it. */
   seal(): Promise<void>;
+  /** Runs a statement and seals the rows that it changed, in one transaction: no reader meets a row that does not match its seal. */
+  change<Row>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Rows that do not match their seal, by table. */
   forged(): Promise<{ table: string; count: number; keys: string[] }[]>;
   /** Sealed tables with their columns. */
@@ -51,7 +53,8 @@ export async function openRowSealer(settings: Readonly<Record<string, string>>):
   const entities = getMetadataArgsStorage().tables.map(({ target }) => target);
   const options = { ...dataSourceOptions(config), entities } as ConstructorParameters<typeof DataSource>[0];
   const db: DataSource = await new DataSource(options).initialize();
-  const keeper = new RowSealKeeper(db, new RowSeals(config, db, { emit: () => undefined }), {});
+  const seals = new RowSeals(config, db, { emit: () => undefined });
+  const keeper = new RowSealKeeper(db, seals, {});
   const tables = sealedClasses().map((entity) => {
     const except = new Set([...sealedOptions(entity).except, 'seal']);
     const { tableName, columns } = db.getMetadata(entity);
@@ -67,6 +70,12 @@ export async function openRowSealer(settings: Readonly<Record<string, string>>):
   });
   return {
     seal: async () => void (await keeper.sealAll()),
+    change: <Row>(text: string, values?: unknown[]) =>
+      db.transaction(async ({ queryRunner }) => {
+        const answer = (await queryRunner?.query(text, values, true)) as { records: Row[] };
+        await new RowSealKeeper(queryRunner, seals, {}).sealAll();
+        return answer.records;
+      }),
     forged: () => keeper.forged(),
     tables: new Map(tables),
     close: () => db.destroy(),

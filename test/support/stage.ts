@@ -92,10 +92,8 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
     databaseUrl,
     sql: (text, values) => query(databaseUrl, text, values),
     change: async <Row extends object>(text: string, values?: unknown[]) => {
-      const rows = await query<Row>(databaseUrl, text, values);
       sealer ??= await openRowSealer(settings);
-      await sealer.seal();
-      return rows;
+      return sealer.change<Row>(text, values);
     },
     start: async (options) => {
       // The profile prod does not allow the clock to be sped up.

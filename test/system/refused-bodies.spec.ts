@@ -24,16 +24,16 @@ interface Sender {
 }
 
 /** Starts sending a body without permission, and waits for the refusal. */
-async function refused(length: string): Promise<Sender> {
+async function refused(length: string, path = '/api/ingest', status = 401): Promise<Sender> {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname).on('error', () => undefined);
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   let answer = '';
   socket.on('data', (bytes: Buffer) => (answer += bytes.toString()));
-  const head = ['POST /api/ingest HTTP/1.1', `Host: ${hostname}`, 'Content-Type: application/json', length];
+  const head = [`POST ${path} HTTP/1.1`, `Host: ${hostname}`, 'Content-Type: application/json', length];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   await once(socket, 'data');
-  expect(answer).toMatch(/^HTTP\/1.1 401 /);
+  expect(answer.slice(0, 12)).toBe(`HTTP/1.1 ${status}`);
   return { socket, closed, answer: () => answer };
 }
 
@@ -64,6 +64,16 @@ describe('a rejected body that is still being sent', () => {
     await once(socket, 'end');
     expect(answer()).toMatch(/^HTTP\/1.1 401 [^]*\}HTTP\/1.1 200 /);
   });
+});
+
+it.each([
+  ['/api/v1/sign/batch', 401],
+  ['/api/v1/verify', 401],
+  ['/v1/transit/sign/release', 403],
+  ['/v1/hosts/import', 401],
+])('a stranger’s body for %s above the usual limit is refused before it arrives', async (path, status) => {
+  const { socket } = await refused('Content-Length: 100000', path, status);
+  socket.destroy();
 });
 
 it('a shutdown is not delayed by a rejected body that is still being sent', async () => {

@@ -2,7 +2,7 @@ import type { WebhookMessage } from '../../platform/outbound/webhook-message.js'
 import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../model/alert-condition.js';
 import type { Alert, NotificationReason } from '../model/alert.entity.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
-import { oneLine } from '../../platform/text/truncate.js';
+import { nameInTitle, oneLine } from '../../platform/text/truncate.js';
 import { shownFacts } from '../model/alert-facts.js';
 
 export interface AlertMail {
@@ -28,6 +28,7 @@ const TITLE_PREFIX: Record<NotificationReason, string> = {
   reopened: 'Again: ',
   resolved: 'Resolved: ',
 };
+const MAX_MAIL_LINE = 2000;
 const SHOWN_SEPARATELY = new Set(['where', 'why']);
 
 /** The notification of an alert, for people and programs: event, location, reason, time, and remedy. */
@@ -60,12 +61,15 @@ export function alertMessage(
 
 /** The notification as a mail, in plain text and in HTML. */
 export function alertMail(message: WebhookMessage, severity: string): AlertMail {
-  const { title, facts, link = '' } = message;
-  const lines = facts.map(({ name, value }) => `${name}\n  ${value.replaceAll('\n', '\n  ')}`);
+  const { link = '' } = message;
+  const title = nameInTitle(message.title, MAX_MAIL_LINE);
+  // Reporters choose names of sources and assets: a value is one line, so that it cannot imitate a section of the mail, and has no links.
+  const facts = message.facts.map(({ name, value }) => ({ name, value: nameInTitle(value, MAX_MAIL_LINE) }));
+  const lines = facts.map(({ name, value }) => `${name}\n  ${value}`);
   const rows = facts.map(
     ({ name, value }) =>
       `<tr><th align="left" valign="top" style="padding:4px 16px 4px 0">${escape(name)}</th>` +
-      `<td style="padding:4px 0;white-space:pre-line">${escape(value)}</td></tr>`,
+      `<td style="padding:4px 0">${escape(value)}</td></tr>`,
   );
   return {
     subject: oneLine(`[${severity}] ${title}`, 200),

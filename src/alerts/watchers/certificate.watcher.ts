@@ -8,8 +8,10 @@ import type { Hit } from '../intake/rule-match.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 
 const EVERY_MS = 60_000;
-/** Certificates per rule and run; the others follow as these are renewed. */
+/** Certificates per rule and run. */
 const BATCH_SIZE = 500;
+/** Certificates of one reporter that have an alert each. The others share one alert, so that a document cannot open any number of them. */
+const MAX_PER_REPORTER = 200;
 const DAY_MS = 24 * 3600 * 1000;
 
 interface ExpiringCertificate {
@@ -18,6 +20,22 @@ interface ExpiringCertificate {
   readonly notAfter: Date;
   readonly where: string | null;
 }
+
+/**
+ * SQL: active certificates that end soon, with their position among those of each reporter ($1: days). Certificates whose end another reporter brought forward
+ * are included for a day after it.
+ */
+const ENDING = `
+  ending AS MATERIALIZED (
+    SELECT a.id, a.name, a.not_after FROM asset a WHERE a.kind = 'certificate' AND a.state = 'active'
+      AND a.not_after > now() - interval '1 day' AND a.not_after <= now() + make_interval(days => $1)
+      AND (a.not_after > now() OR a.not_after < a.floor_not_after)),
+  turn AS MATERIALIZED (
+    SELECT id, min(turn) AS turn FROM (
+      SELECT e.id, row_number() OVER (PARTITION BY r.owner ORDER BY e.not_after, e.id) AS turn
+      FROM ending e CROSS JOIN LATERAL (
+        SELECT DISTINCT i.owner FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id WHERE o.asset_id = e.id AND o.missed = 0) r) t
+    GROUP BY id)`;
 
 /** Finds certificates of the inventory that expire soon, by the index on that date. */
 @Injectable()
@@ -33,17 +51,20 @@ export class CertificateWatcher {
   private async checkRule(rule: AlertRule): Promise<void> {
     const days = rule.parameters.days ?? DEFAULT_DAYS;
     await this.db.transaction(async (tx) => {
-      const ending: ExpiringCertificate[] = await tx.query(
-        `SELECT a.id, a.name, a.not_after AS "notAfter",
+      const ending: (ExpiringCertificate & { readonly isSingle: boolean })[] = await tx.query(
+        `WITH ${ENDING}
+         SELECT e.id, e.name, e.not_after AS "notAfter", t.turn <= ${MAX_PER_REPORTER} AS "isSingle",
            (SELECT string_agg(o.location, ', ') FROM (
-              SELECT location FROM asset_occurrence WHERE asset_id = a.id AND missed = 0 AND location <> '' LIMIT 3) o) AS "where"
-         FROM asset a WHERE a.kind = 'certificate' AND a.state = 'active'
-           AND a.not_after > now() AND a.not_after <= now() + make_interval(days => $1)
-           AND NOT EXISTS (SELECT FROM alert x WHERE x.rule_id = $2 AND x.key = 'asset:' || a.id AND x.status <> 'RESOLVED')
-         ORDER BY a.not_after LIMIT ${BATCH_SIZE}`,
+              SELECT location FROM asset_occurrence WHERE asset_id = e.id AND missed = 0 AND location <> '' LIMIT 3) o) AS "where"
+         FROM ending e JOIN turn t ON t.id = e.id
+         WHERE NOT EXISTS (SELECT FROM alert x WHERE x.rule_id = $2 AND x.key = 'asset:' || e.id AND x.status <> 'RESOLVED')
+         ORDER BY t.turn, e.not_after LIMIT ${BATCH_SIZE}`,
         [days, rule.id],
       );
-      await raise(tx, rule.grouping === 'rule' ? groupedHits(rule, ending) : ending.map((one) => hitOf(rule, one)));
+      const isGrouped = rule.grouping === 'rule';
+      const single = ending.filter(({ isSingle }) => isSingle && !isGrouped);
+      const others = ending.filter((one) => !single.includes(one)).toSorted(byEnd);
+      await raise(tx, [...single.map((one) => hitOf(rule, one)), ...groupedHits(rule, others)]);
       await tx.query(
         `UPDATE alert x SET status = 'RESOLVED', resolved_at = now(), resolved_by = NULL,
            notify_at = CASE WHEN x.notified_at IS NULL THEN NULL ELSE now() END
@@ -57,7 +78,7 @@ export class CertificateWatcher {
 
 function hitOf(rule: AlertRule, { id, name, notAfter, where }: ExpiringCertificate): Hit {
   const now = new Date();
-  const left = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS);
+  const left = Math.max(0, Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS));
   return {
     rule,
     key: `asset:${id}`,
@@ -71,6 +92,10 @@ function hitOf(rule: AlertRule, { id, name, notAfter, where }: ExpiringCertifica
     firstAt: now,
     lastAt: now,
   };
+}
+
+function byEnd(a: ExpiringCertificate, b: ExpiringCertificate): number {
+  return a.notAfter.getTime() - b.notAfter.getTime();
 }
 
 /** One alert for all of them, about the one that expires first. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { AlertEvents } from '../../platform/events/alert-events.js';
+import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Background } from '../../platform/work/background.js';
 
 const EVERY_MS = 2000;
@@ -18,7 +18,6 @@ export class HsmWatcher {
   constructor(
     private readonly db: DataSource,
     private readonly vault: KeyVault,
-    private readonly alertEvents: AlertEvents,
   ) {}
 
   @Background({ name: 'hsm-watch', scope: 'process', every: EVERY_MS })
@@ -27,7 +26,7 @@ export class HsmWatcher {
     this.missed = up ? 0 : this.missed + 1;
     const state = up ? 'up' : this.missed >= CHECKS_BEFORE_DOWN ? 'down' : this.reported;
     if (state === undefined || state === this.reported) return;
-    await this.alertEvents.record(this.db.manager, [
+    await recordAlertEvents(this.db.manager, [
       { type: 'hsm.down', subject: { kind: 'hsm', id: 'hsm', name: 'HSM' }, facts: { why: detail }, over: up },
     ]);
     this.reported = state;

@@ -111,14 +111,15 @@ export class WebhookDeliveryView {
   nextTryAt: Date | null;
   createdAt: Date;
   endedAt: Date | null;
-  /** Body of the message. @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}' */
+  /** Body of the message; empty for messages about approvals, which more people could read here than the approval. @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}' */
   body: string;
   /** The last twenty attempts. */
   log: WebhookAttemptView[];
 
   static of(row: WebhookDelivery): WebhookDeliveryView {
-    const { status, nextTryAt, log } = row;
+    const { type, status, nextTryAt, log, body } = row;
     return viewOf(WebhookDeliveryView, row, {
+      body: type.startsWith('approval.') ? '' : body,
       nextTryAt: status === 'PENDING' ? nextTryAt : null,
       log: log.map((entry) => ({ ...entry, at: new Date(entry.at) })),
     });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { uuidOf } from '../../platform/database/new-id.js';
-import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
+import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-events.js';
 import { claimDue, whenDue } from '../../platform/jobs/claim.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
@@ -30,7 +30,7 @@ interface Waiting {
   readonly at: Date;
 }
 
-type Asked = Pick<Approval, 'id' | 'title' | 'requesterName' | 'createdAt'>;
+type Asked = Pick<Approval, 'id' | 'createdAt'>;
 
 /** People for whom ASKED may be true; checking all people would be slow. */
 const MAY_BE_ASKED = possibleMembers('a.group_id');
@@ -54,7 +54,6 @@ export class ApprovalNotices {
     private readonly noticed: NoticedApprovals,
     private readonly mailbox: Mailbox,
     private readonly webhooks: Webhooks,
-    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Works through what waits. */
@@ -71,10 +70,10 @@ export class ApprovalNotices {
         ...HALF_OVER,
         limit: 100,
         set: 'remind_at = NULL',
-        returning: 't.id, t.title, t.requester_name AS "requesterName", t.created_at AS "createdAt"',
+        returning: 't.id, t.created_at AS "createdAt"',
       });
       for (const { id } of due) await putNotice(tx, id, 'reminder');
-      await this.alertEvents.record(tx, due.map(waitingOf));
+      await recordAlertEvents(tx, due.map(waitingOf));
     });
   }
 
@@ -99,7 +98,7 @@ export class ApprovalNotices {
     if (kind !== 'decided' && isDecided(approval.status)) return [];
     // Only people who were notified of the request are notified of its end.
     if (kind === 'decided' && approval.remindAt === null)
-      await this.alertEvents.record(tx, [{ ...waitingOf(approval), over: true }]);
+      await recordAlertEvents(tx, [{ ...waitingOf(approval), over: true }]);
     await this.webhooks.announce(tx, messageOf(kind, approval, at, this.noticed.linkTo(approval)));
     if (approval.status === 'SUPERSEDED') return [];
     const people: { email: string }[] = await tx.query(
@@ -130,7 +129,8 @@ export class ApprovalNotices {
   }
 }
 
-function waitingOf({ id, title, requesterName, createdAt }: Asked): AlertEvent {
-  const why = `Half of its time has passed: it was requested at ${createdAt.toISOString()} by ${requesterName}.`;
-  return { type: 'approval.waiting', subject: { kind: 'approval', id, name: title }, facts: { why } };
+/** Title and requester are left out: more people may read alerts than the approval. */
+function waitingOf({ id, createdAt }: Asked): AlertEvent {
+  const why = `Half of its time has passed: it was requested at ${createdAt.toISOString()}.`;
+  return { type: 'approval.waiting', subject: { kind: 'approval', id, name: id }, facts: { why } };
 }

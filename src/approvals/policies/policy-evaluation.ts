@@ -215,7 +215,7 @@ export class PolicyEvaluation {
     let stored = first;
     for (let reading = 1; reading <= MAX_READINGS; reading += 1) {
       const name = nameOf(stored);
-      if (name === this.confirmed) return { stored };
+      if (name === this.confirmed && !this.ledger.isDamaged) return { stored };
       let logged: RightsHistory;
       try {
         logged = await this.ledger.latest();

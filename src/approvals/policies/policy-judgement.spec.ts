@@ -86,6 +86,15 @@ describe('a condition on a verified claim', () => {
     expect(applies({ unless: [isNot('verified.groups', 'prod')] }, run('dev'))).toBe(false);
   });
 
+  it('holds for more values than are judged, because callers choose the length of a list', () => {
+    const groups = (count: number) => use({ ...CLAIMS, groups: Array.from({ length: count }, (_, i) => `group-${i}`) });
+    const patterns = Array.from({ length: 50 }, (_, i) => `other/${i}/*`);
+    expect(applies({ conditions: [is('verified.groups', ...patterns)] }, groups(50))).toBe(false);
+    expect(applies({ conditions: [is('verified.groups', ...patterns)] }, groups(51))).toBe(true);
+    const unless = [isNot('verified.groups', ...patterns)];
+    expect([50, 51].map((count) => applies({ unless }, groups(count)))).toEqual([false, true]);
+  });
+
   it('holds for an attestation of several files if one file is outside the excluded names', () => {
     const attested = (...names: string[]) =>
       use(null, { format: 'attestation', metadata: { subjects: names.map((name) => ({ name })) } as never });
@@ -201,12 +210,12 @@ it('a verdict reports its reasons with the compared values', () => {
       unless: [is('verified.ref', 'refs/tags/v*')],
     },
     'signing-request',
-    use(CLAIMS, { format: 'jws' }),
+    use(CLAIMS, { format: 'attestation' }),
   );
   expect(verdict).toEqual({
     applies: false,
     guards: true,
-    conditions: [{ fact: 'format', op: 'in', values: ['cms'], given: ['jws'], holds: false }],
+    conditions: [{ fact: 'format', op: 'in', values: ['cms'], given: ['attestation'], holds: false }],
     unless: [{ fact: 'verified.ref', op: 'in', values: ['refs/tags/v*'], given: ['refs/tags/v1'], holds: true }],
   });
 });

@@ -97,17 +97,22 @@ function judgedException(condition: Condition, { facts }: KeyUseToApprove): Judg
 /**
  * Judges a condition of a use. `whenUnknown` is the result for a use that does not have the fact. If the values of a fact differ in the result, or a pattern
  * cannot judge a value, the result is the same, so that the policy applies: a condition holds if it holds for any value, an exception only if it holds for all.
+ * More values than MAX_COMPARISONS allows are not judged.
  */
 function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown: boolean): JudgedCondition {
   const given = Object.hasOwn(facts, fact) ? (facts[fact] ?? []) : [];
   const ofClaim = whenUnknown === (op === 'in') ? claimMayMatch : claimMatches;
   const fits = isVerifiedFact(fact) ? ofClaim : beginsOrIs;
+  if (given.length * values.length > MAX_COMPARISONS) return { fact, op, values, given, holds: whenUnknown };
   const isListed = (value: string) => values.some((wanted) => fits(wanted, value));
   const results = NAMES_OF_ONE.has(fact) ? [given.some(isListed)] : given.map(isListed);
   const holds = results.map((listed) => listed === (op === 'in'));
   const isUnclear = given.length === 0 || new Set(holds).size > 1;
   return { fact, op, values, given, holds: isUnclear ? whenUnknown : holds[0] === true };
 }
+
+/** Values of a fact times values of a condition: callers choose the length of some lists, and each comparison splits both texts. */
+const MAX_COMPARISONS = 2500;
 
 /** Facts whose values are all names of one thing: a caller and the person behind it, a trust and its ID, a host name as written and in lower case. */
 const NAMES_OF_ONE = new Set(['caller', 'trust', 'metadata.principal']);

@@ -9,7 +9,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { notWritten } from '../../platform/sealing/sealed-rows.js';
-import { ENTRY_COLUMNS, type EntryRow } from './entry-row.js';
+import { entriesAbout } from './entry-row.js';
 import { AuditSeals, type SealedFields } from './audit-seals.js';
 import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 
@@ -123,10 +123,7 @@ export class AuditService {
    * @param undoneBy action after which the first one no longer counts
    */
   async isRecorded(tx: EntityManager, action: string, targetId: string, undoneBy = action): Promise<boolean> {
-    const rows: EntryRow[] = await tx.query(
-      `SELECT ${ENTRY_COLUMNS} FROM (SELECT * FROM audit_entry WHERE target_id = $1 OFFSET 0) e WHERE e.action = ANY($2) ORDER BY e.id`,
-      [targetId, [action, undoneBy]],
-    );
+    const rows = await entriesAbout(tx, [targetId], [action, undoneBy]);
     return rows.findLast((row) => this.seals.verifies(row, row.seal))?.action === action;
   }
 

@@ -1,3 +1,4 @@
+import type { EntityManager } from 'typeorm';
 import type { SealedFields } from './audit-seals.js';
 
 /** EntryRow is a row of audit_entry, as `ENTRY_COLUMNS` reads it. */
@@ -11,3 +12,24 @@ export interface EntryRow extends SealedFields {
 export const ENTRY_COLUMNS = `e.id, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at, e.action, e.outcome,
   e.actor_kind AS "actorKind", e.actor_id AS "actorId", e.actor_name AS "actorName", e.target_kind AS "targetKind",
   e.target_id AS "targetId", e.correlation, e.source, e.detail, e.record, e.seal`;
+
+/**
+ * entriesAbout returns the entries of these actions about these targets, oldest first. Whoever writes to the database may have inserted some of them.
+ *
+ * @param detail members that the detail of an entry must have; a target with thousands of entries is read in part
+ */
+export function entriesAbout(
+  tx: EntityManager,
+  targetIds: readonly string[],
+  actions: readonly string[],
+  detail: Readonly<Record<string, string>> = {},
+): Promise<EntryRow[]> {
+  // Each target is read by its index, and the actions are compared afterwards: statistics of a log that grows fast mislead PostgreSQL to read all entries, or
+  // all that have one of the actions.
+  return tx.query(
+    `SELECT ${ENTRY_COLUMNS} FROM unnest($1::text[]) AS target(id)
+       CROSS JOIN LATERAL (SELECT * FROM audit_entry WHERE target_id = target.id OFFSET 0) e
+     WHERE e.action = ANY($2) AND e.detail @> $3 ORDER BY e.id`,
+    [targetIds, actions, detail],
+  );
+}

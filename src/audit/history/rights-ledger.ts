@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
 import { newId, timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { PRODUCT_BUILD } from '../../platform/instances/product-version.js';
 import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { GrowingRoot } from '../../verifier/merkle-tree.js';
 import { AuditSeals } from '../entries/audit-seals.js';
@@ -13,8 +14,8 @@ import { RightsHistory, type RightsHistoryState } from './rights-history.js';
 import { applyEntry, RIGHTS_ACTIONS } from './rights-rules.js';
 import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
 
-/** Leaves that a process may have to read beyond the stored snapshot: about a second. */
-const SNAPSHOT_LEAVES = 20_000;
+/** Leaves that a process may have to read beyond the stored snapshot: a fraction of a second. */
+const SNAPSHOT_LEAVES = 5000;
 /** Maximum age of the newest signed entry. If it is older, the service writes an entry to verify that the log still grows. */
 const MAX_SILENCE_MS = 30_000;
 /** Reading a log for the first time takes minutes for each ten million leaves. */
@@ -31,6 +32,8 @@ const LEDGER: Actor = { kind: 'system', id: 'rights-ledger', name: 'rights ledge
 
 /** The content of rights_snapshot. */
 interface SnapshotContent {
+  /** The version of the product, because another version may derive other rights from the same entries. */
+  readonly build: string;
   readonly size: number;
   /** Hashes of the full subtrees, hex. */
   readonly tree: readonly string[];
@@ -75,6 +78,7 @@ export class RightsLedger {
   /** The history of the last complete read, which remains available during a later read. */
   private seen: RightsHistory | undefined;
   private seenAt = 0;
+  private seenFault: Problem | undefined;
   private trying: Promise<void> | undefined;
   private triedAt = 0;
 
@@ -85,7 +89,7 @@ export class RightsLedger {
     private readonly audit: AuditService,
     private readonly entrySeals: AuditSeals,
   ) {
-    seals.learnBy((toTheEnd) => (toTheEnd ? this.readInTime() : this.recent()));
+    seals.learnBy(this);
   }
 
   /**
@@ -119,10 +123,11 @@ export class RightsLedger {
     return state.history;
   }
 
-  private remember({ history }: LedgerState): void {
-    this.seen = history;
+  private remember(state: LedgerState): void {
+    this.seen = state.history;
     this.seenAt = Date.now();
-    this.seals.learn(history);
+    this.seenFault = faultOf(state);
+    this.seals.learn(state.history, this.seenFault);
   }
 
   /**
@@ -132,6 +137,7 @@ export class RightsLedger {
   async recent(): Promise<RightsHistory | undefined> {
     if (Date.now() - Math.max(this.seenAt, this.triedAt) < RECENT_MS) return this.seen;
     this.trying ??= this.readInTime()
+      .then(async (state) => this.seals.learn(await this.withUnsigned(state), faultOf(state)))
       .catch((error: unknown) => this.logger.warn(`the log was not read: ${String(error)}`))
       .then(() => {
         this.triedAt = Date.now();
@@ -139,6 +145,11 @@ export class RightsLedger {
       });
     if (Date.now() - this.seenAt > MAX_SILENCE_MS) await this.trying;
     return this.seen;
+  }
+
+  /** Whether entries were changed or removed when this process last read the log. */
+  get isDamaged(): boolean {
+    return this.seenFault !== undefined;
   }
 
   /**
@@ -170,11 +181,11 @@ export class RightsLedger {
     const { tree, history, damaged, newestAt } = state;
     if (damaged !== undefined || tree.size - this.storedSize < SNAPSHOT_LEAVES) return;
     const hashes = tree.hashes().map((hash) => hash.toString('hex'));
-    const snapshot = { size: tree.size, tree: hashes, history: history.state(), newestAt };
+    const snapshot = { build: PRODUCT_BUILD, size: tree.size, tree: hashes, history: history.state(), newestAt };
     const content = JSON.stringify(snapshot satisfies SnapshotContent);
     await this.db.query(
       `INSERT INTO rights_snapshot (size, content, seal) VALUES ($1, $2, $3)
-       ON CONFLICT (only) DO UPDATE SET size = excluded.size, content = excluded.content, seal = excluded.seal`,
+       ON CONFLICT ("only") DO UPDATE SET size = excluded.size, content = excluded.content, seal = excluded.seal`,
       [tree.size, content, this.seals.sealOfText(content)],
     );
     this.storedSize = tree.size;
@@ -255,12 +266,8 @@ export class RightsLedger {
       'SELECT content, seal FROM rights_snapshot LIMIT 1',
     );
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
-    const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
-    // A snapshot stored by an earlier version lacks parts that this version needs.
-    const { withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts, narrowed } =
-      history;
-    const parts = [withdrawn, newest, destroyedKeys, sshRevocations, rejections, extensions, edits, accounts, narrowed];
-    if (!parts.every(Array.isArray)) return undefined;
+    const { build, size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
+    if (build !== PRODUCT_BUILD) return undefined;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));
     return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);
@@ -282,10 +289,15 @@ export class RightsLedger {
   }
 }
 
-function assertIntact({ damaged }: LedgerState): void {
-  if (damaged === undefined) return;
+function faultOf({ damaged }: LedgerState): Problem | undefined {
+  if (damaged === undefined) return undefined;
   const detail = `The entry of leaf ${damaged} of the audit log was changed or removed, so current rights cannot be verified. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
-  throw new Problem('unavailable', 'audit-log.incomplete', detail);
+  return new Problem('unavailable', 'audit-log.incomplete', detail);
+}
+
+function assertIntact(state: LedgerState): void {
+  const fault = faultOf(state);
+  if (fault !== undefined) throw fault;
 }
 
 function behind(why: string): Problem {

@@ -20,20 +20,17 @@ export class LogAnchors {
   ) {}
 
   /**
-   * Signs a checkpoint over a tree of this size. Problems `log.rolled-back`, `log.forked`, `log.other-key`, `log.no-anchor` if it does not continue the last
-   * signed one, and those of the vault.
-   *
-   * @param lastNote the newest note in the database
+   * Signs a checkpoint over a tree and returns the signed note (C2SP tlog-checkpoint). Problems `log.rolled-back`, `log.forked`, `log.other-key`,
+   * `log.no-anchor` if the tree does not continue the last signed one, and those of the vault.
    */
-  async sign(tx: EntityManager, key: MadeLogKey, size: number, lastNote: string | undefined): Promise<Signed> {
+  async sign(tx: EntityManager, key: MadeLogKey, { size, root, lastNote }: UnsignedTree): Promise<string> {
     const { origin, ckaId, publicKey } = key;
-    const root = await rootOf(tx, size);
     const start = (await this.vault.logAnchor(origin)) ?? openNote(lastNote ?? '', publicKey);
     const path = start === undefined || start.size > size ? [] : consistencyPath(start.size, size);
     const proof = path.length === 0 ? [] : await rangeHashes(tx, path);
     const answer = await this.vault.signCheckpoint({ origin, ckaId, publicKey, size, root, proof, lastNote });
     if (answer.kind === 'held') throw logHeld(answer.why, answer.anchor, size);
-    return { root, note: signedNote({ origin, size, root }, Buffer.from(answer.signature), publicKey) };
+    return signedNote({ origin, size, root }, Buffer.from(answer.signature), publicKey);
   }
 
   /** The fault of the log according to the token; undefined without a fault, or if nothing was signed yet. */
@@ -80,10 +77,11 @@ export class LogAnchors {
   }
 }
 
-export interface Signed {
+export interface UnsignedTree {
+  readonly size: number;
   readonly root: Buffer;
-  /** Signed note (C2SP tlog-checkpoint). */
-  readonly note: string;
+  /** The newest note in the database. */
+  readonly lastNote: string | undefined;
 }
 
 /** Number of leaves of the tree. */

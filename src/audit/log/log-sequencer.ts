@@ -8,8 +8,8 @@ import { leafData } from './log-leaf.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
-import { appendLeaves, SEQUENCER_LOCK } from './log-tiles.js';
-import { OwnLeaves } from './own-leaves.js';
+import { appendLeaves, readTree, rootOf, SEQUENCER_LOCK } from './log-tiles.js';
+import { type IsOwn, OwnLeaves } from './own-leaves.js';
 import type { LeafKind } from '../../verifier/log-verifier.js';
 import { leafHash } from '../../verifier/merkle-tree.js';
 import { openNote } from '../../verifier/signed-note.js';
@@ -89,7 +89,10 @@ export class LogSequencer {
     if (rows.length === 0) return 0;
     for (const { id, repeated } of rows)
       if (repeated) this.events.emit('row.not-sealed', { table: 'log_waiting', key: id });
-    const leaves = await this.leaves(rows.filter(({ repeated }) => !repeated));
+    const leaves = await leavesOf(
+      rows.filter(({ repeated }) => !repeated),
+      this.ownEntries(),
+    );
     if (leaves.length === 0) return rows.length;
     const size = await checkpointSizeOf(tx);
     const hashes = leaves.map(({ hash }) => hash);
@@ -107,11 +110,12 @@ export class LogSequencer {
     return rows.length;
   }
 
-  /** An entry that the service did not write becomes a `foreign` leaf. */
-  private async leaves(rows: readonly WaitingRow[]): Promise<Leaf[]> {
-    const unsealed = new Set(rows.filter((row) => row.there && !this.seals.verifies(row, row.seal)));
-    const acceptsUnsealed = unsealed.size > 0 && (await this.anchors.acceptsUnsealed());
-    return leavesOf(rows, (row) => !unsealed.has(row) || (acceptsUnsealed && row.seal === null));
+  /** Returns a predicate for entries that the service wrote. It asks the HSM at most once whether entries without a seal are accepted. */
+  private ownEntries(): IsOwn {
+    let acceptsUnsealed: Promise<boolean> | undefined;
+    return async (entry) =>
+      this.seals.verifies(entry, entry.seal) ||
+      (entry.seal === null && (await (acceptsUnsealed ??= this.anchors.acceptsUnsealed())));
   }
 
   private async checkpoint(tx: EntityManager): Promise<void> {
@@ -122,8 +126,8 @@ export class LogSequencer {
     const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;
     if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;
     const key = await this.keys.ensured();
-    await this.assertOwn(tx, size);
-    const { root, note } = await this.anchors.sign(tx, key, size, last?.note);
+    const root = await this.verifiedRoot(tx, size);
+    const note = await this.anchors.sign(tx, key, { size, root, lastNote: last?.note });
     // The row exists if a process was stopped after signing, or if it was inserted by SQL.
     await tx.query(
       `INSERT INTO log_checkpoint (size, root, note) VALUES ($1, $2, $3)
@@ -135,17 +139,18 @@ export class LogSequencer {
     this.own.forget(size);
   }
 
-  /** Verifies the leaves that the HSM has not signed yet. A log without an anchor is one of an earlier version, or was accepted by an operator. */
-  private async assertOwn(tx: EntityManager, size: number): Promise<void> {
+  /**
+   * Returns the root of the tree that the HSM signed last, extended by leaves that the service wrote. Upper levels of the tiles of these leaves are not read,
+   * because only the leaves are verified. A log without an anchor is one of an earlier version, or was accepted by an operator.
+   *
+   * @throws Problem `log.foreign-leaf`
+   */
+  private async verifiedRoot(tx: EntityManager, size: number): Promise<Buffer> {
     const signed = (await this.anchors.newest())?.size ?? 0;
-    if (signed === 0 || signed >= size) return;
-    const acceptsUnsealed = await this.anchors.acceptsUnsealed();
-    await this.own.assertAll(
-      tx,
-      signed,
-      size,
-      (entry) => this.seals.verifies(entry, entry.seal) || (acceptsUnsealed && entry.seal === null),
-    );
+    if (signed === 0 || signed >= size) return rootOf(tx, size);
+    const tree = await readTree(tx, signed);
+    await this.own.addTo(tree, tx, size, this.ownEntries());
+    return tree.root();
   }
 
   private async isSigned(note: string): Promise<boolean> {
@@ -169,11 +174,12 @@ async function tryLock(tx: EntityManager): Promise<boolean> {
   return row?.mine === true;
 }
 
-async function leavesOf(rows: readonly WaitingRow[], isOurs: (row: WaitingRow) => boolean): Promise<Leaf[]> {
+/** An entry that the service did not write becomes a `foreign` leaf. */
+async function leavesOf(rows: readonly WaitingRow[], isOwn: IsOwn): Promise<Leaf[]> {
   const leaves: Leaf[] = [];
   for (const [at, row] of rows.entries()) {
     if (at % LEAVES_PER_SLICE === LEAVES_PER_SLICE - 1) await nextTurn();
-    for (const kind of kindsOf(row, isOurs)) {
+    for (const kind of await kindsOf(row, isOwn)) {
       const data = leafData(kind, row.id, row) ?? '';
       leaves.push({ entryId: row.id, kind, hash: leafHash(data) });
     }
@@ -181,8 +187,8 @@ async function leavesOf(rows: readonly WaitingRow[], isOurs: (row: WaitingRow) =
   return leaves;
 }
 
-function kindsOf(row: WaitingRow, isOurs: (row: WaitingRow) => boolean): LeafKind[] {
+async function kindsOf(row: WaitingRow, isOwn: IsOwn): Promise<LeafKind[]> {
   if (!row.there) return ['missing'];
-  if (!isOurs(row)) return ['foreign'];
+  if (!(await isOwn(row))) return ['foreign'];
   return row.record === null ? ['entry'] : ['entry', 'record'];
 }

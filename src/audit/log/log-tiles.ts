@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/statements.js';
 import {
   EMPTY_ROOT,
+  GrowingRoot,
   HASH_BYTES,
   perfectRoot,
   joinedSubtrees,
@@ -70,6 +71,16 @@ export async function rootOf(tx: EntityManager, size: number): Promise<Buffer> {
   if (size === 0) return EMPTY_ROOT;
   const [root] = await rangeHashes(tx, [{ from: 0, to: size }]);
   return root as Buffer;
+}
+
+/** Reads the tree of the first `size` leaves, to which further leaves can be added. */
+export async function readTree(tx: EntityManager, size: number): Promise<GrowingRoot> {
+  const places = subtreesOf({ from: 0, to: size }).map(placeOf);
+  const tiles = await readTiles(tx, places);
+  return GrowingRoot.of(
+    size,
+    places.map((place) => subtreeHash(tiles, place)),
+  );
 }
 
 function subtreeHash(tiles: Map<string, Buffer>, place: Place): Buffer {

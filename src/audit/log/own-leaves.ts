@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
 import type { LeafKind } from '../../verifier/log-verifier.js';
-import { leafHash } from '../../verifier/merkle-tree.js';
+import { type GrowingRoot, leafHash } from '../../verifier/merkle-tree.js';
+import type { EntryRow } from '../entries/entry-row.js';
 import { leafData, type LeafRow, readLeaves } from './log-leaf.js';
 import { leafHashes } from './log-tiles.js';
 
@@ -12,6 +13,9 @@ const PAGE = 1024;
 const LEAVES_PER_SLICE = 50;
 /** Hashes that a process remembers. Further leaves are verified by their entries. */
 const MAX_REMEMBERED = 200_000;
+
+/** IsOwn reports whether the service wrote an entry. */
+export type IsOwn = (entry: EntryRow) => Promise<boolean>;
 
 /**
  * OwnLeaves verifies that the service appended the leaves that are about to be signed. Without it, whoever writes to the database could append leaves of
@@ -32,22 +36,25 @@ export class OwnLeaves {
   }
 
   /**
-   * Verifies the leaves from `from` to before `to`: this process appended them, or the entry of each is one that the service wrote.
+   * Adds the leaves from the size of `tree` to before `to` to the tree. Verifies that this process appended each of them, or that the service wrote its
+   * entry.
    *
-   * @param isOurs whether the service wrote an entry
    * @throws Problem `log.foreign-leaf`
    */
-  async assertAll(tx: EntityManager, from: number, to: number, isOurs: (entry: LeafRow) => boolean): Promise<void> {
-    for (let start = from; start < to; start += PAGE) {
+  async addTo(tree: GrowingRoot, tx: EntityManager, to: number, isOwn: IsOwn): Promise<void> {
+    while (tree.size < to) {
+      const start = tree.size;
       const end = Math.min(start + PAGE, to);
       const hashes = await leafHashes(tx, start, end);
       const isKnown = (i: number) =>
         hashes[i] !== undefined && this.appended.get(start + i)?.equals(hashes[i]) === true;
-      if (hashes.length === end - start && hashes.every((_, i) => isKnown(i))) continue;
-      for (const [i, row] of (await readLeaves(tx, start, end)).entries()) {
-        if (i % LEAVES_PER_SLICE === LEAVES_PER_SLICE - 1) await nextTurn();
-        if (!isKnown(i) && !isOwn(row, hashes[i], isOurs)) throw foreignLeaf(start + i);
-      }
+      if (hashes.length !== end - start || !hashes.every((_, i) => isKnown(i)))
+        for (const [i, row] of (await readLeaves(tx, start, end)).entries()) {
+          if (i % LEAVES_PER_SLICE === LEAVES_PER_SLICE - 1) await nextTurn();
+          if (!isKnown(i) && !(await isOwnLeaf(row, hashes[i], isOwn))) throw foreignLeaf(start + i);
+        }
+      if (hashes.length !== end - start) throw foreignLeaf(start + hashes.length);
+      for (const hash of hashes) tree.add(hash);
     }
   }
 }
@@ -55,10 +62,10 @@ export class OwnLeaves {
 /** The kinds of leaves that hold what the service wrote. The others state that it did not. */
 const WRITTEN: ReadonlySet<LeafKind> = new Set<LeafKind>(['entry', 'record']);
 
-function isOwn(row: LeafRow, hash: Buffer | undefined, isOurs: (entry: LeafRow) => boolean): boolean {
+async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: IsOwn): Promise<boolean> {
   if (row.kind === null || row.entryId === null || hash === undefined) return false;
   const entry = row.at === null ? undefined : row;
-  if (WRITTEN.has(row.kind) && (entry === undefined || !isOurs(entry))) return false;
+  if (WRITTEN.has(row.kind) && (entry === undefined || !(await isOwn(entry)))) return false;
   const data = leafData(row.kind, row.entryId, entry);
   return data !== undefined && leafHash(data).equals(hash);
 }

@@ -4,7 +4,7 @@ import { leafHash, inclusionPath } from '../../verifier/merkle-tree.js';
 import { rootOfInclusion } from '../../verifier/merkle-proof.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors } from './log-anchors.js';
-import { ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
+import { entriesAbout, ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
 import { logLeafOf } from './log-leaf.js';
 import { rangeHashes } from './log-tiles.js';
 
@@ -34,15 +34,7 @@ export class VouchedEntries {
     detail: Readonly<Record<string, string>> = {},
   ): Promise<EntryRow[]> {
     if (targetIds.length === 0) return [];
-    // Each target by its index, and the actions compared afterwards: statistics of a log that grows fast mislead PostgreSQL to read all entries, or
-    // all that have one of the actions.
-    const rows: EntryRow[] = await tx.query(
-      `SELECT ${ENTRY_COLUMNS} FROM unnest($1::text[]) AS target(id)
-         CROSS JOIN LATERAL (SELECT * FROM audit_entry WHERE target_id = target.id OFFSET 0) e
-       WHERE e.action = ANY($2) AND e.detail @> $3 ORDER BY e.id`,
-      [targetIds, actions, detail],
-    );
-    return this.vouched(tx, rows);
+    return this.vouched(tx, await entriesAbout(tx, targetIds, actions, detail));
   }
 
   /** All entries of an action of which there are few, oldest first. */

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AlertEvents, type AlertEvent } from '../../platform/events/alert-events.js';
+import { recordAlertEvents, type AlertEvent } from '../../platform/events/alert-events.js';
 import { EventBus, type Events } from '../../platform/events/events.js';
 import { AuditService, type NewEntry } from '../entries/audit.service.js';
 
@@ -18,7 +18,6 @@ export class RowRefusals {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly alerts: AlertEvents,
     events: EventBus,
   ) {
     events.on('row.not-sealed', (event) => void this.refused(event));
@@ -47,7 +46,7 @@ export class RowRefusals {
     try {
       await this.db.transaction(async (tx) => {
         await this.audit.append(tx, [entry]);
-        await this.alerts.record(tx, [alert]);
+        await recordAlertEvents(tx, [alert]);
       });
     } catch (error) {
       this.logger.error(`${entry.action} of ${entry.target.kind} ${entry.target.id} is not recorded: ${String(error)}`);

@@ -70,8 +70,6 @@ const QUEUE = {
   open: 'true',
   columns: 't.position, t.failures',
   leaseSeconds: 15,
-  firstPauseSeconds: 1,
-  longestPauseSeconds: 60,
 };
 /** DUE_STREAM selects the streams that no process is sending. */
 export const DUE_STREAM = dueRowsOf(QUEUE);
@@ -111,9 +109,11 @@ export class AuditStreamRepository {
     return this.queue.claim(limit, 't.id = ANY($1::text[])', [names]);
   }
 
-  /** Rejects with StreamLost when another process has claimed the stream since. */
-  async renew(claim: StreamClaim): Promise<void> {
-    assertOurs(await this.queue.renew(claim));
+  /** Performs `work` under the lease of a claim. Calls `lost` if another process has claimed the stream since. */
+  hold(claim: StreamClaim, work: () => Promise<void>, lost: () => void): Promise<void> {
+    return this.queue.hold(claim, work, async () => {
+      if (!(await this.queue.renew(claim))) lost();
+    });
   }
 
   /** Records that the receiver has everything before this number. */
@@ -128,7 +128,7 @@ export class AuditStreamRepository {
   }
 
   async failed(claim: StreamClaim, reason: string, pauseSeconds: number): Promise<void> {
-    assertOurs(await this.queue.postpone(claim, pauseSeconds, 'failures = failures + 1, last_error = $3', reason));
+    assertOurs(await this.queue.postpone(claim, pauseSeconds, 'failures = failures + 1, last_error = $3', [reason]));
   }
 
   async states(names: readonly string[]): Promise<StreamState[]> {

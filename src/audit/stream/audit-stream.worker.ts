@@ -2,10 +2,9 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../../platform/config/config.js';
 import type { StreamDestination } from '../../platform/config/stream-destinations.js';
-import { backOff, jittered, underLease } from '../../platform/jobs/claim.js';
+import { backOff, jittered } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
-import { OutboundClient } from '../../platform/outbound/outbound-client.js';
-import { oneLine } from '../../platform/text/truncate.js';
+import { networkReason, OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { Background } from '../../platform/work/background.js';
 import { LeafRowsReader } from '../log/log-leaf.js';
 import { LogKeys } from '../log/log-keys.js';
@@ -16,14 +15,12 @@ import { ReceiverRefused, type StreamSender } from './stream-sender.js';
 import { SyslogSender } from './syslog-sender.js';
 
 const LOOK_EVERY_MS = 1000;
-const RENEW_EVERY_MS = 5000;
 /** Leaves per read; a message has at most some kB. */
 const BATCH_SIZE = 500;
 const MAX_PAUSE_SECONDS = 60;
 const MAX_ASKED_SECONDS = 300;
 /** Time for a body in transit to end after the process was told to stop. */
 const END_WITHIN_MS = 3000;
-const MAX_REASON = 300;
 
 /**
  * Sends the audit log to its receivers: each destination is sent by one process at a time, leaf by leaf in the order of the log, from a
@@ -88,8 +85,12 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     const sender = this.senderFor(destination);
     this.senders.add(sender);
     try {
-      const renew = () => this.repository.renew(claim).catch((error: unknown) => this.ended(error, sender));
-      await underLease(RENEW_EVERY_MS, renew, () => this.follow(claim, sender));
+      // The error of the closed sender ends the work. A stream that another process sends is left to it.
+      await this.repository.hold(
+        claim,
+        () => this.follow(claim, sender),
+        () => sender.close(),
+      );
       await this.repository.release(claim);
     } catch (error) {
       await this.failed(claim, error);
@@ -130,14 +131,9 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     return new SyslogSender(destination, new URL(this.config.publicUrl).hostname, this.outbound);
   }
 
-  /** A stream that another process sends is left to it. A renewal that failed otherwise is made up for by the next one. */
-  private ended(error: unknown, sender: StreamSender): void {
-    if (error instanceof StreamLost) sender.close();
-  }
-
   private async failed(claim: StreamClaim, error: unknown): Promise<void> {
     if (error instanceof StreamLost) return this.logger.warn(`the stream ${claim.id}: ${error.message}`);
-    const reason = reasonOf(error);
+    const reason = networkReason(error);
     if (!this.pool.isStopping) this.logger.warn(`the stream ${claim.id} waits: ${reason}`);
     const asked = error instanceof ReceiverRefused ? Math.min(error.retryAfterSeconds ?? 0, MAX_ASKED_SECONDS) : 0;
     const pause = Math.max(asked, jittered(backOff(claim.failures + 1, 1, MAX_PAUSE_SECONDS)));
@@ -146,10 +142,4 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
       () => undefined,
     );
   }
-}
-
-/** The network's own words; an address that was refused is described, not named. */
-function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return oneLine(code === undefined || message.includes(code) ? message : `${code}: ${message}`, MAX_REASON);
 }

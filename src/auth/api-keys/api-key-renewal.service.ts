@@ -8,7 +8,7 @@ import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Background } from '../../platform/work/background.js';
 import type { Caller } from '../../access/caller.js';
 import { limitsBy } from '../rights/effective-rights.js';
-import { SecretDisclosures } from '../rights/secret-disclosures.js';
+import { recordDisclosure } from '../rights/secret-disclosures.js';
 import type { Scope } from '../../access/scopes.js';
 import { newApiKeyText } from './api-key-text.js';
 import { ApiKey } from '../model/api-key.entity.js';
@@ -46,7 +46,6 @@ export class ApiKeyRenewalService {
     private readonly apiKeys: ApiKeysService,
     private readonly audit: AuditService,
     private readonly mailbox: Mailbox,
-    private readonly disclosures: SecretDisclosures,
   ) {}
 
   /**
@@ -76,7 +75,7 @@ export class ApiKeyRenewalService {
     const limits = limitsBy(caller, ownerId);
     const next = { id: newId(), name, permissions, addresses, ownerId, ...limits, expiry, lookup, secretHash };
     await insertSealed(tx, ApiKey, next);
-    await this.disclosures.record(tx, caller, { kind: 'api-key', id: next.id, occasion: 'rotated' });
+    await recordDisclosure(tx, caller, { kind: 'api-key', id: next.id, occasion: 'rotated' });
     const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));
     await changeSealed(tx, ApiKey, { id, revokedAt: IsNull() }, { expiry: end, replacedBy: next.id });
     const detail = { replacedBy: next.id, ends: end };

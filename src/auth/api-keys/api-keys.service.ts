@@ -23,7 +23,7 @@ import {
   type OwnerRows,
   peopleOf,
 } from '../rights/effective-rights.js';
-import { SecretDisclosures } from '../rights/secret-disclosures.js';
+import { recordDisclosure } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { AddressList } from '../../formats/addresses/address.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
@@ -73,7 +73,6 @@ export class ApiKeysService implements OnApplicationShutdown {
     private readonly db: DataSource,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
-    private readonly disclosures: SecretDisclosures,
     private readonly audit: AuditService,
   ) {
     this.record = audit.recorderFor('api-key');
@@ -103,7 +102,7 @@ export class ApiKeysService implements OnApplicationShutdown {
       ...limitsBy(caller, caller.ownerId),
     });
     await insertSealed(tx, ApiKey, entity);
-    await this.disclosures.record(tx, caller, { kind: 'api-key', id, occasion: 'created' });
+    await recordDisclosure(tx, caller, { kind: 'api-key', id, occasion: 'created' });
     await this.record(tx, caller, 'api-key.created', id, auditDetailOf(entity));
     return { row: await tx.findOneByOrFail(ApiKey, { id }), key };
   }

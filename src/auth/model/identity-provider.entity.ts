@@ -98,6 +98,11 @@ export function issuerKey(issuer: string): string {
   return `${url.origin}${trimEndOf(path, '/')}`;
 }
 
+/** issuerOf returns the issuer of OpenID Connect in the form for comparison, or the entity id of SAML. */
+export function issuerOf(settings: OidcSettings | SamlSettings): string {
+  return 'issuer' in settings ? issuerKey(settings.issuer) : settings.entityId;
+}
+
 /** Reports whether the sealed secret is a private key of the service, not a client secret. */
 export function hasOurKey(settings: OidcSettings | SamlSettings): boolean {
   return 'entityId' in settings || settings.clientAuthentication === 'private_key_jwt';

@@ -6,8 +6,8 @@ import type { RoleName } from '../../access/scopes.js';
 @Index('user_account_administrators', ['id'], { where: "'admin' = ANY(roles)" })
 @Sealed<User>({
   except: ['createdAt'],
-  revision: 'revision',
   edits: 'revision',
+  countsEdits: true,
   list: {
     column: 'factors',
     now: `(SELECT coalesce(array_agg(f.id::text ORDER BY f.id), '{}') FROM second_factor f WHERE f.user_id = t.id AND f.confirmed_at IS NOT NULL)`,

@@ -48,7 +48,7 @@ export class UsersService {
 
   async findByEmail(email: string): Promise<User | null> {
     const found = await findTrusted(this.db.manager, User, { email: canonical(email) });
-    return sealsOf(this.db.manager).newest(User, found, true);
+    return sealsOf(this.db.manager).remember(User, found);
   }
 
   /**

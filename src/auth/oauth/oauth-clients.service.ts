@@ -11,7 +11,7 @@ import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { changeSealed, insertSealed, lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { effectiveRights, limitsBy, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
-import { SecretDisclosures } from '../rights/secret-disclosures.js';
+import { recordDisclosure } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { type CertificateRule, ruleFactsOf, methodOf } from '../certificates/certificate-rule.js';
 import { newSecret } from '../model/secret-text.js';
@@ -20,7 +20,7 @@ import type { RegisteredKeys } from './client-keys.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 import { stillMay } from '../rights/still-may.js';
-import { lockClient } from '../sessions/session-grounds.js';
+import { lockTokens } from '../sessions/session-grounds.js';
 
 export type OAuthClientType = 'confidential' | 'public';
 
@@ -58,7 +58,6 @@ export class OAuthClientsService {
     private readonly db: DataSource,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
-    private readonly disclosures: SecretDisclosures,
     private readonly audit: AuditService,
   ) {
     this.record = audit.recorderFor('oauth-client');
@@ -93,7 +92,7 @@ export class OAuthClientsService {
       });
       // A user who registers keys or certificates may have the private keys.
       if (secret !== undefined || proof !== undefined) {
-        await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });
+        await recordDisclosure(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });
       }
       const detail = { name, permissions, ...demand, ...proof?.detail };
       await this.record(tx, caller, 'oauth-client.created', id, detail);
@@ -122,7 +121,7 @@ export class OAuthClientsService {
     await this.db.transaction(async (tx) => {
       const { name, permissions } = row;
       await this.change(tx, caller, row, { secretHash: secret.hash });
-      await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'secret-replaced' });
+      await recordDisclosure(tx, caller, { kind: 'oauth-client', id, occasion: 'secret-replaced' });
       await this.record(tx, caller, 'oauth-client.secret-replaced', id, { name, permissions });
     });
     return { row, secret: secret.text };
@@ -167,7 +166,7 @@ export class OAuthClientsService {
       const { id, name } = row;
       const { secretHash: _, ...proof } = columns;
       await this.change(tx, caller, row, proof);
-      await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'keys-replaced' });
+      await recordDisclosure(tx, caller, { kind: 'oauth-client', id, occasion: 'keys-replaced' });
       await this.record(tx, caller, action, id, { name, ...detail });
       return tx.findOneByOrFail(OAuthClient, { id });
     });
@@ -181,7 +180,7 @@ export class OAuthClientsService {
     proof: Partial<Pick<OAuthClient, 'secretHash' | 'authMethod' | 'keys' | 'certificateRule'>>,
   ): Promise<void> {
     assertHeld(await stillMay(tx, caller), permissions);
-    await lockClient(tx, id);
+    await lockTokens(tx, 'oauth client', id);
     const before = await lockSealed(tx, OAuthClient, { id });
     const proofSince = await afterSessionsOf(tx, id, before?.proofSince ?? null);
     const change = { ...proof, proofSince, ...limitsBy(caller, ownerId) };
@@ -193,7 +192,7 @@ export class OAuthClientsService {
   async revoke(caller: Caller, id: string): Promise<void> {
     const { name, permissions } = await this.read(id);
     await this.db.transaction(async (tx) => {
-      await lockClient(tx, id);
+      await lockTokens(tx, 'oauth client', id);
       const { affected } = await tx.update(
         OAuthClient,
         { id, revokedAt: IsNull() },

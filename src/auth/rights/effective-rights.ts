@@ -47,7 +47,7 @@ export function personNow(id: string): string {
 
 /** The person with this id in a row that `personNow` returned; null if the row is missing, of another person, or does not match its seal. */
 export function personIn(seals: RowSeals, id: string, row: JsonRow | null): User | null {
-  const person = seals.newest(User, seals.opened(User, row));
+  const person = seals.opened(User, row);
   return person?.id === id.toLowerCase() ? person : null;
 }
 

@@ -2,12 +2,11 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CredentialRights } from './credential-rights.js';
 import { SecretDisclosure } from './secret-disclosure.entity.js';
-import { SecretDisclosures } from './secret-disclosures.js';
 
-/** The rights of credentials now, and who was shown their secrets. */
+/** The rights of credentials now. */
 @Module({
   imports: [TypeOrmModule.forFeature([SecretDisclosure])],
-  providers: [CredentialRights, SecretDisclosures],
-  exports: [CredentialRights, SecretDisclosures],
+  providers: [CredentialRights],
+  exports: [CredentialRights],
 })
 export class RightsModule {}

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { type Caller, credentialsOf } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -40,37 +39,37 @@ const DISCLOSED: Readonly<Record<string, SealedClass<DisclosedRow>>> = {
 };
 
 /**
- * Records who was ever shown the secret of a credential, and can therefore make requests in its name. The sealed row of the credential has the list, so that
- * nobody drops out when rows of secret_disclosure are deleted.
+ * recordDisclosure records that the caller's response contains the secret of a credential, in the transaction that creates it. The sealed row of the credential
+ * lists everyone who was ever shown its secret and can therefore make requests in its name, so that nobody is lost if rows of secret_disclosure are deleted.
  */
-@Injectable()
-export class SecretDisclosures {
-  /** Records that the caller's answer has the secret, in the transaction that makes it. */
-  async record(tx: EntityManager, caller: Caller, { kind, id, occasion }: Disclosure): Promise<void> {
-    const common = { credentialKind: kind, credentialId: id, personId: caller.ownerId, occasion };
-    const rows = askersOf(caller).map(([shownToKind, shownToId]) => ({
-      ...common,
-      id: newId(),
-      shownToKind,
-      shownToId,
-    }));
-    const known = await peopleKnowing(tx, [[kind, id]]);
-    const people = new Set([...known, ...(await peopleBehind(tx, caller))]);
-    await insertSealed(tx, SecretDisclosure, ...rows);
-    const change = { disclosedTo: [...people].sort() };
-    if (kind === ISSUER) {
-      const others = [...(caller.behind ?? [])].sort();
-      const uploader = { uploaderId: caller.ownerId, behind: others.length === 0 ? null : others };
-      await changeSealed(tx, WorkloadIssuer, { id }, { ...change, ...uploader });
-    } else await changeSealed(tx, DISCLOSED[kind] ?? ApiKey, { id }, change);
-  }
+export async function recordDisclosure(
+  tx: EntityManager,
+  caller: Caller,
+  { kind, id, occasion }: Disclosure,
+): Promise<void> {
+  const common = { credentialKind: kind, credentialId: id, personId: caller.ownerId, occasion };
+  const rows = askersOf(caller).map(([shownToKind, shownToId]) => ({
+    ...common,
+    id: newId(),
+    shownToKind,
+    shownToId,
+  }));
+  const known = await peopleKnowing(tx, [[kind, id]]);
+  const people = new Set([...known, ...(await peopleBehind(tx, caller))]);
+  await insertSealed(tx, SecretDisclosure, ...rows);
+  const change = { disclosedTo: [...people].sort() };
+  if (kind === ISSUER) {
+    const others = [...(caller.behind ?? [])].sort();
+    const uploader = { uploaderId: caller.ownerId, behind: others.length === 0 ? null : others };
+    await changeSealed(tx, WorkloadIssuer, { id }, { ...change, ...uploader });
+  } else await changeSealed(tx, DISCLOSED[kind] ?? ApiKey, { id }, change);
+}
 
-  /** Records that the caller created or changed a workload issuer: the address that they choose determines its keys. */
-  async recordIssuerChange(tx: EntityManager, caller: Caller, id: string): Promise<void> {
-    const issuer = await findTrusted(tx, WorkloadIssuer, { id });
-    const people = new Set([...(issuer?.disclosedTo ?? []), ...(await peopleBehind(tx, caller))]);
-    await changeSealed(tx, WorkloadIssuer, { id }, { disclosedTo: [...people].sort() });
-  }
+/** recordIssuerChange records that the caller created or changed a workload issuer: the address that they choose determines its keys. */
+export async function recordIssuerChange(tx: EntityManager, caller: Caller, id: string): Promise<void> {
+  const issuer = await findTrusted(tx, WorkloadIssuer, { id });
+  const people = new Set([...(issuer?.disclosedTo ?? []), ...(await peopleBehind(tx, caller))]);
+  await changeSealed(tx, WorkloadIssuer, { id }, { disclosedTo: [...people].sort() });
 }
 
 /**

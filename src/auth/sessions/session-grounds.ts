@@ -52,22 +52,26 @@ async function assertSameClient(
   tx: EntityManager,
   { id, proofSince }: NonNullable<SessionGrounds['client']>,
 ): Promise<void> {
-  await sharedAdvisoryLock(tx, clientLock(id));
+  await admitTokens(tx, 'oauth client', id);
   const now = await shared(tx, OAuthClient, { id });
   const isSame = now?.revokedAt === null && now.proofSince?.getTime() === proofSince?.getTime();
   if (!isSame) throw changedMeanwhile('The client was revoked, or its secret, keys or certificates were replaced');
 }
 
+/** What tokens are issued to: a client, or the runs of an issuer. */
+type TokenHolder = 'oauth client' | 'workload issuer';
+
 /**
- * lockClient locks a client against new tokens until the transaction ends. The row alone is not enough: each token request takes a shared lock of the row,
- * and a client that requests tokens continuously would prevent its own revocation.
+ * lockTokens locks a client or an issuer against new tokens until the transaction ends. The row alone is not enough: each token request takes a shared lock of
+ * the row, and a client that requests tokens continuously would prevent its own revocation.
  */
-export async function lockClient(tx: EntityManager, id: string): Promise<void> {
-  await advisoryLock(tx, clientLock(id));
+export async function lockTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
+  await advisoryLock(tx, `${holder} ${id.toLowerCase()}`);
 }
 
-function clientLock(id: string): string {
-  return `oauth client ${id.toLowerCase()}`;
+/** admitTokens waits for `lockTokens` of other transactions, and delays it until the transaction that issues a token ends. */
+export async function admitTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
+  await sharedAdvisoryLock(tx, `${holder} ${id.toLowerCase()}`);
 }
 
 function isSamePassword(now: User, then: Pick<User, 'passwordHash' | 'factors'>): boolean {

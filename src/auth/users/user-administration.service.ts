@@ -1,14 +1,14 @@
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { assertSealed, changeSealed, findGenuine } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import type { Actor, Caller } from '../../access/caller.js';
-import { assertScope, mayDo, type RoleName, type Scope, scopesBeyond, scopesOf } from '../../access/scopes.js';
-import { rightsOf } from '../rights/credential-rights.js';
+import { type RoleName, scopesBeyond, scopesOf } from '../../access/scopes.js';
+import { stillMay } from '../rights/still-may.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { lockAdministrators } from './administrators.js';
 import { InvitationRights } from './invitation-rights.js';
@@ -22,8 +22,8 @@ export interface UserChange {
 /** UserWithProviders is a user with the names of the identity providers through which the user signs in; `removed` for one that was deleted. */
 export type UserWithProviders = User & { readonly providers: string[] };
 
-/** RightsHolder is who administers accounts: a caller, or the operator of the machine. */
-type RightsHolder = Actor & Pick<Caller, 'scopes' | 'origin'>;
+/** The operator of the machine. */
+type Operator = Actor & { readonly kind: 'system' } & Pick<Caller, 'scopes' | 'origin'>;
 
 /** Administration of other users' accounts. Administrators never see or choose a password. */
 @Injectable()
@@ -64,23 +64,23 @@ export class UserAdministrationService {
    * @throws Problem `row.not-sealed` for an account that was changed in the database
    */
   async readGenuine(id: string): Promise<User> {
-    const { manager } = this.db;
-    const user = sealsOf(manager).newest(User, await findGenuine(manager, User, { id }));
+    const user = await findGenuine(this.db.manager, User, { id });
     if (user === null) throw missing('user');
     return user;
   }
 
   /** Sets roles or disables. All sessions, tokens and keys of a disabled person are refused within five seconds. */
-  async change(caller: RightsHolder, id: string, change: UserChange): Promise<User> {
+  async change(caller: Caller | Operator, id: string, change: UserChange): Promise<User> {
     await sealsOf(this.db.manager).catchUp();
     return this.db.transaction(async (tx) => {
       // Changes of administrators run one after the other, so that two cannot remove each other.
       const administrators = await lockAdministrators(tx);
       const user = await tx.findOne(User, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (user === null || assertSealed(tx, User, user) === null) throw missing('user');
-      const scopes = await scopesNow(tx, caller);
-      assertMayGrant({ scopes }, user.roles);
-      assertMayGrant({ scopes }, change.roles ?? []);
+      // The caller may have just been disabled or demoted, and must not be able to undo that.
+      const now = caller.kind === 'system' ? caller : await stillMay(tx, caller);
+      assertMayGrant(now, user.roles);
+      assertMayGrant(now, change.roles ?? []);
       const roles = [...(change.roles ?? user.roles)];
       const disabled = change.disabled ?? user.disabled;
       const staysAdministrator = roles.includes('admin') && !disabled;
@@ -98,14 +98,6 @@ export class UserAdministrationService {
       return tx.findOneByOrFail(User, { id });
     });
   }
-}
-
-/** Returns the caller's scopes as read under the lock. The caller may have just been disabled or demoted, and must not be able to undo that. */
-async function scopesNow(tx: EntityManager, { kind, id, scopes }: RightsHolder): Promise<ReadonlySet<Scope>> {
-  if (kind === 'system') return scopes;
-  const now = (await rightsOf(tx, id)) ?? new Set<Scope>();
-  assertScope(now, 'users:write');
-  return new Set([...scopes].filter((scope) => mayDo(now, scope)));
 }
 
 function lastAdministrator(): Problem {

@@ -9,7 +9,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { type DocumentReader, jsonAt, KeyDocuments } from '../key-sets/key-documents.js';
 import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../key-sets/key-renewals.js';
 import { readKeySet } from '../key-sets/key-set.js';
-import { SecretDisclosures } from '../rights/secret-disclosures.js';
+import { recordDisclosure } from '../rights/secret-disclosures.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
@@ -23,7 +23,6 @@ export class IssuerKeys {
   constructor(
     private readonly db: DataSource,
     private readonly documents: KeyDocuments,
-    private readonly disclosures: SecretDisclosures,
     private readonly sessions: SessionsService,
     private readonly audit: AuditService,
   ) {}
@@ -60,12 +59,7 @@ export class IssuerKeys {
   async recordUpload(tx: EntityManager, caller: Caller, id: string): Promise<void> {
     const trusts = await tx.find(WorkloadTrust, { select: { scopes: true }, where: { issuerId: id } });
     assertHeld(caller, new Set(trusts.flatMap(({ scopes }) => scopes)));
-    await this.disclosures.record(tx, caller, { kind: 'workload-issuer', id, occasion: 'keys-uploaded' });
-  }
-
-  /** Records in the caller's transaction that they made or changed the issuer: requests of its runs count as theirs. */
-  recordChange(tx: EntityManager, caller: Caller, id: string): Promise<void> {
-    return this.disclosures.recordIssuerChange(tx, caller, id);
+    await recordDisclosure(tx, caller, { kind: 'workload-issuer', id, occasion: 'keys-uploaded' });
   }
 
   /** Ends the sessions of all runs of an issuer, in the transaction that disables or deletes it. */

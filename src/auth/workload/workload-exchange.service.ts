@@ -1,4 +1,5 @@
 import { insertSealed, findTrusted } from '../../platform/sealing/sealed-rows.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Actor, TokenBinding } from '../../access/caller.js';
@@ -77,9 +78,10 @@ export class WorkloadExchangeService {
   /**
    * Returns an access token for the run of this token. There is no refresh token: a run asks its issuer again.
    *
-   * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the KeyVault that encrypts the token
+   * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the audit log and of the KeyVault that encrypts the token
    */
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
+    await sealsOf(this.db.manager).assertUpToDate();
     const named = { issuer: unverifiedIssuerOf(order.token), enabled: true };
     const issuer = await findTrusted(this.db.manager, WorkloadIssuer, named);
     if (issuer === null) throw new WorkloadTokenRefused('The issuer of the token is not trusted.');

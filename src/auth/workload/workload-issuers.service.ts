@@ -13,9 +13,10 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { readGivenKeySet, thumbprintsOf } from '../key-sets/key-set.js';
 import { keyChange } from '../key-sets/key-renewals.js';
+import { recordIssuerChange } from '../rights/secret-disclosures.js';
 import { stillMay } from '../rights/still-may.js';
 import { IssuerKeys } from './issuer-keys.js';
-import { lockIssuer } from './workload.repository.js';
+import { lockTokens } from '../sessions/session-grounds.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 export interface WorkloadIssuerChange {
@@ -60,7 +61,7 @@ export class WorkloadIssuersService {
       const times = { keysReadAt: new Date(), keysAskedAt: new Date() };
       await insertSealed(tx, WorkloadIssuer, { id, name, issuer, enabled, keySource, keys, ...times });
       if (keySource === 'uploaded') await this.keys.recordUpload(tx, caller, id);
-      else await this.keys.recordChange(tx, caller, id);
+      else await recordIssuerChange(tx, caller, id);
       const detail = { name, issuer, enabled, keySource, keys: thumbprintsOf(keys) };
       await this.record(tx, caller, 'workload-issuer.created', id, detail);
       return this.read(id, tx);
@@ -74,7 +75,7 @@ export class WorkloadIssuersService {
     const { name, enabled, jwks } = order;
     const keys = jwks === undefined ? undefined : uploaded(jwks);
     return this.db.transaction(async (tx) => {
-      await lockIssuer(tx, id);
+      await lockTokens(tx, 'workload issuer', id);
       const before = await this.read(id, tx);
       if (keys !== undefined && before.keySource !== 'uploaded') throw notUploaded();
       const renewed = keys === undefined ? {} : { keys: keys as never, keysReadAt: new Date() };
@@ -82,7 +83,7 @@ export class WorkloadIssuersService {
       const changed = await changeSealed(tx, WorkloadIssuer, { id, revision }, change);
       if (changed !== 1) throw staleProblem(`/api/settings/workload-issuers/${id}`);
       if (before.enabled && !enabled) await this.keys.endRuns(tx, caller, id);
-      if (keys === undefined) await this.keys.recordChange(tx, caller, id);
+      if (keys === undefined) await recordIssuerChange(tx, caller, id);
       else await this.keys.recordUpload(tx, caller, id);
       await this.record(tx, caller, 'workload-issuer.changed', id, { name, enabled });
       const turned = keys === undefined ? undefined : keyChange(before.keys ?? [], keys);
@@ -94,7 +95,7 @@ export class WorkloadIssuersService {
   /** Removes an issuer with all its trusts. Their tokens are refused everywhere within five seconds. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await lockIssuer(tx, id);
+      await lockTokens(tx, 'workload issuer', id);
       const { name, issuer } = await this.read(id, tx);
       await this.keys.endRuns(tx, caller, id);
       const { affected: trusts } = await tx.delete(WorkloadTrust, { issuerId: id });

@@ -1,7 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
 import { uuidOf } from '../../platform/database/new-id.js';
-import { advisoryLock, sharedAdvisoryLock } from '../../platform/database/statements.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
@@ -15,6 +14,7 @@ import {
   type RunRows,
 } from '../rights/effective-rights.js';
 import { uploaderOf } from '../rights/secret-disclosures.js';
+import { admitTokens } from '../sessions/session-grounds.js';
 import { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import { SKEW_SECONDS, type VerifiedWorkloadToken } from './workload-token.js';
 
@@ -44,17 +44,12 @@ export async function trustsOf(tx: EntityManager, issuerId: string, audience: st
   });
 }
 
-/** lockIssuer locks an issuer against new tokens until the transaction ends. */
-export async function lockIssuer(tx: EntityManager, id: string): Promise<void> {
-  await advisoryLock(tx, issuerLock(id));
-}
-
 /** holdIssuer reports whether the issuer is enabled and in this revision. It stays so until the transaction ends. */
 export async function holdIssuer(
   tx: EntityManager,
   { id, revision }: Pick<WorkloadIssuer, 'id' | 'revision'>,
 ): Promise<boolean> {
-  await sharedAdvisoryLock(tx, issuerLock(id));
+  await admitTokens(tx, 'workload issuer', id);
   return (await findTrusted(tx, WorkloadIssuer, { id, revision, enabled: true })) !== null;
 }
 
@@ -62,10 +57,6 @@ export async function holdIssuer(
 export async function hasSeveralIssuers(tx: EntityManager): Promise<boolean> {
   const rows: unknown[] = await tx.query('SELECT 1 FROM workload_issuer WHERE enabled LIMIT 2');
   return rows.length > 1;
-}
-
-function issuerLock(id: string): string {
-  return `workload issuer ${id.toLowerCase()}`;
 }
 
 /** What the tokens of a trust may do now; undefined when a person behind it is disabled or unknown. */

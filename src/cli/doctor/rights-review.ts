@@ -7,6 +7,7 @@ import { VerifiedLeaves } from '../../audit/history/verified-leaves.js';
 import type { EntryRow } from '../../audit/entries/entry-row.js';
 import { isId, timeOfId } from '../../platform/database/new-id.js';
 import {
+  editOf,
   type SealedClass,
   sealedClasses,
   type SealedEntity,
@@ -241,15 +242,14 @@ async function earlierRows(db: DataSource, { edits }: RightsHistory): Promise<st
   const ids = [...edits.keys()].filter(isId);
   const found: string[] = [];
   for (const entity of sealedClasses()) {
-    const column = sealedOptions(entity).edits;
-    if (column === undefined) continue;
+    if (sealedOptions(entity).edits === undefined) continue;
     const table = db.getMetadata(entity).tableName;
     const rows = await db
       .createQueryBuilder(entity as SealedClass<SealedEntity & { readonly id: string }>, 't')
       .where('t.id = ANY(:ids::uuid[])', { ids })
       .getMany();
     for (const row of rows) {
-      const edit = Number(row[column as keyof typeof row] ?? 0);
+      const edit = editOf(entity, row) ?? 0;
       const logged = edits.get(row.id) ?? 0;
       if (edit < logged)
         found.push(`row ${row.id} of ${table} is an earlier one: edit ${edit}, and the log has edit ${logged}`);

@@ -31,8 +31,6 @@ const QUEUE = {
   columns: 't.worker',
   begin: `status = 'RUNNING', worker = '${WORKER_ID}', started_at = coalesce(started_at, now())`,
   leaseSeconds: 30,
-  firstPauseSeconds: 0,
-  longestPauseSeconds: 0,
 };
 /** DUE_SCAN selects queued scans and scans whose lease has expired. */
 export const DUE_SCAN = dueRowsOf(QUEUE);

@@ -4,14 +4,13 @@ import type { Queue } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../../platform/config/config.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
-import { QueueConsumer, JOB_SIGNAL_OPTIONS } from '../../platform/queue/queue-consumer.js';
+import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
 import { Background } from '../../platform/work/background.js';
 import type { ScanResult } from '../model/scan-result.entity.js';
 import { DISCOVERY_QUEUE, type Scan, type ScanScope } from '../model/scan.entity.js';
 import { ScanSweep } from './scan-sweep.js';
 import { DUE_SCAN, ScanRepository } from './scan.repository.js';
 import { TargetProber } from './target-prober.js';
-import { Outbox } from '../../platform/outbox/outbox.js';
 
 /** Maximum number of concurrent scans per process. */
 const MAX_SCANS = 4;
@@ -32,7 +31,7 @@ const IDLE_MS = 250;
  * resume a scan.
  */
 @Injectable()
-export class ScanWorker extends QueueConsumer<DiscoverySignal> {
+export class ScanWorker extends QueueConsumer<unknown> {
   private readonly scans = new WorkPool<Scan>({
     max: MAX_SCANS,
     claim: (capacity) => this.repository.claim(capacity),
@@ -45,7 +44,7 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
     private readonly repository: ScanRepository,
     private readonly sweep: ScanSweep,
     private readonly prober: TargetProber,
-    @InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>,
+    @InjectQueue(DISCOVERY_QUEUE) queue: Queue<unknown>,
     config: Config,
   ) {
     super(queue, config);
@@ -141,20 +140,5 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
         await renew();
       },
     };
-  }
-}
-
-/** Signal that scans are queued. Which scans are due is read from the database. */
-export interface DiscoverySignal {
-  readonly scanIds: string[];
-}
-
-/** DiscoveryRelay passes committed signals from the outbox to the queue. */
-@Injectable()
-export class DiscoveryRelay {
-  constructor(@InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>, outbox: Outbox) {
-    outbox.serve(DISCOVERY_QUEUE, async (scanIds) => {
-      await queue.addBulk(scanIds.map((id) => ({ data: { scanIds: [id] }, opts: JOB_SIGNAL_OPTIONS })));
-    });
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { KEX_INIT_LISTS, KEX_INIT_MESSAGE, type KexInit, readKexInitLists } from '../../formats/ssh/kex-init.js';
-import { WireReader, wireString } from '../../formats/ssh/wire.js';
+import { wirePacket, WireReader, wireString } from '../../formats/ssh/wire.js';
 import { type BoundedStream, ProbeFault } from '../probing/bounded-stream.js';
 
 /** Message numbers of RFC 4253 section 12 and RFC 5656 section 7.1. */
@@ -35,12 +35,7 @@ export async function readVersion(stream: BoundedStream): Promise<string> {
 }
 
 export function writePacket(stream: BoundedStream, payload: Buffer): void {
-  const gap = 8 - ((payload.length + 5) % 8);
-  const padding = gap < 4 ? gap + 8 : gap;
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(payload.length + padding + 1);
-  head[4] = padding;
-  stream.write(Buffer.concat([head, payload, randomBytes(padding)]));
+  stream.write(wirePacket(payload));
 }
 
 /** readPacket returns the payload of the next message, skipping those that carry no information for the probe. */

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /**
  * WireReader reads the data types of RFC 4251 section 5.
  *
@@ -72,6 +74,14 @@ export function wireUint64(value: bigint): Buffer {
 export function wireString(value: Buffer | string): Buffer {
   const bytes = Buffer.from(value);
   return Buffer.concat([wireUint32(bytes.length), bytes]);
+}
+
+/** wirePacket encodes an unencrypted packet (RFC 4253 section 6). */
+export function wirePacket(payload: Buffer): Buffer {
+  const gap = 8 - ((payload.length + 5) % 8);
+  const padding = gap < 4 ? gap + 8 : gap;
+  const head = Buffer.concat([wireUint32(payload.length + padding + 1), Buffer.from([padding])]);
+  return Buffer.concat([head, payload, randomBytes(padding)]);
 }
 
 /** Encodes a non-negative integer given as big-endian bytes, without leading zeros except one that keeps it positive. */

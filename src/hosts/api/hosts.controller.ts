@@ -42,7 +42,7 @@ const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext):
 });
 
 /** In JSON, every character of the text may be escaped. */
-const IMPORT_LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000 };
+const IMPORT_LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000, scope: 'hosts:write' };
 
 @ApiTags('Hosts')
 @Controller('v1/hosts')

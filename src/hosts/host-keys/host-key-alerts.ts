@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, type EntityManager } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { AlertEvents } from '../../platform/events/alert-events.js';
+import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
@@ -15,7 +15,6 @@ import type { PublicKeyBlob } from './public-key-blob.js';
 export class HostKeyAlerts {
   constructor(
     private readonly config: Config,
-    private readonly alertEvents: AlertEvents,
     private readonly webhooks: Webhooks,
   ) {}
 
@@ -31,14 +30,14 @@ export class HostKeyAlerts {
   async decided(tx: EntityManager, hostId: string): Promise<void> {
     if (await tx.existsBy(HostKey, { hostId, state: 'changed' })) return;
     const { name } = await tx.findOneByOrFail(Host, { id: hostId });
-    await this.alertEvents.record(tx, [
+    await recordAlertEvents(tx, [
       { type: 'host.key-changed', subject: { kind: 'host', id: hostId, name }, over: true },
     ]);
   }
 
   /** Ends the alert of a removed host. */
   async removed(tx: EntityManager, { id, name }: Pick<Host, 'id' | 'name'>): Promise<void> {
-    await this.alertEvents.record(tx, [{ type: 'host.key-changed', subject: { kind: 'host', id, name }, over: true }]);
+    await recordAlertEvents(tx, [{ type: 'host.key-changed', subject: { kind: 'host', id, name }, over: true }]);
   }
 
   private async report(
@@ -51,9 +50,7 @@ export class HostKeyAlerts {
     const where = `${address} port ${port}`;
     const why = `The host presented ${fingerprint} (${type}) instead of ${expected.join(', ') || 'its certified key'}. No login was made.`;
     const subject = { kind: 'host', id, name };
-    await this.alertEvents.record(tx, [
-      { type: 'host.key-changed', subject, facts: { where, why, presented: fingerprint } },
-    ]);
+    await recordAlertEvents(tx, [{ type: 'host.key-changed', subject, facts: { where, why, presented: fingerprint } }]);
     await this.webhooks.announce(tx, {
       type: 'hosts.key-changed',
       at: new Date(),

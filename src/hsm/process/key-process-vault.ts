@@ -22,6 +22,7 @@ import type { CallName, KeyProcessCalls, ReplyMessage, CallMessage, LastMessage 
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
 import { decodeResults, encodeOrders } from './order-codec.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
+import { FairQueue } from '../../platform/threads/fair-queue.js';
 import type { RefusedPins } from './refused-pins.repository.js';
 import { assertKeyNamed, assertSealable, assertSignable, vaultProblem } from './vault-problem.js';
 
@@ -30,8 +31,10 @@ const MAX_WAITING = 10_000;
 /** Orders passed to the key process at a time. All of them are lost with the process, so there are only enough to keep it busy. */
 const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
-/** How long orders wait for a replacement of the key process before they fail with `hsm.unavailable`. */
-const GRACE_MS = 1000;
+/** How long orders wait for a replacement of the key process before they fail with `hsm.unavailable`. A replacement that fails to start ends the wait. */
+const GRACE_MS = 5000;
+/** Calls that change nothing. They are repeated once if the key process ends before it answers. */
+const READS: ReadonlySet<CallName> = new Set(['logAnchor', 'holdings', 'unseal']);
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
 
@@ -48,6 +51,7 @@ type Pending = Work & {
   handedAt: number;
   /** A process that did not find its key gave it back. */
   wasUnseen: boolean;
+  wasRepeated: boolean;
 };
 
 /** The vault whose keys are in a PKCS#11 token, reached through one supervised key process. */
@@ -55,9 +59,9 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly supervisor: KeyProcessSupervisor;
   private readonly deadlineMs: number;
   private readonly window: number;
-  private readonly queue: Pending[] = [];
+  private readonly queue = new FairQueue<Pending>();
   private readonly inFlight = new Map<number, Pending>();
-  /** Orders for the next process. */
+  /** Orders for the next process, before all others. */
   private readonly unseen: Pending[] = [];
   /** The process cannot see a key that another process created: it is told to stop, and gets no further orders. */
   private leaving = false;
@@ -104,7 +108,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   /** Waits until accepted orders are done, at most as long as one call may take. */
   async onApplicationShutdown(): Promise<void> {
     const until = performance.now() + this.deadlineMs;
-    while (this.queue.length + this.unseen.length + this.inFlight.size > 0 && performance.now() < until)
+    while (this.queue.size + this.unseen.length + this.inFlight.size > 0 && performance.now() < until)
       await sleep(DRAIN_STEP_MS);
     this.supervisor.stop();
     this.endGrace();
@@ -172,7 +176,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   health(): VaultHealth {
-    const waiting = this.queue.length + this.unseen.length + this.inFlight.size;
+    const waiting = this.queue.size + this.unseen.length + this.inFlight.size;
     return { ...this.supervisor.health(), waiting };
   }
 
@@ -200,12 +204,13 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       return;
     }
     this.lastId = (this.lastId + 1) >>> 0;
-    this.queue.push({ ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false });
+    const caller = work.kind === 'sign' ? (work.order.caller ?? '') : '';
+    this.queue.push(caller, { ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false, wasRepeated: false });
     this.scheduleFlush();
   }
 
   private refusal(): Error | undefined {
-    if (this.queue.length >= MAX_WAITING) return vaultProblem('busy', `${MAX_WAITING} orders are waiting`);
+    if (this.queue.size >= MAX_WAITING) return vaultProblem('busy', `${MAX_WAITING} orders are waiting`);
     return this.supervisor.up || this.grace ? undefined : this.unavailable();
   }
 
@@ -221,9 +226,11 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   private flush(): void {
     const free = this.window - this.inFlight.size;
-    if (free <= 0 || this.queue.length === 0 || this.leaving || !this.supervisor.up) return;
+    if (free <= 0 || this.leaving || !this.supervisor.up) return;
     const now = performance.now();
-    const handed = this.queue.splice(0, free);
+    const returned = this.unseen.splice(0, free);
+    const handed = [...returned, ...this.queue.take(free - returned.length)];
+    if (handed.length === 0) return;
     for (const pending of handed) {
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
@@ -238,7 +245,6 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   private onReady(): void {
     this.firstMessage();
-    this.queue.unshift(...this.unseen.splice(0));
     this.endGrace();
     this.flush();
   }
@@ -275,6 +281,11 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.unseen.push(pending);
   }
 
+  private repeat(pending: Pending): void {
+    pending.wasRepeated = true;
+    this.unseen.push(pending);
+  }
+
   private take(id: number): Pending | undefined {
     const pending = this.inFlight.get(id);
     this.inFlight.delete(id);
@@ -287,19 +298,21 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.inFlight.clear();
     const overdue = performance.now() - this.deadlineMs;
     const { detail } = this.health();
-    for (const { handedAt, reject } of lost) {
-      reject(vaultProblem(why === 'stuck' && handedAt <= overdue ? 'deadline' : 'unavailable', detail));
+    for (const pending of lost) {
+      const isOverdue = why === 'stuck' && pending.handedAt <= overdue;
+      if (wasUp && !isOverdue && isRepeatable(pending)) this.repeat(pending);
+      else pending.reject(vaultProblem(isOverdue ? 'deadline' : 'unavailable', detail));
     }
     this.firstMessage();
     if (wasUp && !this.supervisor.final) this.grace = setTimeout(() => this.endGrace(), GRACE_MS);
-    else if (this.supervisor.final) this.endGrace();
+    else this.endGrace();
   }
 
   /** From here on callers are served if the process is up, and otherwise refused immediately. */
   private endGrace(): void {
     clearTimeout(this.grace);
     this.grace = undefined;
-    if (!this.supervisor.up) this.rejectAll([...this.unseen.splice(0), ...this.queue.splice(0)]);
+    if (!this.supervisor.up) this.rejectAll([...this.unseen.splice(0), ...this.queue.clear()]);
   }
 
   private rejectAll(pending: Pending[]): void {
@@ -309,4 +322,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private unavailable(): Error {
     return vaultProblem('unavailable', this.health().detail);
   }
+}
+
+function isRepeatable(pending: Pending): boolean {
+  return pending.kind === 'call' && READS.has(pending.call.name) && !pending.wasRepeated;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AlertEvents } from '../../platform/events/alert-events.js';
+import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { PolicyPackRow } from './attestation.entity.js';
@@ -31,7 +31,6 @@ export class PolicyJudge {
     private readonly packs: PolicyPacksService,
     private readonly evaluator: PolicyEvaluator,
     private readonly clock: Clock,
-    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Evaluates a policy pack without recording anything. @throws Problem 404 `policy-pack.missing`, 400 `query.invalid`. */
@@ -64,7 +63,7 @@ export class PolicyJudge {
           [pack.id, scope],
         );
     }
-    await this.alertEvents.record(tx, policyAlertEvents(judged));
+    await recordAlertEvents(tx, policyAlertEvents(judged));
   }
 }
 

@@ -4,7 +4,7 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import type { Caller } from '../../access/caller.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
-import { AlertEvents } from '../../platform/events/alert-events.js';
+import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -27,7 +27,6 @@ export class PolicyPacksService {
     private readonly db: DataSource,
     audit: AuditService,
     private readonly clock: Clock,
-    private readonly alertEvents: AlertEvents,
     private readonly idempotency: IdempotencyKeys,
   ) {
     this.record = audit.recorderFor('policy-pack');
@@ -110,7 +109,7 @@ export class PolicyPacksService {
     const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));
     if (gone.length === 0) return;
     const scopes = await tx.findBy(PolicyScope, { packId: pack.id });
-    await this.alertEvents.record(tx, endedAlertEvents(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
+    await recordAlertEvents(tx, endedAlertEvents(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AssetKind } from '../model/asset-kind.js';
 import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../model/asset-identity.js';
 import { CERTIFICATE_PROPERTY, certificateSha256, statedSha256 } from '../model/certificate-identity.js';
@@ -63,7 +63,7 @@ function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): b
   const value = material?.['value'];
   if (cryptoProperties === undefined || material === undefined || typeof value !== 'string') return false;
   const isPublicKey = material['type'] === 'public-key';
-  const fingerprint = publicKeyFingerprint(value) ?? (isPublicKey ? sha256(value) : undefined);
+  const fingerprint = publicKeyFingerprint(value) ?? (isPublicKey ? hash('sha256', value, 'hex') : undefined);
   if (fingerprint !== undefined) found.push({ name: PUBLIC_KEY_PROPERTY, value: fingerprint });
   if (isPublicMaterial(material['type']) && withoutSecretMembers(value) === value) return false;
   found.push({ name: WITHHELD_PROPERTY, value: 'value' });
@@ -104,10 +104,6 @@ function textOf(value: unknown): string | null {
 
 function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : null;
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 interface Refs {

@@ -5,7 +5,7 @@ import { giverOf } from '../../access/caller.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { isId } from '../../platform/database/new-id.js';
 import { causeOf } from '../../platform/database/database-error.js';
-import { backOff, underLease } from '../../platform/jobs/claim.js';
+import { underLease } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
@@ -57,7 +57,9 @@ export class ImportRunner implements BeforeApplicationShutdown {
   private readonly imports = new WorkPool<Claimed>({
     max: 2,
     claim: () => this.claim(),
-    run: async (claimed) => this.finish(claimed, await this.runAlone(claimed)),
+    // An import whose process ended at each attempt would end every other process as well.
+    run: async (claimed) =>
+      this.finish(claimed, claimed.attempt > MAX_ATTEMPTS ? { again: 0 } : await this.runAlone(claimed)),
     failed: (error, { id }) => this.logger.warn(`import ${id} waits: ${causeOf(error)}`),
   });
 
@@ -135,7 +137,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
   }
 
   private renew(claimed: Claimed, { phase, done, total }: IngestProgress): Promise<boolean> {
-    return this.queue.renew(claimed, 'phase = $3, done = $4, total = $5', phase, done, total);
+    return this.queue.renew(claimed, 'phase = $3, done = $4, total = $5', [phase, done, total]);
   }
 
   /** Records the result, unless another worker has claimed the import since. */
@@ -147,13 +149,13 @@ export class ImportRunner implements BeforeApplicationShutdown {
     const received = 'outcome' in end ? end.outcome.received : null;
     const problem = 'problem' in end ? JSON.stringify(plain(end.problem)) : null;
     const wait = 'again' in end ? end.again : 0;
-    const pause = Math.max(wait, backOff(claimed.attempt, QUEUE.firstPauseSeconds, QUEUE.longestPauseSeconds));
     await this.db.transaction(async (tx) => {
-      const isOurs = await this.queue.write(
+      const isOurs = await this.queue.postpone(
         claimed,
+        Math.max(wait, this.queue.pauseAfter(claimed)),
         `status = $3, outcome = $4, problem = $5, total = coalesce($7, total), done = coalesce($7, total),
-         ended_at = CASE WHEN $6 THEN now() END, lease_until = now() + make_interval(secs => $8)`,
-        [status, outcome, problem, over, received, pause],
+         ended_at = CASE WHEN $6 THEN now() END`,
+        [status, outcome, problem, over, received],
         tx,
       );
       if (isOurs && over) await this.bodies.forget(tx, claimed.id);

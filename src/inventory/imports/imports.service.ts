@@ -21,7 +21,13 @@ const MAX_OPEN = 200;
 /** Maximum number of waiting or running documents per owner, across all credentials of the owner, and per sensor. */
 const MAX_OPEN_PER_OWNER = 50;
 const OPERATION = 'inventory.import';
+/** Maximum size, compressed, of an outcome and a problem that lists contain. */
+const MAX_LISTED_BYTES = 2000;
+const ENDS: readonly string[] = ['outcome', 'problem'] satisfies (keyof InventoryImport)[];
+const NO_END = { outcome: null, problem: null };
 const SLICE = 4 * 1024 * 1024;
+
+type ImportEnd = Pick<InventoryImport, 'id' | 'outcome' | 'problem'>;
 
 /** ImportsService accepts documents to be ingested later and reports the progress of each. */
 @Injectable()
@@ -100,14 +106,27 @@ export class ImportsService implements BeforeApplicationShutdown {
     return { id, view: viewOf(row), mark: markOf(row), final: row.endedAt !== null };
   }
 
-  /** Returns the caller's imports, newest first. Callers who can read the audit log see all imports. */
+  /**
+   * Returns the caller's imports, newest first. Callers who can read the audit log see all imports. Large outcomes and problems are left out: an outcome can
+   * list thousands of rejected items.
+   */
   async list(caller: Caller, limit?: number, cursor?: string): Promise<Page<InventoryImport>> {
     const list = 'inventory imports';
     const query = this.db.createQueryBuilder(InventoryImport, 'import');
     if (!seesAll(caller)) query.andWhere('import.ownerId = :owner', { owner: caller.ownerId });
     if (!seesOthersOfOwner(caller))
       query.andWhere(`import.order -> 'caller' ->> 'id' = :caller`, { caller: caller.id });
-    return this.cursors.newest(list, query, { limit, cursor });
+    const { columns } = this.db.getMetadata(InventoryImport);
+    const plain = columns.filter(({ propertyName }) => !ENDS.includes(propertyName));
+    query.select(plain.map(({ propertyName }) => `import.${propertyName}`));
+    const { items, nextCursor } = await this.cursors.newest(list, query, { limit, cursor });
+    const small: ImportEnd[] = await this.db.query(
+      `SELECT id, outcome, problem FROM inventory_import
+       WHERE id = ANY($1) AND coalesce(pg_column_size(outcome), 0) + coalesce(pg_column_size(problem), 0) <= ${MAX_LISTED_BYTES}`,
+      [items.map(({ id }) => id)],
+    );
+    const endOf = new Map(small.map((end) => [end.id, end]));
+    return { items: items.map((row) => Object.assign(row, endOf.get(row.id) ?? NO_END)), nextCursor };
   }
 
   private async get(caller: Caller, id: string): Promise<InventoryImport> {

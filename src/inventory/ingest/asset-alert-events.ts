@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
+import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-events.js';
 import type { NewAssets } from './new-assets.js';
 import type { Succession } from './successions.js';
 
@@ -16,7 +16,6 @@ interface RecordedChanges {
   readonly successions: readonly Succession[];
 }
 
-const alertEvents = new AlertEvents();
 const MAX_NAMES = 3;
 
 /**
@@ -37,7 +36,7 @@ export async function recordAssetEvents(
   const events: AlertEvent[] = [];
   if (found.length > 0) events.push(eventOf('asset.found', found, source));
   if (moved.length > 0) events.push(eventOf('asset.risk-changed', moved, source, why));
-  await alertEvents.record(tx, events);
+  await recordAlertEvents(tx, events);
 }
 
 /** Returns the assets in `stage_changed` whose level differs from before. */

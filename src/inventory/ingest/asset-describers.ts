@@ -27,10 +27,15 @@ const DESCRIBED_BY_OTHERS = `EXISTS (
 const LEVEL = 'coalesce(v.level, -1)';
 const NEW_LEVEL = 'coalesce(n.level, -1)';
 const NEW_END = `coalesce(s.not_after, 'infinity')`;
+/** SQL: an end that another owner brought forward and that has passed. It no longer counts, because otherwise it would hide the expiry. */
+const HAS_LAPSED = '(a.not_after <= now() AND a.not_after < a.floor_not_after)';
+const END = `CASE WHEN ${HAS_LAPSED} THEN a.floor_not_after ELSE a.not_after END`;
 /** SQL: the new description is not better than the one that other owners gave before the current describer made it worse. */
 const IS_ABOVE_FLOOR = `(${NEW_LEVEL} >= coalesce(a.floor_level, -1) AND ${NEW_END} <= coalesce(a.floor_not_after, 'infinity'))`;
 const IS_HIGHER = `${NEW_LEVEL} > ${LEVEL}`;
-const IS_WORSE = `(${IS_HIGHER} OR ${NEW_END} < coalesce(a.not_after, 'infinity'))`;
+/** SQL: the new description has an earlier end that is still to come. An end in the past would hide the expiry instead of reporting it. */
+const ENDS_EARLIER = `(s.not_after > now() AND (${HAS_LAPSED} OR ${NEW_END} < coalesce(a.not_after, 'infinity')))`;
+const IS_WORSE = `(${IS_HIGHER} OR ${ENDS_EARLIER})`;
 /** SQL: the quantum status of the asset is unknown, and the new description is not better. A level can also follow from other facts. */
 const IS_UNKNOWN = `(v.quantum IS NOT DISTINCT FROM 'unknown' AND ${NEW_LEVEL} >= ${LEVEL} AND ${NEW_END} <= coalesce(a.not_after, 'infinity'))`;
 
@@ -63,15 +68,16 @@ export async function describeAssets(tx: EntityManager, describer: Describer): P
   const sets = DESCRIBED.map((name) => `${name} = CASE WHEN x.is_kept THEN a.${name} ELSE s.${name} END`).join(', ');
   await tx.query(
     `WITH x AS MATERIALIZED (
-       SELECT a.id, v.level, NOT f.is_free AS is_foreign, NOT f.is_free AND NOT ${IS_HIGHER} AS is_kept, $3 OR NOT ${SHOWN_BY_OTHERS} AS is_alone
+       SELECT a.id, v.level, NOT f.is_free AS is_foreign, NOT f.is_free AND NOT ${IS_HIGHER} AS is_kept, $3 OR NOT ${SHOWN_BY_OTHERS} AS is_alone,
+         NOT $3 AND ${DESCRIBED_BY_OTHERS} AS takes_over
        FROM stage_changed c JOIN asset a ON a.id = c.id JOIN stage_asset s ON s.id = a.id
        LEFT JOIN risk_verdict v ON v.id = a.verdict_id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
        CROSS JOIN LATERAL (SELECT ${IS_FREE} AS is_free) f)
      UPDATE asset a SET ${sets}, described_by = $1, changed_at = now(),
        content = CASE WHEN x.is_kept THEN md5(a.content::text || s.content::text)::uuid ELSE s.content END,
-       not_after = CASE WHEN x.is_foreign THEN least(a.not_after, s.not_after) ELSE s.not_after END,
-       floor_level = CASE WHEN x.is_foreign THEN greatest(a.floor_level, x.level) WHEN NOT x.is_alone THEN a.floor_level END,
-       floor_not_after = CASE WHEN x.is_foreign THEN least(a.floor_not_after, a.not_after) WHEN NOT x.is_alone THEN a.floor_not_after END
+       not_after = CASE WHEN NOT x.is_foreign THEN s.not_after WHEN s.not_after > now() THEN least(${END}, s.not_after) ELSE ${END} END,
+       floor_level = CASE WHEN x.takes_over THEN greatest(a.floor_level, x.level) WHEN NOT x.is_alone THEN a.floor_level END,
+       floor_not_after = CASE WHEN x.takes_over THEN least(a.floor_not_after, ${END}) WHEN NOT x.is_alone THEN a.floor_not_after END
      FROM x JOIN stage_asset s ON s.id = x.id WHERE a.id = x.id`,
     describerValues(describer),
   );

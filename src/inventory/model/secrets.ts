@@ -21,7 +21,9 @@ const PUBLIC_MATERIAL = new Set([
 
 /** Cheap pre-check: a text without any of these matches none of the patterns below. */
 const SUSPECT =
-  /-----BEGIN|PuTTY-User|pass|pwd|secret|token|key|credential|bearer|basic|AKIA|ASIA|gh[pousr]_|github_pat|glpat-|xox|eyJ|sk_|sw_|:\/\/[^/\s]*@|"kty"|^M[A-Za-z0-9+/]{40}/i;
+  /-----BEGIN|PuTTY-User|pass|pwd|secret|token|key|credential|bearer|basic|AKIA|ASIA|gh[pousr]_|github_pat|glpat-|xox|eyJ|sk_|sw_|:\/\/[^/\s]*@|"kty"/i;
+/** Base64 that may be DER, at the beginning of a text, a word or a line; the line end may be escaped. */
+const SUSPECT_BLOB = /(?:^|[^A-Za-z0-9]|\\[nrt])M[A-I][A-Za-z0-9+/]{22}/;
 
 /** The patterns run on texts of any length, so every repetition is bounded or cannot restart within itself. */
 const PATTERNS: [RegExp, string][] = [
@@ -47,17 +49,27 @@ const JWK_SECRETS = /"(d|p|q|dp|dq|qi|k)"\s*:\s*"[\w-]{16,}"/g;
 /** Private members of a JWK (RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1). */
 const PRIVATE_OF_JWK = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']);
 const SECRET_NAME = /pass(?:word|wd|phrase)|secret|token|private.?key|credential|api.?key/i;
-const BASE64_BLOB = /[A-Za-z0-9+/]{40,}={0,2}/g;
+/** Base64 in one or more lines, of which only the last is short. */
+const BASE64_BLOB =
+  /(?:\\[nrt])?[A-Za-z0-9+/]{24,}(?:(?:\s|\\[nrt]){1,16}[A-Za-z0-9+/]{24,})*(?:(?:\s|\\[nrt]){1,16}[A-Za-z0-9+/]{1,23})?={0,2}/g;
+/** Where DER can begin within such a text: `/` and `+` may be separators instead of base64. */
+const BLOB_START = /(?<![A-Za-z0-9])M|(?<=\\[nrt])M/g;
 
 /** withoutSecretMembers replaces the recognizable secrets in a text. */
 export function withoutSecretMembers(text: string): string {
-  if (!SUSPECT.test(text) || HARMLESS.has(text)) return text;
+  if ((!SUSPECT.test(text) && !SUSPECT_BLOB.test(text)) || HARMLESS.has(text)) return text;
   let clean = text;
   for (const [pattern, instead] of PATTERNS) clean = clean.replace(pattern, instead);
   if (clean.includes('"kty"')) clean = clean.replace(JWK_SECRETS, `"$1":"${WITHHELD}"`);
-  clean = clean.replace(BASE64_BLOB, (blob) => (isPrivateDer(blob) ? WITHHELD : blob));
+  clean = clean.replace(BASE64_BLOB, withoutPrivateDer);
   if (clean === text && text.length < SHORT && HARMLESS.size < MAX_HARMLESS) HARMLESS.add(text);
   return clean;
+}
+
+function withoutPrivateDer(blob: string): string {
+  for (const { index } of blob.matchAll(BLOB_START))
+    if (isPrivateDer(blob.slice(index, index + 16))) return blob.slice(0, index) + WITHHELD;
+  return blob;
 }
 
 /** Cache of short texts that look suspect but contain no secret, such as `public-key`, which occurs in every asset. */

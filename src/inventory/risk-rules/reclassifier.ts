@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { NIL_ID } from '../../platform/database/new-id.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
-import { AlertEvents } from '../../platform/events/alert-events.js';
+import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Background, isWorker } from '../../platform/work/background.js';
 import { BackgroundJobs } from '../../platform/work/background-jobs.js';
 import { addToTally, tallied } from '../model/tally.js';
@@ -56,7 +56,6 @@ export class Reclassifier {
   constructor(
     private readonly db: DataSource,
     private readonly book: RuleBook,
-    private readonly alertEvents: AlertEvents,
     private readonly leases: JobLeases,
     private readonly jobs: BackgroundJobs,
   ) {}
@@ -186,7 +185,7 @@ export class Reclassifier {
       if (count > 0 && verdict.level !== next.level) {
         const subject = { kind: 'risk-rules', id: String(by.version), name: `risk rules ${by.edition}` };
         const facts = { why: by.why, [`level${levelNumber(next.level)}`]: count };
-        await this.alertEvents.record(inner, [{ type: 'asset.risk-changed', subject, count, facts }]);
+        await recordAlertEvents(inner, [{ type: 'asset.risk-changed', subject, count, facts }]);
       }
       return count;
     });

@@ -122,6 +122,11 @@ describe('a SARIF result message', () => {
     expect(of({ results: [{ ruleId: 'R1', message }] }, [rule]).names).toEqual(['Blowfish']);
   });
 
+  it('inserts a long argument into many placeholders without exceeding the maximum length of a string', () => {
+    const message = { text: `MD5 ${'{0}'.repeat(6600)}`, arguments: ['x'.repeat(100_000)] };
+    expect(of({ results: [{ ruleId: 'R1', message }] }).names).toEqual(['MD5']);
+  });
+
   it('may reference a string of the tool; a missing string is empty', () => {
     const tool = { driver: { name: 'scan', rules: [CIPHER], globalMessageStrings: { g: { markdown: 'uses MD4' } } } };
     expect(of({ tool, results: [{ ruleId: 'R1', message: { id: 'g' } }] }).names).toEqual(['MD4']);

@@ -87,6 +87,8 @@ function bagNamesWeakness(properties: unknown): boolean {
 }
 
 const MAX_TEXT = 20_000;
+/** A template can insert one argument thousands of times. */
+const MAX_FILLED = 2 * MAX_TEXT;
 
 /**
  * Returns the text of a result's message (SARIF 2.1.0 section 3.11): its own, or the string of the rule or tool that its `id` names, with its arguments
@@ -112,8 +114,11 @@ function stringOf(strings: unknown, id: string): JsonMembers | undefined {
 /** Replaces placeholders such as `{0}` and unescapes doubled braces (section 3.11.5). */
 function filledIn(text: string, values: readonly string[]): string {
   if (!text.includes('{')) return text;
-  const filled = text.replaceAll(/\{\{|\}\}|\{(\d{1,4})\}/g, (found, index: string | undefined) =>
-    index === undefined ? found.charAt(0) : (values[Number(index)] ?? found),
-  );
-  return truncate(filled, 2 * MAX_TEXT);
+  let room = MAX_FILLED;
+  const filled = text.replaceAll(/\{\{|\}\}|\{(\d{1,4})\}/g, (found, index: string | undefined) => {
+    const inserted = index === undefined ? found.charAt(0) : (values[Number(index)] ?? found).slice(0, room);
+    room -= inserted.length;
+    return inserted;
+  });
+  return truncate(filled, MAX_FILLED);
 }

@@ -1,10 +1,13 @@
 import { type JsonMembers, memberTextOf } from '../model/json.js';
+import { truncate } from '../../platform/text/truncate.js';
 import { atIndex, membersOf, objectsOf } from './sarif-values.js';
 
 /** Names that tools use for the checkout folder, whose location differs between builds. */
 const CHECKOUT = /^%?(?:SRC|SOURCE|REPO|REPOSITORY|PROJECT)_?ROOT%?$|^%?(?:ROOTPATH|WORKSPACE|CHECKOUT)%?$/i;
 /** Maximum steps in a chain: artifacts within artifacts, bases relative to bases, logical locations within others. */
 const MAX_STEPS = 32;
+/** Characters of a text that are part of a location: the steps of a chain can repeat one text. */
+const MAX_PART = 4000;
 
 export interface SarifPlace {
   readonly location: string;
@@ -89,11 +92,11 @@ export class SarifPlaces {
 
   /** Returns a URI relative to the checkout if it is given so or lies in the checkout folder that the run states. Otherwise, resolves it against its base. */
   private uri(location: JsonMembers): string {
-    let uri = local(memberTextOf(location['uri']));
+    let uri = local(partOf(location['uri']));
     let base = memberTextOf(location['uriBaseId']);
     for (let step = 0; base !== '' && step < MAX_STEPS && !isAbsolute(uri); step += 1) {
       const above = Object.hasOwn(this.bases, base) ? membersOf(this.bases[base]) : {};
-      const start = local(memberTextOf(above['uri']));
+      const start = local(partOf(above['uri']));
       if (isAbsolute(start) && this.isCheckout(base)) break;
       if (start !== '') uri = `${start}${start.endsWith('/') ? '' : '/'}${uri}`;
       base = memberTextOf(above['uriBaseId']);
@@ -115,9 +118,9 @@ export class SarifPlaces {
     let logical: JsonMembers | undefined = { ...atIndex(this.logical, given['index']), ...given };
     const names: string[] = [];
     for (let step = 0; logical !== undefined && step < MAX_STEPS; step += 1) {
-      const qualified = memberTextOf(logical['fullyQualifiedName']);
+      const qualified = partOf(logical['fullyQualifiedName']);
       if (qualified !== '') return [qualified, ...names].join('.');
-      const name = memberTextOf(logical['name']);
+      const name = partOf(logical['name']);
       if (name !== '') names.unshift(name);
       logical = atIndex(this.logical, logical['parentIndex']);
     }
@@ -126,9 +129,13 @@ export class SarifPlaces {
 
   private request(given: JsonMembers): string | undefined {
     const request = { ...atIndex(this.requests, given['index']), ...given };
-    const target = memberTextOf(request['target']);
+    const target = partOf(request['target']);
     return target === '' ? undefined : target;
   }
+}
+
+function partOf(value: unknown): string {
+  return truncate(memberTextOf(value), MAX_PART);
 }
 
 function snippetOf(region: unknown): string {

@@ -290,3 +290,18 @@ describe('the runs of a SARIF log', () => {
     }
   });
 });
+
+it('a log with more than 100 categories is refused', () => {
+  const runs = (count: number) =>
+    Array.from({ length: count }, (_, index) => run({ automationDetails: { id: `category-${index}/` } }));
+  expect(read(...runs(100))).toHaveLength(100);
+  expect(() => read(...runs(101))).toThrow(expect.objectContaining({ code: 'document.too-costly' }));
+  expect(readSarif({ version: '2.1.0', runs: runs(101) }, 'one source')).toHaveLength(1);
+});
+
+it('a base that refers to itself and repeats a long text is cut', () => {
+  const bases = { A: { uri: `${'x'.repeat(20_000_000)}/`, uriBaseId: 'A' } };
+  const location = { physicalLocation: { artifactLocation: { uri: 'a.c', uriBaseId: 'A' } } };
+  const { places } = of({ originalUriBaseIds: bases, results: [result({ locations: [location] })] });
+  expect(places).toEqual([[expect.stringMatching(/^x{4000}$/), null]]);
+});

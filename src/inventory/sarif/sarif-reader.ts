@@ -13,6 +13,8 @@ import { truncate } from '../../platform/text/truncate.js';
 const VERSION = '2.1.0';
 const MAX_LOCATION = 4000;
 const MAX_WARNINGS = 100;
+/** Each place is a source with a document and a transaction of its own. */
+const MAX_PLACES = 100;
 
 export function isSarif(document: JsonMembers): boolean {
   return Array.isArray(document['runs']) && document['bomFormat'] === undefined;
@@ -38,7 +40,7 @@ interface Place {
  * Returns a draft for each place that runs are about: `source` if given, otherwise the category of the run, otherwise its repository. A run replaces only what
  * the same tool found at the place in the same category. A run without results, a failed run, and a run whose results are stored elsewhere replace nothing.
  *
- * @throws Problem 422 `document.version` or `document.invalid`.
+ * @throws Problem 422 `document.version`, `document.invalid` or `document.too-costly`.
  */
 export function readSarif(log: JsonMembers, source: string | undefined): Draft[] {
   if (log['version'] !== VERSION) throw otherVersion(log['version']);
@@ -51,6 +53,7 @@ export function readSarif(log: JsonMembers, source: string | undefined): Draft[]
     const name = source ?? placeOf(run);
     const place = places.get(name) ?? newPlace(name);
     places.set(name, place);
+    if (places.size > MAX_PLACES) throw tooManyPlaces();
     place.warnings.push(...warnings);
     readRun(run, pointer, place, lacksResults);
   }
@@ -64,6 +67,13 @@ function otherVersion(version: unknown): Problem {
   const detail = `must be ${VERSION}${text === undefined ? '' : ` and is ${withoutSecretMembers(text)}${known}`}`;
   const message = `The SARIF document cannot be read. /version: ${detail}.`;
   return new Problem('refused', 'document.version', message, { errors: [{ pointer: '/version', detail }] });
+}
+
+function tooManyPlaces(): Problem {
+  const detail = `has runs for more than ${MAX_PLACES} categories or repositories; send it in parts`;
+  return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
+    errors: [{ pointer: '/runs', detail }],
+  });
 }
 
 function newPlace(name: string | undefined): Place {

@@ -32,16 +32,27 @@ const IS_OF_EXTENSION = (oid: string) =>
      AND EXISTS (SELECT FROM pg_catalog.pg_proc x JOIN pg_catalog.pg_language l ON l.oid = x.prolang WHERE x.oid = ${oid} AND l.lanname = 'c')`;
 
 /**
+ * Qualifies the operators of a query. PostgreSQL prefers an operator in another schema if its types match better than those of the built-in operator,
+ * for example `oid = regproc`.
+ */
+function withBuiltInOperators(sql: string): string {
+  return ['=', '<>', '>=', '>', '||'].reduce(
+    (text, operator) => text.replaceAll(` ${operator} `, ` OPERATOR(pg_catalog.${operator}) `),
+    sql,
+  );
+}
+
+/**
  * READ_CATALOGUE is the query that lists objects that can change the meaning of statements: functions and operators in the schemas of the search
  * path, and casts that use user-defined functions or convert between built-in types. For the relations of the service, whose names are the
- * parameter, it lists everything except plain columns, indexes and constraints. All names in the query are qualified, so that none resolves to an
- * object that an attacker placed in the search path.
+ * parameter, it lists everything except plain columns, indexes and constraints. All names and operators in the query are qualified, so that none
+ * resolves to an object that an attacker placed in the search path.
  */
-export const READ_CATALOGUE = `
+export const READ_CATALOGUE = withBuiltInOperators(`
   WITH path AS (${PATH}),
     relation AS (SELECT p.nspname || '.' || c.relname AS name, c.* FROM pg_catalog.pg_class c JOIN path p ON p.oid = c.relnamespace
-      WHERE c.relname = ANY ($1::pg_catalog.text[]) OR c.relname IN (${[...VIEWS].map((name) => `'${name}'`).join()}))
-  SELECT 'relation' AS kind, r.name, r.relkind::text AS definition FROM relation r WHERE r.relkind IN ('v', 'm', 'f', 'p')
+      WHERE c.relname = ANY ($1::pg_catalog.text[]) OR c.relname = ANY (ARRAY[${[...VIEWS].map((name) => `'${name}'`).join()}]))
+  SELECT 'relation' AS kind, r.name, r.relkind::text AS definition FROM relation r WHERE r.relkind = ANY (ARRAY['v', 'm', 'f', 'p'])
   UNION ALL SELECT 'row-security', r.name, '' FROM relation r WHERE r.relrowsecurity OR r.relforcerowsecurity
   UNION ALL SELECT 'rule', r.name || ' ' || w.rulename, '' FROM pg_catalog.pg_rewrite w JOIN relation r ON r.oid = w.ev_class
     WHERE r.relkind <> 'v' OR w.rulename <> '_RETURN'
@@ -62,7 +73,7 @@ export const READ_CATALOGUE = `
   UNION ALL SELECT 'expression', r.name || '.' || a.attname, pg_catalog.pg_get_expr(e.adbin, e.adrelid)
     FROM pg_catalog.pg_attrdef e JOIN relation r ON r.oid = e.adrelid JOIN pg_catalog.pg_attribute a ON a.attrelid = e.adrelid AND a.attnum = e.adnum
   UNION ALL SELECT 'expression', r.name || ' ' || k.conname, pg_catalog.pg_get_constraintdef(k.oid)
-    FROM pg_catalog.pg_constraint k JOIN relation r ON r.oid = k.conrelid WHERE k.contype IN ('c', 'x')
+    FROM pg_catalog.pg_constraint k JOIN relation r ON r.oid = k.conrelid WHERE k.contype = ANY (ARRAY['c', 'x'])
   UNION ALL SELECT 'expression', i.indexrelid::pg_catalog.regclass::text,
       pg_catalog.concat_ws(' ', pg_catalog.pg_get_expr(i.indexprs, i.indrelid), pg_catalog.pg_get_expr(i.indpred, i.indrelid))
     FROM pg_catalog.pg_index i JOIN relation r ON r.oid = i.indrelid WHERE i.indexprs IS NOT NULL OR i.indpred IS NOT NULL
@@ -72,7 +83,7 @@ export const READ_CATALOGUE = `
     LEFT JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(pg_catalog.quote_ident(t.name))
     WHERE c.oid IS NULL OR c.relkind <> 'r' OR c.relnamespace <> (SELECT m.relnamespace FROM pg_catalog.pg_class m WHERE m.oid = pg_catalog.to_regclass('migrations'))
   UNION ALL SELECT 'setting', s.name, s.value FROM (VALUES ('session_replication_role', pg_catalog.current_setting('session_replication_role'))) AS s (name, value)
-    WHERE s.value <> 'origin'`;
+    WHERE s.value <> 'origin'`);
 
 const rowsOf = (catalogue: string, id = 'oid', where = `oid >= ${FIRST_NORMAL_OID}`) =>
   `SELECT '${catalogue}' AS catalogue, ${id} AS id, xmin::text AS version FROM pg_catalog.${catalogue} WHERE ${where}`;
@@ -81,7 +92,7 @@ const rowsOf = (catalogue: string, id = 'oid', where = `oid >= ${FIRST_NORMAL_OI
  * CATALOGUE_FINGERPRINT is SQL for a fingerprint of the catalogue: the ID and writing transaction of each row that READ_CATALOGUE may read. An unchanged
  * fingerprint means unchanged findings. It takes a fraction of the time.
  */
-export const CATALOGUE_FINGERPRINT = `
+export const CATALOGUE_FINGERPRINT = withBuiltInOperators(`
   SELECT pg_catalog.concat_ws(' ', pg_catalog.current_schemas(false)::text, pg_catalog.current_setting('session_replication_role'),
     pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', catalogue, id, version), ',' ORDER BY catalogue, id, version))) AS fingerprint
   FROM (${[
@@ -92,7 +103,7 @@ export const CATALOGUE_FINGERPRINT = `
     rowsOf('pg_index', 'indexrelid', `indexrelid >= ${FIRST_NORMAL_OID}`),
     ...['pg_proc', 'pg_trigger', 'pg_rewrite', 'pg_attrdef', 'pg_constraint'].map((one) => rowsOf(one)),
     ...['pg_operator', 'pg_cast', 'pg_namespace', 'pg_policy'].map((one) => rowsOf(one)),
-  ].join(' UNION ALL ')}) AS item`;
+  ].join(' UNION ALL ')}) AS item`);
 
 /** Triggers created by migrations, with their function and enabled state. */
 const TRIGGERS = new Map([

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { type EntityManager, Column, Entity, PrimaryColumn } from 'typeorm';
 import { columns } from '../database/statements.js';
 import { newId } from '../database/new-id.js';
@@ -70,28 +69,25 @@ export interface AlertEvent {
 
 const MAX_TEXT = 1000;
 
-/** AlertEvents records events that may cause alerts. An event commits together with the change that causes it, so none is lost in a crash. */
-@Injectable()
-export class AlertEvents {
-  async record(tx: EntityManager, events: readonly AlertEvent[]): Promise<void> {
-    if (events.length === 0) return;
-    const { from, values } = columns(events.map(rowOf), {
-      id: 'uuid',
-      type: 'text',
-      subject_kind: 'text',
-      subject_id: 'text',
-      subject_name: 'text',
-      at: 'timestamptz',
-      count: 'int',
-      facts: 'jsonb',
-      over: 'boolean',
-    });
-    await tx.query(
-      `INSERT INTO happening (id, type, subject_kind, subject_id, subject_name, at, count, facts, over)
-       SELECT id, type, subject_kind, subject_id, subject_name, coalesce(at, now()), count, facts::jsonb, over FROM ${from}`,
-      values,
-    );
-  }
+/** recordAlertEvents records events that may cause alerts. An event commits together with the change that causes it, so none is lost in a crash. */
+export async function recordAlertEvents(tx: EntityManager, events: readonly AlertEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const { from, values } = columns(events.map(rowOf), {
+    id: 'uuid',
+    type: 'text',
+    subject_kind: 'text',
+    subject_id: 'text',
+    subject_name: 'text',
+    at: 'timestamptz',
+    count: 'int',
+    facts: 'jsonb',
+    over: 'boolean',
+  });
+  await tx.query(
+    `INSERT INTO happening (id, type, subject_kind, subject_id, subject_name, at, count, facts, over)
+     SELECT id, type, subject_kind, subject_id, subject_name, coalesce(at, now()), count, facts::jsonb, over FROM ${from}`,
+    values,
+  );
 }
 
 function rowOf({ type, subject, at, count = 1, facts = {}, over = false }: AlertEvent) {

@@ -3,7 +3,7 @@ import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, MaxLength, ValidateIf, ValidateNested } from 'class-validator';
 import { describe, expect, it } from 'vitest';
 import { Nullable } from './body-shape.js';
-import { faultsOfBody } from './validation.js';
+import { faultsOfBody, validationPipe } from './validation.js';
 
 class Part {
   @IsInt()
@@ -75,4 +75,15 @@ describe('only the most basic fault is reported for', () => {
   ])('%s', async (_, body, detail) => {
     expect(await faultsOfBody(Named, body, '/one')).toEqual([{ pointer: '/one/name', detail }]);
   });
+});
+
+it('a body with thousands of unknown members is refused with the first hundred', async () => {
+  const stray = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`stray-${i}`, i]));
+  const body = { must, many: Array.from({ length: 1000 }, () => ({ size: 1, ...stray })) };
+  const refusal: unknown = await validationPipe()
+    .transform(body, { type: 'body', metatype: Whole })
+    .catch((error: unknown) => error);
+  const { errors = [] } = refusal as { errors?: { pointer: string; detail: string }[] };
+  expect(errors).toHaveLength(100);
+  expect(errors[41]).toEqual({ pointer: '/many/1/stray-1', detail: 'unknown field' });
 });

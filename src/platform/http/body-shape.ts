@@ -1,4 +1,5 @@
 import { getMetadataStorage, IS_OPTIONAL, ValidationError, ValidationTypes } from 'class-validator';
+import { pointerStep } from '../json/json-pointer.js';
 
 const NULLABLE = Symbol('nullable');
 /** Name of the rule in shape errors. */
@@ -26,6 +27,19 @@ interface Member {
  */
 export function shapeErrors(body: object): ValidationError[] {
   return membersOf(body).flatMap((member) => errorsOf(member, (body as Record<string, unknown>)[member.name]));
+}
+
+/** unknownMembers finds the members that the class of an object does not declare, also in nested objects, and yields their pointers. */
+export function* unknownMembers(body: object, at = ''): Generator<string, undefined> {
+  const members = membersOf(body);
+  const names = new Set(members.map(({ name }) => name));
+  for (const name of Object.keys(body)) if (!names.has(name)) yield `${at}/${pointerStep(name)}`;
+  for (const { name, nested } of members) {
+    const value = nested === undefined ? undefined : (body as Record<string, unknown>)[name];
+    for (const [step, item] of Array.isArray(value) ? value.entries() : [[undefined, value] as const])
+      if (typeof item === 'object' && item !== null && !Array.isArray(item))
+        yield* unknownMembers(item as object, `${at}/${name}${step === undefined ? '' : `/${step}`}`);
+  }
 }
 
 function errorsOf(member: Member, value: unknown): ValidationError[] {

@@ -16,13 +16,20 @@ export interface DueRows {
   readonly locks?: string;
 }
 
-/** Claim selects due rows and updates them. `due` holds the selected columns, including `t.id`. */
-export interface Claim extends DueRows {
+/** ClaimedChange is the update of claimed rows, which have the alias `t`. `due` holds the selected columns, including the key. */
+interface ClaimedChange {
+  readonly table: string;
+  /** Primary key. Defaults to `id`. */
+  readonly key?: string;
   readonly set: string;
   readonly returning: string;
 }
 
-type Queries = Pick<EntityManager, 'query'>;
+/** Claim selects due rows and updates them. */
+export type Claim = DueRows & ClaimedChange;
+
+/** Queries runs statements: a connection or a transaction. */
+export type Queries = Pick<EntityManager, 'query'>;
 
 /**
  * dueRows returns a statement that selects due rows and locks them until the end of the transaction. It skips rows locked by other transactions, so that any
@@ -66,13 +73,21 @@ export function lockDue<Row>(tx: EntityManager, due: DueRows, parameters: unknow
  * rows are selected once before the update, regardless of the query plan, so the limit is never exceeded.
  */
 export async function claimDue<Row>(db: Queries, claim: Claim, parameters: unknown[] = []): Promise<Row[]> {
-  const [rows]: [Row[], number] = await db.query(claimStatement(claim), parameters);
-  return rows;
+  return claimFrom<Row>(db, dueRows(claim), claim, parameters);
 }
 
-export function claimStatement(claim: Claim): string {
-  return `WITH due AS MATERIALIZED (${dueRows(claim)})
-    UPDATE ${claim.table} t SET ${claim.set} FROM due WHERE t.id = due.id RETURNING ${claim.returning}`;
+/** claimFrom claims the rows of `due`, a statement that selects and locks them, as `claimDue` does. */
+export async function claimFrom<Row>(
+  db: Queries,
+  due: string,
+  { table, key = 'id', set, returning }: ClaimedChange,
+  parameters: unknown[] = [],
+): Promise<Row[]> {
+  const [rows]: [Row[], number] = await db.query(
+    `WITH due AS MATERIALIZED (${due}) UPDATE ${table} t SET ${set} FROM due WHERE t.${key} = due.${key} RETURNING ${returning}`,
+    parameters,
+  );
+  return rows;
 }
 
 /** WORKER_ID identifies this process in rows that it has claimed. It is generated at every start, so a process that died cannot return under its name. */

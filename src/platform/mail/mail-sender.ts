@@ -22,6 +22,8 @@ const QUEUE = {
   table: 'mail_message',
   attempt: 'attempts',
   dueAt: 'next_try_at',
+  // The mails with the nearest end first, so that a link to sign in does not wait behind thousands of notices.
+  order: 'expires_at',
   open: 'sent_at IS NULL AND given_up_at IS NULL',
   columns: 't.recipient, t.subject, t.body, t.html',
   leaseSeconds: 30,
@@ -99,7 +101,7 @@ export class MailSender implements BeforeApplicationShutdown {
       const failure = oneLine(error instanceof Error ? error.message : String(error), 300);
       if (isRecipientUnknown(error)) return await this.giveUp(mail, failure);
       this.logger.warn(`mail ${id} waits for its next try: ${failure}`);
-      await this.queue.retry(mail, 'failure = $3', failure);
+      await this.queue.retry(mail, 'failure = $3', [failure]);
     } finally {
       transport.close();
     }

@@ -4,6 +4,7 @@ import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, req
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
+import { oneLine } from '../text/truncate.js';
 import { traceParent } from '../tracing/tracing.js';
 import { OutboundAddressGuard } from './address-guard.js';
 import { nameLookup, type NameLookup } from './name-lookup.js';
@@ -38,6 +39,14 @@ const REMEDY = 'add internal addresses that may be called to SVC_OUTBOUND_ALLOW'
 
 /** OutboundRefused means that the target is not allowed. The message states the reason but not the other addresses of the name. */
 export class OutboundRefused extends Error {}
+
+const MAX_REASON = 300;
+
+/** networkReason returns a network error as one line. The message about a refused address describes the address without naming it. */
+export function networkReason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return oneLine(code === undefined || message.includes(code) ? message : `${code}: ${message}`, MAX_REASON);
+}
 
 const MAX_BYTES = 64 * 1024;
 const PATIENCE_MS = 15_000;
@@ -138,7 +147,7 @@ export class OutboundClient {
       signal,
     });
     let isAnswered = false;
-    request.once('error', reject);
+    request.on('error', reject);
     request.once('response', (response) => {
       isAnswered = true;
       void readAnswer(response).then(resolve, reject);
@@ -148,8 +157,12 @@ export class OutboundClient {
       interim += 1;
       if (interim > MAX_INTERIM) request.destroy(new Error('the target sent too many interim responses (1xx)'));
     });
-    // Node.js emits no error if the target responds with 101 or closes the connection.
-    request.once('upgrade', () => reject(new Error('the target answers 101 Switching Protocols')));
+    // Node.js emits no error if the target responds with 101 or closes the connection, and passes the socket of a 101 on without a listener.
+    request.once('upgrade', (_response, socket) => {
+      socket.on('error', () => undefined);
+      socket.destroy();
+      reject(new Error('the target answers 101 Switching Protocols'));
+    });
     request.once('close', () => {
       if (!isAnswered) reject(new Error('the target closed the connection without an answer'));
     });

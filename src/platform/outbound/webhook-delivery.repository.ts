@@ -2,15 +2,13 @@ import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { OldRows } from '../work/old-rows.js';
 import { dueRows } from '../jobs/claim.js';
+import { type ClaimedRow, WorkQueue } from '../work/work-queue.js';
 import type { WebhookAttempt } from './webhook-delivery.entity.js';
 import type { WebhookOutcome } from './webhook-outcome.js';
 
-export interface ClaimedDelivery {
-  readonly id: string;
+export interface ClaimedDelivery extends ClaimedRow {
   readonly endpointId: string;
   readonly body: string;
-  /** Fencing number of the attempt. */
-  readonly attempts: number;
   readonly tries: number;
   readonly url: Buffer;
   /** Current signing secrets, the newest first. */
@@ -21,6 +19,15 @@ export interface ClaimedDelivery {
 const MAX_PER_ENDPOINT = 8;
 const BATCH_SIZE = 200;
 const KEPT_DAYS = 30;
+const QUEUE = {
+  table: 'webhook_delivery',
+  attempt: 'attempts',
+  dueAt: 'next_try_at',
+  open: `status = 'PENDING'`,
+  columns: 't.endpoint_id AS "endpointId", t.body, t.tries, due.url, due.secrets',
+  begin: 'tries = t.tries + 1',
+  leaseSeconds: 60,
+};
 /** Due deliveries of the endpoint `e`. Each endpoint has its own limit, so that an endpoint with many messages does not delay others. */
 const DUE_OF_ENDPOINT = dueRows({
   table: 'webhook_delivery',
@@ -28,6 +35,11 @@ const DUE_OF_ENDPOINT = dueRows({
   order: 't.next_try_at',
   limit: MAX_PER_ENDPOINT,
 });
+/** Due deliveries of enabled endpoints with the current signing secrets. Parameter $1 lists the endpoints to omit. */
+const DUE_DELIVERIES = `SELECT waiting.id, e.url, array_remove(e.secret || ARRAY(
+    SELECT o.secret FROM webhook_old_secret o WHERE o.endpoint_id = e.id AND o.until > now() ORDER BY o.id DESC), NULL) AS secrets
+  FROM webhook_endpoint e CROSS JOIN LATERAL (${DUE_OF_ENDPOINT}) waiting
+  WHERE e.enabled AND NOT e.id = ANY($1::uuid[]) LIMIT ${BATCH_SIZE}`;
 
 /** DUE_DELIVERY selects the enabled endpoints that have a due delivery. */
 export const DUE_DELIVERY = `SELECT FROM webhook_endpoint e CROSS JOIN LATERAL (${DUE_OF_ENDPOINT.replace(/FOR UPDATE.*/, '')}) waiting
@@ -41,11 +53,13 @@ export type WhenDisabled = (tx: EntityManager, endpoint: string, reason: string)
 export class WebhookDeliveryRepository {
   private readonly logger = new Logger(WebhookDeliveryRepository.name);
   private readonly listeners: WhenDisabled[] = [];
+  private readonly queue: WorkQueue<ClaimedDelivery>;
 
   constructor(
     private readonly db: DataSource,
     old: OldRows,
   ) {
+    this.queue = new WorkQueue(db, QUEUE);
     old.forget({ table: 'webhook_delivery', where: `t.status <> 'PENDING'`, since: 'ended_at', days: KEPT_DAYS });
   }
 
@@ -54,30 +68,18 @@ export class WebhookDeliveryRepository {
   }
 
   /** Claims due deliveries, a few per endpoint, except for endpoints with a batch in progress in this process. */
-  async claim(busy: readonly string[]): Promise<ClaimedDelivery[]> {
-    const [claimed]: [ClaimedDelivery[], number] = await this.db.query(
-      `WITH due AS MATERIALIZED (
-         SELECT waiting.id, e.id AS endpoint, e.url, array_remove(e.secret || ARRAY(
-           SELECT o.secret FROM webhook_old_secret o WHERE o.endpoint_id = e.id AND o.until > now() ORDER BY o.id DESC), NULL) AS secrets
-         FROM webhook_endpoint e CROSS JOIN LATERAL (${DUE_OF_ENDPOINT}) waiting
-         WHERE e.enabled AND NOT e.id = ANY($1::uuid[]) LIMIT ${BATCH_SIZE})
-       UPDATE webhook_delivery d
-       SET attempts = d.attempts + 1, tries = d.tries + 1, next_try_at = now() + interval '60 seconds'
-       FROM due WHERE d.id = due.id
-       RETURNING d.id, d.endpoint_id AS "endpointId", d.body, d.attempts, d.tries, due.url, due.secrets`,
-      [busy],
-    );
-    return claimed;
+  claim(busy: readonly string[]): Promise<ClaimedDelivery[]> {
+    return this.queue.claimFrom(DUE_DELIVERIES, [busy]);
   }
 
   /** Stores the outcome, unless a newer attempt has started. */
-  async settle({ id, attempts }: ClaimedDelivery, outcome: WebhookOutcome, entry: WebhookAttempt): Promise<void> {
-    await this.db.query(
-      `UPDATE webhook_delivery SET status = $3, next_try_at = now() + make_interval(secs => $4),
-         ended_at = CASE WHEN $3 = 'PENDING' THEN NULL ELSE now() END,
-         log = (CASE WHEN jsonb_array_length(log) >= 20 THEN log - 0 ELSE log END) || $5::jsonb
-       WHERE id = $1 AND attempts = $2 AND status = 'PENDING'`,
-      [id, attempts, outcome.status, outcome.pauseSeconds, JSON.stringify([entry])],
+  async settle(delivery: ClaimedDelivery, outcome: WebhookOutcome, entry: WebhookAttempt): Promise<void> {
+    await this.queue.postpone(
+      delivery,
+      outcome.pauseSeconds,
+      `status = $3, ended_at = CASE WHEN $3 = 'PENDING' THEN NULL ELSE now() END,
+       log = (CASE WHEN jsonb_array_length(log) >= 20 THEN log - 0 ELSE log END) || $4::jsonb`,
+      [outcome.status, JSON.stringify([entry])],
     );
   }
 

@@ -1,9 +1,8 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { OutboundClient, type OutboundAnswer } from './outbound-client.js';
+import { networkReason, OutboundClient, type OutboundAnswer } from './outbound-client.js';
 import { afterAttempt } from './webhook-outcome.js';
 import { type ClaimedDelivery, DUE_DELIVERY, WebhookDeliveryRepository } from './webhook-delivery.repository.js';
 import { WebhookSecrets, webhookHeaders } from './webhook-secrets.js';
-import { oneLine } from '../text/truncate.js';
 import { Background } from '../work/background.js';
 import { BackgroundJobs } from '../work/background-jobs.js';
 
@@ -53,10 +52,10 @@ export class WebhookSender implements BeforeApplicationShutdown {
   private async deliver(delivery: ClaimedDelivery): Promise<void> {
     const began = performance.now();
     const at = new Date();
-    const tried = await this.post(delivery, at).catch((error: unknown) => new Error(reasonOf(error)));
+    const tried = await this.post(delivery, at).catch((error: unknown) => new Error(networkReason(error)));
     const milliseconds = Math.round(performance.now() - began);
     const outcome = afterAttempt(tried, delivery.tries);
-    const { attempts: attempt } = delivery;
+    const { attempt } = delivery;
     const entry = { attempt, at: at.toISOString(), milliseconds, status: outcome.httpStatus, failure: outcome.failure };
     await this.repository.settle(delivery, outcome, entry);
     if (outcome.gone) await this.repository.disable(delivery.endpointId, 'The receiver answered 410 Gone.');
@@ -77,10 +76,4 @@ export class WebhookSender implements BeforeApplicationShutdown {
       timeoutMs: TIMEOUT_MS,
     });
   }
-}
-
-/** Returns the network error. The message about a refused address describes the address without naming it. */
-function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return oneLine(code === undefined || message.includes(code) ? message : `${code}: ${message}`, 300);
 }

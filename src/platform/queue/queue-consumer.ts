@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import type { Job, Queue, JobOptions } from 'bull';
+import type { Job, Queue } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 
@@ -67,9 +67,3 @@ export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDes
     this.logger.warn(`the queue has trouble: ${message}`);
   }
 }
-
-/**
- * JOB_SIGNAL_OPTIONS are the options of a signal in a queue. Attempts and retries are managed in rows, so Bull makes one attempt and keeps nothing. There is no
- * Bull timeout, because it fails the job while the handler continues to run.
- */
-export const JOB_SIGNAL_OPTIONS: JobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Problem } from '../errors/problem.js';
-import { AlertEvents } from '../events/alert-events.js';
+import { recordAlertEvents } from '../events/alert-events.js';
 import { truncate } from '../text/truncate.js';
 
 /** StartingRun is a run about to start. */
@@ -85,8 +85,6 @@ const MAX_DETAIL = 1000;
 /** ScheduledRuns records the end of runs, as reported by targets. */
 @Injectable()
 export class ScheduledRuns {
-  constructor(private readonly alertEvents: AlertEvents) {}
-
   /** Ends a run. Has no effect if the run has already ended. A failure is recorded as an alert event. */
   async end(tx: EntityManager, runId: string, { ok, detail }: RunOutcome): Promise<void> {
     const [ended]: [EndedRun[], number] = await tx.query(
@@ -98,6 +96,6 @@ export class ScheduledRuns {
     const [run] = ended;
     if (run === undefined || ok) return;
     const subject = { kind: 'schedule', id: run.scheduleId, name: run.name };
-    await this.alertEvents.record(tx, [{ type: 'scan.failed', subject, facts: { why: detail, run: run.id } }]);
+    await recordAlertEvents(tx, [{ type: 'scan.failed', subject, facts: { why: detail, run: run.id } }]);
   }
 }

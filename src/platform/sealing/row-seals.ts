@@ -7,6 +7,7 @@ import { EventBus } from '../events/events.js';
 import { type DerivedKeys, derivedKeys } from './derived-keys.js';
 import { type JsonRow, RowText } from './row-text.js';
 import {
+  editOf,
   generationOf,
   SEAL_GENERATIONS,
   type SealedClass,
@@ -20,7 +21,7 @@ const SEAL_BYTES = KEY_ID_BYTES + 32;
 /** Minimum time between two reports of the same row by one process. */
 const REPORT_EVERY_MS = 10 * 60_000;
 const MAX_REPORTED = 1000;
-const MAX_REVISIONS = 100_000;
+const MAX_READ = 100_000;
 
 /** LoggedRows is what the audit log has of rows. */
 export interface LoggedRows {
@@ -28,6 +29,16 @@ export interface LoggedRows {
   readonly edits: ReadonlyMap<string, number>;
   /** IDs of accounts by the names under which they were created: `addressName`, `subjectName`. */
   readonly accounts: ReadonlyMap<string, string>;
+}
+
+/** LogOfRows reads what the audit log has of rows. */
+export interface LogOfRows {
+  /** Reads the log unless it was read in the last seconds. Does not throw. */
+  recent(): Promise<unknown>;
+  /** Reads the log to its end, including entries that are not signed yet. Throws if the log has a fault. */
+  latest(): Promise<LoggedRows>;
+  /** Like `latest`. Also throws if new entries are not signed. */
+  current(): Promise<LoggedRows>;
 }
 
 /** addressName returns the name of an account by its canonical address: a hash, since the log is passed on. */
@@ -59,11 +70,12 @@ export class RowSeals {
   private readonly reported = new Map<string, number>();
   private readonly demanded = new Set<SealGeneration>(SEAL_GENERATIONS);
   private logged: LoggedRows = { edits: new Map(), accounts: new Map() };
-  private readLog: (toTheEnd: boolean) => Promise<unknown> = () => Promise.resolve();
+  private logFault: Problem | undefined;
+  private log: LogOfRows | undefined;
   /** Edits of rows in open transactions, by ID of the row. */
   private readonly edited = new WeakMap<object, Map<string, number>>();
-  /** Newest revisions read, by table and key. */
-  private readonly revisions = new Map<string, number>();
+  /** Edits of rows that this process has read, by ID of the row. */
+  private readonly read = new Map<string, number>();
 
   constructor(
     config: Config,
@@ -126,24 +138,58 @@ export class RowSeals {
   /** Returns the row if its seal matches; otherwise reports the mismatch and returns null. */
   trusted<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null): Row | null {
     if (row === null || !this.demandsSealOf(entity)) return row;
+    this.assertLogIntact(entity);
     if (this.matches(entity, row) && !this.isOlder(entity, row)) return row;
-    this.report(entity, row);
+    if (!this.hasEnded(entity, row)) this.report(entity, row);
     return null;
   }
 
-  /** Sets what the audit log has of rows. Rows with an earlier edit were restored together with their seals, and are rejected. */
-  learn(logged: LoggedRows): void {
-    this.logged = logged;
+  /** Returns whether a row was revoked, ended or used by the service, which removes its seal. */
+  hasEnded<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
+    if (row.seal !== null) return false;
+    const ends = new Set(
+      [...(sealedOptions(entity).while ?? '').matchAll(/t\.(\w+) IS NULL/g)].map(([, name]) => name),
+    );
+    const { columns } = this.db.getMetadata(entity);
+    return columns.some(
+      ({ databaseName, propertyName }) => ends.has(databaseName) && row[propertyName as keyof Row] !== null,
+    );
   }
 
-  /** Sets the function that reads the audit log, to its end or if it was not read in the last seconds, and calls `learn`. */
-  learnBy(read: (toTheEnd: boolean) => Promise<unknown>): void {
-    this.readLog = read;
+  /**
+   * Sets what the audit log has of rows. Rows with an earlier edit were restored together with their seals, and are rejected.
+   *
+   * @param fault the reason if entries of the log were changed or removed: while it lasts, rows with a counter of edits cannot be judged
+   */
+  learn(logged: LoggedRows, fault?: Problem): void {
+    this.logged = logged;
+    this.logFault = fault;
+  }
+
+  /** Sets the functions that read the audit log. Both call `learn`. */
+  learnBy(log: LogOfRows): void {
+    this.log = log;
   }
 
   /** Reads the audit log, unless it was read in the last seconds, so that earlier rows are detected. Does not throw if the log cannot be read. */
   async catchUp(): Promise<void> {
-    await this.readLog(false);
+    await this.log?.recent();
+  }
+
+  /**
+   * Reads the audit log to its end, so that earlier rows of rules and trusts are detected however long the database owner delays the log.
+   *
+   * @throws Problems of the log if it cannot be read or is behind
+   */
+  async assertUpToDate(): Promise<void> {
+    if (this.log !== undefined) this.logged = await this.log.current();
+  }
+
+  /** Rejects rows with a counter of edits while the log has a fault, and has the log read if that was not done in the last seconds. */
+  private assertLogIntact(entity: SealedClass): void {
+    if (sealedOptions(entity).edits === undefined) return;
+    void this.log?.recent();
+    if (this.logFault !== undefined) throw this.logFault;
   }
 
   /**
@@ -153,8 +199,8 @@ export class RowSeals {
    * @throws Problem `row.not-sealed`, and the Problems of the log if it cannot be read
    */
   async assertNoAccount(...names: readonly string[]): Promise<void> {
-    await this.readLog(true);
-    const known = names.map((name) => this.logged.accounts.get(name)).find((id) => id !== undefined);
+    const { accounts } = (await this.log?.latest()) ?? this.logged;
+    const known = names.map((name) => accounts.get(name)).find((id) => id !== undefined);
     if (known === undefined) return;
     const detail = `The audit log has the account ${known} for this person, and the database does not: it was deleted in the database. An operator restores its row.`;
     throw new Problem('conflict', 'row.not-sealed', detail);
@@ -162,7 +208,7 @@ export class RowSeals {
 
   /** Remembers the edit of a row for the audit entry about it in the same transaction. */
   noteEdit<Row extends SealedEntity>(tx: EntityManager, entity: SealedClass<Row>, row: Partial<Row>): void {
-    const edit = this.editOf(entity, row);
+    const edit = editOf(entity, row);
     if (edit === undefined || tx.queryRunner === undefined) return;
     const known = this.edited.get(tx.queryRunner) ?? new Map<string, number>();
     this.edited.set(tx.queryRunner, known.set(this.rowText(entity).keyOf(row), edit));
@@ -174,13 +220,10 @@ export class RowSeals {
   }
 
   private isOlder<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
-    const edit = this.editOf(entity, row);
-    return edit !== undefined && edit < (this.logged.edits.get(this.rowText(entity).keyOf(row)) ?? 0);
-  }
-
-  private editOf<Row extends SealedEntity>(entity: SealedClass<Row>, row: Partial<Row>): number | undefined {
-    const { edits } = sealedOptions(entity);
-    return edits === undefined ? undefined : Number(row[edits as keyof Row] ?? 0);
+    const edit = editOf(entity, row);
+    if (edit === undefined) return false;
+    const key = this.rowText(entity).keyOf(row);
+    return edit < Math.max(this.logged.edits.get(key) ?? 0, this.read.get(key) ?? 0);
   }
 
   /** Like `trusted`, for a row returned by `to_jsonb`. */
@@ -188,24 +231,13 @@ export class RowSeals {
     return json === null ? null : this.trusted(entity, this.rowText(entity).decoded(json));
   }
 
-  /**
-   * Returns the row, or null if this process remembers a newer revision, which means that an earlier row was restored together with its seal.
-   *
-   * @param remember whether to remember this revision; not within a transaction, which may roll back
-   */
-  newest<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null, remember = false): Row | null {
-    if (row === null || !this.demandsSealOf(entity)) return row;
-    const { revision: name = '' } = sealedOptions(entity);
-    const revision = Number(row[name as keyof Row] ?? 0);
-    const key = `${this.rowText(entity).table} ${this.rowText(entity).keyOf(row)}`;
-    const known = this.revisions.get(key) ?? 0;
-    if (revision < known) {
-      this.report(entity, row);
-      return null;
-    }
-    if (!remember || revision === known) return row;
-    if (this.revisions.size >= MAX_REVISIONS) this.revisions.clear();
-    this.revisions.set(key, revision);
+  /** Returns a trusted row and remembers its edit, so that this process rejects earlier rows. Not within a transaction, which may roll back. */
+  remember<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null): Row | null {
+    const edit = row === null ? undefined : editOf(entity, row);
+    if (row === null || edit === undefined) return row;
+    const key = this.rowText(entity).keyOf(row);
+    if (this.read.size >= MAX_READ && !this.read.has(key)) this.read.clear();
+    this.read.set(key, edit);
     return row;
   }
 

@@ -23,10 +23,10 @@ export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
   readonly while?: string;
   /** Upgrade that introduced the seal of the table. Defaults to 1. */
   readonly generation?: SealGeneration;
-  /** Nullable column that counts the changes of a row (`changeSealed`), for RowSeals.newest. */
-  readonly revision?: string;
   /** Column, a number or a time, that each recorded edit raises. The audit log has its value, so that an earlier row is detected when it is restored. */
   readonly edits?: string;
+  /** True if `changeSealed` raises `edits`, a nullable number, by one with each change. */
+  readonly countsEdits?: true;
   /** Column that lists the related rows of another table, so that deleted rows are detected. */
   readonly list?: {
     readonly column: string;
@@ -50,6 +50,12 @@ export function sealedClasses(generation?: SealGeneration): readonly SealedClass
 
 export function generationOf(entity: SealedClass): SealGeneration {
   return sealedOptions(entity).generation ?? 1;
+}
+
+/** editOf returns the edit of a row of a table with `edits`; undefined for other tables. */
+export function editOf<Row extends SealedEntity>(entity: SealedClass<Row>, row: Partial<Row>): number | undefined {
+  const { edits } = sealedOptions(entity);
+  return edits === undefined ? undefined : Number(row[edits as keyof Row] ?? 0);
 }
 
 export function sealedOptions(entity: SealedClass): SealedOptions {

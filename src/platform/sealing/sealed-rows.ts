@@ -46,7 +46,7 @@ export async function changeSealed<Row extends SealedEntity>(
   const rows = await tx.find(entity, { where, lock: { mode: 'pessimistic_write' } });
   for (const row of rows) {
     if (seals.trusted(entity, row) === null || !hasValues(row, where)) throw notSealed(text.table, text.keyOf(row));
-    const counted = { ...change, ...nextRevision(entity, row) };
+    const counted = { ...change, ...nextEdit(entity, row) };
     const next = text.completed(Object.assign({}, row, counted));
     const values = { ...counted, seal: seals.sealOf(entity, next) };
     const { affected } = await tx.update(entity, text.whereKey(row), values as unknown as QueryDeepPartialEntity<Row>);
@@ -56,9 +56,9 @@ export async function changeSealed<Row extends SealedEntity>(
   return rows.length;
 }
 
-function nextRevision(entity: SealedClass, row: object): Record<string, number> {
-  const { revision: name } = sealedOptions(entity);
-  if (name === undefined) return {};
+function nextEdit(entity: SealedClass, row: object): Record<string, number> {
+  const { edits: name, countsEdits } = sealedOptions(entity);
+  if (name === undefined || countsEdits === undefined) return {};
   const known: unknown = row[name as keyof typeof row];
   return { [name]: (typeof known === 'number' ? known : 0) + 1 };
 }
@@ -179,7 +179,7 @@ export async function lockSealed<Row extends SealedEntity>(
 }
 
 /**
- * assertSealed returns the row, or null if there is none.
+ * assertSealed returns the row, or null if there is none or it has ended.
  * @throws Problem `row.not-sealed` if the row does not match its seal
  */
 export function assertSealed<Row extends SealedEntity>(
@@ -188,6 +188,7 @@ export function assertSealed<Row extends SealedEntity>(
   row: Row | null,
 ): Row | null {
   if (row === null || trusted(tx, entity, row) !== null) return row;
+  if (sealsOf(tx).hasEnded(entity, row)) return null;
   const text = sealsOf(tx).rowText(entity);
   throw notSealed(text.table, text.keyOf(row));
 }

@@ -1,9 +1,11 @@
-import type { DataSource, EntityManager } from 'typeorm';
-import { backOff, type Claim, claimDue, underLease } from '../jobs/claim.js';
+import type { DataSource } from 'typeorm';
+import { backOff, type Claim, claimFrom, dueRows, type Queries, underLease } from '../jobs/claim.js';
 
 /** QueueTable describes a table that serves as a queue: its columns, SQL fragments over the alias `t`, and times in seconds. */
 export interface QueueTable {
   readonly table: string;
+  /** Primary key. Defaults to `id`. */
+  readonly key?: string;
   /** Column that counts the claims of a row. A claim may write only while the count equals its attempt. */
   readonly attempt: string;
   /** Column with the time of the next claim: now, the end of the lease, or the end of the pause after a failure. */
@@ -17,8 +19,9 @@ export interface QueueTable {
   /** Assignments of each claim in addition to attempt and due time. */
   readonly begin?: string;
   readonly leaseSeconds: number;
-  readonly firstPauseSeconds: number;
-  readonly longestPauseSeconds: number;
+  /** First and longest pause of `retry`. They default to 0, for tables whose rows are only postponed. */
+  readonly firstPauseSeconds?: number;
+  readonly longestPauseSeconds?: number;
 }
 
 /** ClaimedRow identifies a claimed row. `attempt` is its fencing token. */
@@ -51,16 +54,20 @@ export class WorkQueue<Row extends ClaimedRow> {
    * @param also additional condition, whose parameters start at $1
    */
   claim(limit: number, also = 'true', parameters: unknown[] = []): Promise<Row[]> {
-    const { attempt, begin, columns } = this.queue;
     const { where, ...due } = dueRowsOf(this.queue);
-    const claim = {
-      ...due,
-      where: `${where} AND ${also}`,
-      limit,
+    return this.claimFrom(dueRows({ ...due, where: `${where} AND ${also}`, limit }), parameters);
+  }
+
+  /** Claims the rows of `due`, a statement that selects their keys and locks them. `columns` may contain its other columns as `due.name`. */
+  claimFrom(due: string, parameters: unknown[] = [], db: Queries = this.db): Promise<Row[]> {
+    const { table, key = 'id', attempt, begin, columns } = this.queue;
+    const change = {
+      table,
+      key,
       set: [`${attempt} = t.${attempt} + 1`, this.lease, ...(begin === undefined ? [] : [begin])].join(', '),
-      returning: `t.id, t.${attempt} AS attempt, ${columns}`,
+      returning: `t.${key} AS id, t.${attempt} AS attempt, ${columns}`,
     };
-    return claimDue<Row>(this.db, claim, parameters);
+    return claimFrom<Row>(db, due, change, parameters);
   }
 
   /** Performs the work of a claimed row and renews the lease until the work has ended. `renew` replaces the default renewal. */
@@ -76,35 +83,47 @@ export class WorkQueue<Row extends ClaimedRow> {
    * Renews the lease and applies additional assignments (parameters start at $3).
    * @returns false if the row no longer belongs to this claim
    */
-  renew(row: ClaimedRow, set?: string, ...values: unknown[]): Promise<boolean> {
+  renew(row: ClaimedRow, set?: string, values?: readonly unknown[]): Promise<boolean> {
     return this.write(row, set === undefined ? this.lease : `${this.lease}, ${set}`, values);
   }
 
   /** Makes the row due again after the backoff of its attempt, and applies additional assignments (parameters start at $3). */
-  retry(row: ClaimedRow, set?: string, ...values: unknown[]): Promise<boolean> {
-    const { firstPauseSeconds, longestPauseSeconds } = this.queue;
-    return this.postpone(row, backOff(row.attempt, firstPauseSeconds, longestPauseSeconds), set, ...values);
+  retry(row: ClaimedRow, set?: string, values?: readonly unknown[], db?: Queries): Promise<boolean> {
+    return this.postpone(row, this.pauseAfter(row), set, values, db);
+  }
+
+  /** Returns the backoff of the row's attempt in seconds. */
+  pauseAfter({ attempt }: ClaimedRow): number {
+    const { firstPauseSeconds = 0, longestPauseSeconds = 0 } = this.queue;
+    return backOff(attempt, firstPauseSeconds, longestPauseSeconds);
   }
 
   /** Makes the row due again after `seconds`, where 0 means immediately, and applies additional assignments (parameters start at $3). */
-  postpone(row: ClaimedRow, seconds: number, set?: string, ...values: unknown[]): Promise<boolean> {
+  postpone(
+    row: ClaimedRow,
+    seconds: number,
+    set?: string,
+    values: readonly unknown[] = [],
+    db?: Queries,
+  ): Promise<boolean> {
     const due = `${this.queue.dueAt} = now() + make_interval(secs => $${values.length + 3})`;
-    return this.write(row, set === undefined ? due : `${due}, ${set}`, [...values, seconds]);
+    return this.write(row, set === undefined ? due : `${due}, ${set}`, [...values, seconds], db);
   }
 
   /**
-   * Updates an open row of this claim. Parameters of `set` start at $3.
+   * Updates an open row of this claim. Parameters of `set` and of the additional condition `also` start at $3.
    * @returns false if the row no longer belongs to this claim
    */
   async write(
     { id, attempt }: ClaimedRow,
     set: string,
     values: readonly unknown[] = [],
-    tx: Pick<EntityManager, 'query'> = this.db,
+    db: Queries = this.db,
+    also = 'true',
   ): Promise<boolean> {
-    const { table, attempt: column, open } = this.queue;
-    const [, changed]: [unknown, number] = await tx.query(
-      `UPDATE ${table} t SET ${set} WHERE t.id = $1 AND t.${column} = $2 AND ${open}`,
+    const { table, key = 'id', attempt: column, open } = this.queue;
+    const [, changed]: [unknown, number] = await db.query(
+      `UPDATE ${table} t SET ${set} WHERE t.${key} = $1 AND t.${column} = $2 AND ${open} AND ${also}`,
       [id, attempt, ...values],
     );
     return changed > 0;

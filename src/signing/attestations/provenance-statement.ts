@@ -128,6 +128,8 @@ function has(claims: Claims, ...names: readonly string[]): boolean {
   return names.every((name) => textOf(claims, name) !== undefined);
 }
 
+/** Returns undefined for a list with several values: a trust may have accepted any of them. */
 function textOf(claims: Claims, name: string): string | undefined {
-  return claimValues(claims, name)[0];
+  const [value, ...others] = claimValues(claims, name);
+  return others.length === 0 ? value : undefined;
 }

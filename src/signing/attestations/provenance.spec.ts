@@ -93,6 +93,20 @@ describe('the provenance of a run', () => {
     expect(runDetails.metadata.invocationId).toBe('https://gitlab.example.com/group/app/-/jobs/302');
   });
 
+  it('names no repository if the token lists several, of which the trust may have accepted any', () => {
+    const claims = {
+      iss: 'https://token.actions.githubusercontent.com',
+      repository: ['good/app', 'org/app'],
+      ref: 'refs/tags/v1',
+      sha: 'c0ffee',
+      workflow_ref: ['good/app/.github/workflows/release.yml@refs/tags/v1', 'org/app/w.yml@refs/tags/v1'],
+    };
+    const { externalParameters, resolvedDependencies } = predicateOf(claims).buildDefinition;
+    expect(JSON.stringify({ repository: externalParameters.workflow?.repository, resolvedDependencies })).not.toContain(
+      'good/app',
+    );
+  });
+
   it('from any other issuer contains its claims unchanged', () => {
     const claims = {
       iss: 'https://cluster.example',

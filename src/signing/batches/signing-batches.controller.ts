@@ -12,7 +12,7 @@ import { MAX_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './sign
 import { SigningBatchesReader } from './signing-batches.reader.js';
 
 /** An item is at most a digest, a reference and a kilobyte of metadata; a few values each. */
-const LIMITS = { bytes: MAX_ITEMS * 2048, values: MAX_ITEMS * 40 };
+const LIMITS = { bytes: MAX_ITEMS * 2048, values: MAX_ITEMS * 40, scope: 'sign:digest' };
 
 @ApiTags('Signing')
 @Controller('api/v1/sign')

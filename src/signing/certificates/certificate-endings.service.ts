@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
+import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Background } from '../../platform/work/background.js';
 
 const CHECK_EVERY_MS = 600_000;
@@ -21,10 +21,7 @@ interface Ending {
 /** Records an alert event for each onboarded certificate that ends. Recording it again changes nothing while the certificate is the same. */
 @Injectable()
 export class CertificateEndings {
-  constructor(
-    private readonly db: DataSource,
-    private readonly alertEvents: AlertEvents,
-  ) {}
+  constructor(private readonly db: DataSource) {}
 
   /** Also runs when a process starts, for certificates that came close to expiry while no worker was running. */
   @Background({ name: 'signing-certificates', scope: 'process', every: CHECK_EVERY_MS, first: 0 })
@@ -39,7 +36,7 @@ export class CertificateEndings {
          WHERE c.not_after > now() AND c.not_after <= now() + make_interval(days => $1) ORDER BY c.not_after LIMIT 1000`,
         [MAX_DAYS_LEFT],
       );
-      await this.alertEvents.record(tx, ending.map(alertEventOf));
+      await recordAlertEvents(tx, ending.map(alertEventOf));
     });
   }
 }

@@ -86,7 +86,7 @@ export class SelfSignedCertificatesService {
   private async ask(
     caller: Caller,
     key: ActiveKey,
-    { algorithm, digest }: Composed,
+    { algorithm, digest, toBeSigned: statement }: Composed,
     { subject, notAfter }: SelfSignedOrder,
   ): Promise<SigningRequest> {
     const request = await this.signing.submit(caller, {
@@ -96,6 +96,7 @@ export class SelfSignedCertificatesService {
       scheme: schemeFor(key.type, undefined),
       purpose: REQUEST_PURPOSES[key.purpose]?.purpose,
       format: 'raw',
+      statement,
       timestamp: false,
       metadata: { filename: `${key.name}.crt`, purpose: 'self-signed certificate', subject: { ...subject }, notAfter },
       reference: null,

@@ -28,6 +28,8 @@ import { WeakValues } from './weak-values.js';
 
 /** Enough for a batch of a thousand hash values. */
 const BATCH = { bytes: 512 * 1024, values: 10_000 };
+const SIGN_BATCH = { ...BATCH, scope: 'sign:digest' };
+const VERIFY_BATCH = { ...BATCH, scope: 'sign:read' };
 
 /** The routes of Vault's transit engine that its clients call for signatures. Both PUT and POST mean "write" there. */
 @ApiTags('Facades')
@@ -126,7 +128,7 @@ export class TransitController {
   @Post('sign/:name')
   @HttpCode(200)
   @Needs('sign:digest')
-  @TakesJson(BATCH)
+  @TakesJson(SIGN_BATCH)
   @ApiBody({ type: TransitSignBody })
   postTransitSign(
     @TheCaller() caller: Caller,
@@ -142,7 +144,7 @@ export class TransitController {
    */
   @Put('sign/:name')
   @Needs('sign:digest')
-  @TakesJson(BATCH)
+  @TakesJson(SIGN_BATCH)
   @ApiBody({ type: TransitSignBody })
   putTransitSign(
     @TheCaller() caller: Caller,
@@ -159,7 +161,7 @@ export class TransitController {
   @Post('sign/:name/:hash')
   @HttpCode(200)
   @Needs('sign:digest')
-  @TakesJson(BATCH)
+  @TakesJson(SIGN_BATCH)
   @ApiBody({ type: TransitSignBody })
   postTransitSignWithHash(
     @TheCaller() caller: Caller,
@@ -175,7 +177,7 @@ export class TransitController {
    */
   @Put('sign/:name/:hash')
   @Needs('sign:digest')
-  @TakesJson(BATCH)
+  @TakesJson(SIGN_BATCH)
   @ApiBody({ type: TransitSignBody })
   putTransitSignWithHash(
     @TheCaller() caller: Caller,
@@ -192,7 +194,7 @@ export class TransitController {
   @Post('verify/:name')
   @HttpCode(200)
   @Needs('sign:read')
-  @TakesJson(BATCH)
+  @TakesJson(VERIFY_BATCH)
   @ApiBody({ type: TransitVerifyBody })
   postTransitVerify(
     @Req() request: FastifyRequest,
@@ -208,7 +210,7 @@ export class TransitController {
    */
   @Put('verify/:name')
   @Needs('sign:read')
-  @TakesJson(BATCH)
+  @TakesJson(VERIFY_BATCH)
   @ApiBody({ type: TransitVerifyBody })
   putTransitVerify(
     @Req() request: FastifyRequest,
@@ -225,7 +227,7 @@ export class TransitController {
   @Post('verify/:name/:hash')
   @HttpCode(200)
   @Needs('sign:read')
-  @TakesJson(BATCH)
+  @TakesJson(VERIFY_BATCH)
   @ApiBody({ type: TransitVerifyBody })
   postTransitVerifyWithHash(
     @Req() request: FastifyRequest,
@@ -241,7 +243,7 @@ export class TransitController {
    */
   @Put('verify/:name/:hash')
   @Needs('sign:read')
-  @TakesJson(BATCH)
+  @TakesJson(VERIFY_BATCH)
   @ApiBody({ type: TransitVerifyBody })
   putTransitVerifyWithHash(
     @Req() request: FastifyRequest,

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey } from 'node:crypto';
+import { createPublicKey, hash } from 'node:crypto';
 import { isRsa, type SignatureFormatWriter, type FormatOrder } from './signature-format.js';
 import { type DsseEnvelope, IN_TOTO_PAYLOAD, inTotoEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
@@ -45,13 +45,9 @@ function dsseRecord(order: FormatOrder, signature: Buffer): string {
     apiVersion: '0.0.1',
     kind: 'dsse',
     spec: {
-      envelopeHash: { algorithm: 'sha256', value: sha256(envelope) },
-      payloadHash: { algorithm: 'sha256', value: sha256(statementOf(order)) },
+      envelopeHash: { algorithm: 'sha256', value: hash('sha256', envelope, 'hex') },
+      payloadHash: { algorithm: 'sha256', value: hash('sha256', statementOf(order), 'hex') },
       signatures: [{ signature: signature.toString('base64'), verifier }],
     },
   });
-}
-
-function sha256(bytes: Buffer | string): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -69,6 +69,63 @@ function hashedPartOf({ content, algorithm, madeAt, publicKey }: FormatOrder): H
   return part;
 }
 
+/** What a hashed part states, for the people who approve it. Times are RFC 3339. */
+export interface OpenPgpStatements {
+  readonly type: string;
+  readonly createdAt: string | null;
+  readonly expiresAt: string | null;
+  readonly userIds: readonly string[];
+  /** `name=value`. */
+  readonly notations: readonly string[];
+  readonly policyUris: readonly string[];
+}
+
+/** Returns what a hashed part states. */
+export function statementsIn(content: Buffer): OpenPgpStatements {
+  const { type, subpackets } = readHashedPart(content);
+  const valuesOf = (wanted: number) => subpackets.filter((one) => one.type === wanted).map(({ value }) => value);
+  const secondsOf = (wanted: number) => valuesOf(wanted)[0]?.readUInt32BE(0);
+  const created = secondsOf(PGP_SUBPACKET.created);
+  // An expiry of 0 seconds means that the signature does not expire (RFC 9580 section 5.2.3.18).
+  const validity = secondsOf(PGP_SUBPACKET.signatureExpiry) ?? 0;
+  return {
+    type: TYPE_NAMES.get(type) ?? `type ${type}`,
+    createdAt: created === undefined ? null : momentOf(created),
+    expiresAt: created === undefined || validity === 0 ? null : momentOf(created + validity),
+    userIds: valuesOf(PGP_SUBPACKET.signersUserId).map(textIn),
+    notations: valuesOf(PGP_SUBPACKET.notation).map(notationIn),
+    policyUris: valuesOf(PGP_SUBPACKET.policyUri).map(textIn),
+  };
+}
+
+const TYPE_NAMES = new Map<number, string>([
+  [PGP_SIGNATURE.binary, 'document'],
+  [PGP_SIGNATURE.text, 'text document'],
+  [PGP_SIGNATURE.certification, 'certification of the key'],
+  [PGP_SIGNATURE.keyRevocation, 'revocation of the key'],
+]);
+
+/** Reports whether the service composed this hashed part: callers may only have documents signed. */
+export function isOwnStatement(content: Buffer): boolean {
+  return STATEMENTS.includes(readHashedPart(content).type);
+}
+
+function momentOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}
+
+/** Flags, length of the name, length of the value, name, value (RFC 9580 section 5.2.3.24). */
+function notationIn(value: Buffer): string {
+  const end = 8 + value.readUInt16BE(4);
+  return `${textIn(value.subarray(8, end))}=${textIn(value.subarray(end))}`;
+}
+
+/** UTF-8; hexadecimal if it is not, or if it contains control characters. */
+function textIn(bytes: Buffer): string {
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) && !/\p{Cc}/u.test(text) ? text : `0x${bytes.toString('hex')}`;
+}
+
 /** Reports whether a hashed part names this key by its fingerprint and its algorithm. */
 export function namesKey(part: HashedPart, key: PgpPublicKey): boolean {
   const isIssuer = issuerFingerprintOf(part)?.equals(openPgpFingerprintOf(keyBody(key))) === true;
@@ -79,6 +136,7 @@ function read(content: Buffer | undefined): HashedPart {
   if (content === undefined || content.length > MAX_HASHED_BYTES)
     throw refused('content.unreadable', `must be the hashed part of a signature, at most ${MAX_HASHED_BYTES} bytes`);
   try {
+    statementsIn(content);
     return readHashedPart(content);
   } catch (cause) {
     const reason = cause instanceof RangeError ? cause.message : 'it cannot be read';

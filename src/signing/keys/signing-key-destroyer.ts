@@ -8,19 +8,24 @@ import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { leaseMs, SIGNING_ACTOR } from '../model/signing-jobs.js';
-import { WORKER_ID, backOff, lockDue, whenDue } from '../../platform/jobs/claim.js';
+import { WORKER_ID, dueRows, whenDue } from '../../platform/jobs/claim.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { type ClaimedRow, WorkQueue } from '../../platform/work/work-queue.js';
 import { changeKey } from './change-key.js';
 import { type KeyPurpose, SigningKey, SigningKeyDestruction } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
 
-/** One attempt at one key: the fence that everything it writes must pass. */
-interface Claim {
-  readonly keyId: string;
+/** The rows of a claimed destruction and its key, as the statement that claimed it read them. */
+interface ClaimedDestruction extends ClaimedRow {
+  readonly plan: JsonRow;
+  readonly key: JsonRow;
+}
+
+/** One attempt at one key. */
+interface Claim extends ClaimedRow {
   readonly name: string;
   readonly purpose: KeyPurpose;
-  readonly attempt: number;
 }
 
 interface LivingVersion {
@@ -36,10 +41,22 @@ export const DUE_DESTRUCTION = {
   where: 't.finished_at IS NULL AND t.destroy_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())',
   order: 't.destroy_at',
 };
+const LOST = 'another process has claimed the key';
 /** Maximum clock skew between a process, which dates destructions, and the database. */
 const MAX_CLOCK_MS = 5 * 60_000;
-const FIRST_PAUSE_SECONDS = 2;
 const MAX_PAUSE_SECONDS = 3600;
+const QUEUE = {
+  table: 'signing_key_destruction',
+  key: 'key_id',
+  attempt: 'attempt',
+  dueAt: 'lease_until',
+  open: 'finished_at IS NULL',
+  columns: 'to_jsonb(t) AS plan, due.key',
+  begin: `worker = '${WORKER_ID}'`,
+  firstPauseSeconds: 2,
+  longestPauseSeconds: MAX_PAUSE_SECONDS,
+};
+const CLAIM = dueRows({ ...DUE_DESTRUCTION, columns: 't.key_id, to_jsonb(k) AS key', limit: 1, locks: 't, k' });
 
 /**
  * Destroys private keys after their waiting period. The intent (DESTROYING) is committed before the HSM is called, and the end of each version after it. If a
@@ -48,14 +65,17 @@ const MAX_PAUSE_SECONDS = 3600;
 @Injectable()
 export class SigningKeyDestroyer {
   private readonly logger = new Logger(SigningKeyDestroyer.name);
+  private readonly queue: WorkQueue<ClaimedDestruction>;
 
   constructor(
     private readonly db: DataSource,
     private readonly vault: KeyVault,
     private readonly audit: AuditService,
-    private readonly config: Config,
+    config: Config,
     private readonly ledger: RightsLedger,
-  ) {}
+  ) {
+    this.queue = new WorkQueue(db, { ...QUEUE, leaseSeconds: leaseMs(config) / 1000 });
+  }
 
   /** Carries out due destructions, one key after the other. While the HSM is unavailable nothing is started. */
   async destroyDue(stopping: () => boolean): Promise<void> {
@@ -73,47 +93,32 @@ export class SigningKeyDestroyer {
 
   private claim(): Promise<Claim | undefined> {
     return whenDue(this.db, DUE_DESTRUCTION, async (tx) => {
-      const columns = 'to_jsonb(t) AS plan, to_jsonb(k) AS key';
-      const [row] = await lockDue<{ plan: JsonRow; key: JsonRow }>(tx, {
-        ...DUE_DESTRUCTION,
-        columns,
-        limit: 1,
-        locks: 't, k',
-      });
+      const [row] = await this.queue.claimFrom(CLAIM, [], tx);
       if (row === undefined) return undefined;
-      const due = vouchedDue(tx, row, await this.ledger.latest());
-      if (due === undefined || !(await this.isStillOrdered(tx, due))) return this.pass(tx, row);
-      const [[begun]]: [{ attempt: number }[], number] = await tx.query(
-        `UPDATE signing_key_destruction SET worker = $2, attempt = attempt + 1, lease_until = now() + $3 * interval '1 ms'
-         WHERE key_id = $1 RETURNING attempt`,
-        [due.keyId, WORKER_ID, leaseMs(this.config)],
-      );
-      await changeKey(tx, due.keyId, ({ state }) => state === 'PENDING_DESTRUCTION', { state: 'DESTROYING' });
-      const claim = { ...due, attempt: begun?.attempt ?? 0 };
+      const claim = vouchedClaim(tx, row, await this.ledger.latest());
+      if (claim === undefined || !(await this.isStillOrdered(tx, claim))) return this.pass(tx, row);
+      await changeKey(tx, claim.id, ({ state }) => state === 'PENDING_DESTRUCTION', { state: 'DESTROYING' });
       await this.record(tx, claim, 'signing-key.destroying', {});
       return claim;
     });
   }
 
-  /** A key whose rows were changed in the database keeps its private keys, and does not stop the destruction of others. */
-  private async pass(tx: EntityManager, { plan }: { readonly plan: JsonRow }): Promise<undefined> {
-    await tx.query(
-      `UPDATE signing_key_destruction SET lease_until = now() + $2 * interval '1 second' WHERE key_id = $1`,
-      [plan['key_id'], MAX_PAUSE_SECONDS],
-    );
+  /** Skips a key whose rows were changed in the database. It keeps its private keys, the claim does not count, and the destruction of others continues. */
+  private async pass(tx: EntityManager, row: ClaimedRow): Promise<undefined> {
+    await this.queue.postpone(row, MAX_PAUSE_SECONDS, 'attempt = attempt - 1, worker = NULL', [], tx);
   }
 
   /**
    * Reports whether the requester of a destruction may still schedule it: a destroyed private key cannot be restored. A destruction that has begun is
    * always completed. If the requester has lost the right, the key remains pending until the destruction is called off or scheduled again.
    */
-  private async isStillOrdered(tx: EntityManager, { keyId, name }: Omit<Claim, 'attempt'>): Promise<boolean> {
+  private async isStillOrdered(tx: EntityManager, { id, name }: Claim): Promise<boolean> {
     const [order]: { kind: string; id: string; actor: string; behind: string[] | null; begun: boolean }[] =
       await tx.query(
         `SELECT e.actor_kind AS kind, e.actor_id AS id, e.actor_name AS actor, e.detail -> 'behind' AS behind, k.state = 'DESTROYING' AS begun FROM audit_entry e
        JOIN signing_key k ON k.id = $1::uuid
        WHERE e.target_id = $1::text AND e.action = 'signing-key.destruction-scheduled' AND e.outcome = 'done' ORDER BY e.at DESC LIMIT 1`,
-        [keyId],
+        [id],
       );
     if (order === undefined || order.begun || order.kind === 'system') return true;
     let isHeld = true;
@@ -129,26 +134,22 @@ export class SigningKeyDestroyer {
    * Returns all versions of a key. Versions that were never created are included: their creation may have been abandoned after the token generated the
    * key pair. Versions marked as destroyed are included: their rows carry no seal, and checking the token is cheap.
    */
-  private living({ keyId }: Claim): Promise<LivingVersion[]> {
+  private living({ id }: Claim): Promise<LivingVersion[]> {
     return this.db.query(
       `SELECT version, cka_id AS "ckaId", sealed IS NOT NULL AS sealed FROM signing_key_version
        WHERE key_id = $1 ORDER BY version`,
-      [keyId],
+      [id],
     );
   }
 
   private async destroyVersion(claim: Claim, { version, ckaId, sealed }: LivingVersion): Promise<void> {
-    const identity = identityOf(claim.purpose, { ...claim, version });
+    const identity = identityOf(claim.purpose, { keyId: claim.id, name: claim.name, version });
     const destroyed = sealed ? 0 : await this.vault.destroy({ ckaId, identity });
     await this.db.transaction(async (tx) => {
-      const [, kept]: [unknown, number] = await tx.query(
-        `UPDATE signing_key_destruction SET lease_until = now() + $3 * interval '1 ms' WHERE key_id = $1 AND attempt = $2`,
-        [claim.keyId, claim.attempt, leaseMs(this.config)],
-      );
-      if (kept !== 1) throw new Error('another process has claimed the key');
+      if (!(await this.queue.write(claim, this.queue.lease, [], tx))) throw new Error(LOST);
       const [, ended]: [unknown, number] = await tx.query(
         `UPDATE signing_key_version SET destroyed_at = now(), sealed = NULL WHERE key_id = $1 AND version = $2 AND destroyed_at IS NULL`,
-        [claim.keyId, version],
+        [claim.id, version],
       );
       if (ended === 0 && destroyed === 0) return;
       const from = sealed ? 'database' : 'hsm';
@@ -160,33 +161,27 @@ export class SigningKeyDestroyer {
     await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(
         `UPDATE signing_key SET state = 'DESTROYED', revision = revision + 1, seal = NULL WHERE id = $1 AND state = 'DESTROYING'`,
-        [claim.keyId],
+        [claim.id],
       );
       if (moved !== 1) return;
-      await tx.query(
-        `UPDATE signing_key_destruction SET finished_at = now(), worker = NULL, lease_until = NULL WHERE key_id = $1`,
-        [claim.keyId],
-      );
+      const finished = 'finished_at = now(), worker = NULL, lease_until = NULL';
+      if (!(await this.queue.write(claim, finished, [], tx))) throw new Error(LOST);
       await this.record(tx, claim, 'signing-key.destroyed', { from: 'DESTROYING', to: 'DESTROYED' });
     });
   }
 
   /** It stays DESTROYING, and signs nothing; it is tried again, ever more seldom, until it is done. */
   private async postpone(claim: Claim, error: unknown): Promise<void> {
-    const pause = backOff(claim.attempt, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS);
     const code = error instanceof Problem ? error.code : 'signing.internal';
     await this.db.transaction(async (tx) => {
-      const [, moved]: [unknown, number] = await tx.query(
-        `UPDATE signing_key_destruction SET worker = NULL, lease_until = now() + $3 * interval '1 second' WHERE key_id = $1 AND attempt = $2`,
-        [claim.keyId, claim.attempt, pause],
-      );
-      if (moved === 1) await this.record(tx, claim, 'signing-key.destruction-failed', { code }, 'failed');
+      const isOurs = await this.queue.retry(claim, 'worker = NULL', [], tx);
+      if (isOurs) await this.record(tx, claim, 'signing-key.destruction-failed', { code }, 'failed');
     });
   }
 
   private record(
     tx: EntityManager,
-    { keyId: id, attempt }: Claim,
+    { id, attempt }: Claim,
     action: string,
     detail: Record<string, unknown>,
     outcome?: NewEntry['outcome'],
@@ -201,16 +196,16 @@ export class SigningKeyDestroyer {
  * Returns the key of a due destruction if the service wrote both rows and the audit log records the destruction as scheduled and not cancelled; undefined
  * otherwise. The seals alone are not sufficient: earlier rows could have been restored together with their seals.
  */
-function vouchedDue(
+function vouchedClaim(
   tx: EntityManager,
-  { plan: planned, key: keyed }: { readonly plan: JsonRow; readonly key: JsonRow },
+  { id, attempt, plan: planned, key: keyed }: ClaimedDestruction,
   { destructions }: RightsHistory,
-): Omit<Claim, 'attempt'> | undefined {
+): Claim | undefined {
   const seals = sealsOf(tx);
   const [plan, key] = [seals.opened(SigningKeyDestruction, planned), seals.opened(SigningKey, keyed)];
   if (plan === null || key === null || plan.keyId !== key.id || plan.destroyAt.getTime() > Date.now() + MAX_CLOCK_MS)
     return undefined;
   if (!destructions.has(key.id)) return undefined;
   const isPlanned = key.state === 'PENDING_DESTRUCTION' || key.state === 'DESTROYING';
-  return isPlanned ? { keyId: key.id, name: key.name, purpose: key.purpose } : undefined;
+  return isPlanned ? { id, attempt, name: key.name, purpose: key.purpose } : undefined;
 }

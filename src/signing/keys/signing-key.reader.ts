@@ -23,7 +23,7 @@ import {
   type SigningKeyState,
 } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 
 export interface KnownKey {
@@ -214,7 +214,7 @@ export class SigningKeyReader {
 
   /** `active` reads the key with this name or ID again; without one, the configured key. */
   forgetNamed(nameOrId: string | undefined): void {
-    this.byNameOrId.forget(cacheKeyOf(nameOrId ?? this.config.defaultKey));
+    this.byNameOrId.expire(cacheKeyOf(nameOrId ?? this.config.defaultKey));
   }
 
   async get(id: string): Promise<SigningKeyWithVersion> {
@@ -369,11 +369,10 @@ export function keyFactsOf(key: ActiveKey): SigningKeyFacts {
   const before = known.get(key);
   if (before !== undefined) return before;
   const { publicKey, evidence } = key;
-  const facts = { publicKeySha256: sha256(publicKey), attributesSha256: sha256(canonicalJson(evidence ?? {})) };
+  const facts = {
+    publicKeySha256: hash('sha256', publicKey, 'base64'),
+    attributesSha256: hash('sha256', canonicalJson(evidence ?? {}), 'base64'),
+  };
   known.set(key, facts);
   return facts;
-}
-
-function sha256(bytes: Buffer | string): string {
-  return createHash('sha256').update(bytes).digest('base64');
 }

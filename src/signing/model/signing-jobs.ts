@@ -1,6 +1,7 @@
 import { backOff, jittered, WORKER_ID } from '../../platform/jobs/claim.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Actor } from '../../access/caller.js';
+import type { NewEntry } from '../../audit/entries/audit.service.js';
 
 export const SIGNING_QUEUE = 'signing';
 
@@ -14,6 +15,20 @@ export const MAX_PER_SIGNAL = 128;
 
 /** The actor of audit entries that no caller caused. */
 export const SIGNING_ACTOR: Actor = { kind: 'system', id: WORKER_ID, name: 'signing worker' };
+
+/**
+ * requestEntry returns the audit entry about a signing request that no caller caused.
+ *
+ * @param outcome `failed` for an action that was not carried out
+ */
+export function requestEntry(
+  action: string,
+  { id, correlation }: { readonly id: string; readonly correlation: string },
+  detail: NewEntry['detail'],
+  outcome?: 'failed',
+): NewEntry {
+  return { action, outcome, actor: SIGNING_ACTOR, target: { kind: 'signing-request', id }, correlation, detail };
+}
 
 /** Milliseconds that an attempt may take before another worker gets the request: the limits of the HSM and of the timestamp, and some slack. */
 export function leaseMs(config: Config): number {

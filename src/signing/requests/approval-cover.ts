@@ -20,9 +20,16 @@ export class ApprovalCover<Approval extends CoveringApproval> {
     if (!about.includes(request.id)) return false;
     // Requests that the service composes are exempt from policies and from the limits of the key, so they have no approval.
     if (request.composed || request.enveloped !== (envelope !== undefined)) return false;
-    if (kind === 'signing-request')
-      return subjectId === request.id && approvalHash(shownRequest(request, envelope).shown).equals(hash);
+    if (kind === 'signing-request') {
+      const { shown } = shownRequest(request, envelope);
+      return subjectId === request.id && [shown, formerShown(shown)].some((one) => approvalHash(one).equals(hash));
+    }
     const line = canonicalJson(manifestLine({ request, envelope }));
     return subjectId === request.batchId && this.lines?.get(request.id) === line;
   }
+}
+
+/** The document as processes of the previous version compose it. */
+function formerShown({ openpgp: _openpgp, composedBy: _composedBy, ...shown }: Record<string, unknown>) {
+  return shown;
 }

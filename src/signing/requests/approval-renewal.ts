@@ -7,7 +7,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { CALLER_PURPOSES } from '../keys/signing-key.entity.js';
 import { keyFactsOf, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { SIGNING_ACTOR } from '../model/signing-jobs.js';
+import { requestEntry } from '../model/signing-jobs.js';
 import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
 import { ApprovalCover } from './approval-cover.js';
 import { SignRequestValidator } from './sign-request-validator.js';
@@ -165,10 +165,7 @@ export class ApprovalRenewal {
     );
     const from = status === 'PROCESSING' ? 'QUEUED' : 'PENDING_APPROVAL';
     const detail = { from, to: 'PENDING_APPROVAL', approval: to.approvalId, keyVersion: to.keyVersion, ...facts };
-    const target = { kind: 'signing-request', id };
-    await this.audit.append(tx, [
-      { action: 'signing.approval-renewed', actor: SIGNING_ACTOR, target, correlation, detail },
-    ]);
+    await this.audit.append(tx, [requestEntry('signing.approval-renewed', { id, correlation }, detail)]);
   }
 }
 

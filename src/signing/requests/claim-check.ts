@@ -13,8 +13,10 @@ import { useOfRequest } from './shown-request.js';
 /** A claimed request with the database's facts about it, read by the statement that claimed it. */
 export type ClaimedRow = Claimed & MaybeHeld & { readonly enveloped: boolean };
 
+/** Entries that end a request. */
+const ENDS = ['signing.signed', 'signing.failed'];
 /** Entries that say which request was accepted, and whether it ended. */
-const ABOUT_REQUEST = ['signing.accepted', 'signing.approval-renewed', 'signing.signed', 'signing.failed'];
+const ABOUT_REQUEST = ['signing.accepted', 'signing.approval-renewed', ...ENDS];
 const NOT_LOGGED = {
   code: 'signing.not-logged',
   detail: 'The request in the database differs from the request that the audit log has.',
@@ -75,14 +77,12 @@ function publicKeySha256In(about: readonly EntryRow[]): string | undefined {
   return named.at(-1);
 }
 
-const ENDS: ReadonlySet<string> = new Set(['signing.signed', 'signing.failed']);
-
 /** Whether the entries of the log about the row agree with it. */
 function isLogged(row: ClaimedRow, about: readonly EntryRow[]): boolean {
   const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
   if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
   // A request is signed once: its row was put back into the queue.
-  if (about.some(({ action, detail }) => ENDS.has(action) && detail['to'] !== 'QUEUED')) return false;
+  if (about.some(({ action }) => ENDS.includes(action))) return false;
   if (row.enveloped !== (row.envelope !== undefined)) return false;
   const logged: Record<string, unknown> = { ...first.detail };
   for (const { action, detail } of about) {

@@ -13,7 +13,7 @@ import { EventBus } from '../../platform/events/events.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { useOfRequest } from './shown-request.js';
-import { SWEEP_AFTER_MS, SIGNING_ACTOR, SIGNING_QUEUE } from '../model/signing-jobs.js';
+import { requestEntry, SWEEP_AFTER_MS, SIGNING_QUEUE } from '../model/signing-jobs.js';
 import { SigningRequest } from '../model/signing-request.entity.js';
 
 /** Releases or ends the requests that wait for an approval, a single one or those of a batch. */
@@ -69,10 +69,9 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     if (moved.length === 0)
       throw new Problem('conflict', 'approval.subject-gone', 'The request does not wait for this approval.');
     const detail = { from: 'PENDING_APPROVAL', to: 'QUEUED', approval: approvalId };
-    const entry = { action: 'signing.approved', actor: SIGNING_ACTOR, correlation, detail };
     await this.audit.append(
       tx,
-      moved.map(({ id }) => ({ ...entry, target: { kind: 'signing-request', id } })),
+      moved.map(({ id }) => requestEntry('signing.approved', { id, correlation }, detail)),
     );
     await this.outbox.add(
       tx,
@@ -89,10 +88,9 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
       [requestsOf(approval), why.code, why.message],
     );
     const detail = { from: 'PENDING_APPROVAL', to: 'FAILED', code: why.code, approval: approvalId };
-    const entry = { action: 'signing.failed', outcome: 'failed' as const, actor: SIGNING_ACTOR, correlation, detail };
     await this.audit.append(
       tx,
-      moved.map(({ id }) => ({ ...entry, target: { kind: 'signing-request', id } })),
+      moved.map(({ id }) => requestEntry('signing.failed', { id, correlation }, detail, 'failed')),
     );
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import { SIGNING_ACTOR } from '../model/signing-jobs.js';
+import { requestEntry } from '../model/signing-jobs.js';
 
 /** A claimed request that is refused. */
 export interface RefusedClaim {
@@ -27,15 +27,12 @@ export class RefusedClaims {
          failure_code = $2, failure_detail = $3 WHERE id = ANY($1::uuid[]) AND status = 'PROCESSING'`,
       [requests.map(({ id }) => id), code, detail],
     );
-    const entry = { action: 'signing.failed', outcome: 'failed' as const, actor: SIGNING_ACTOR };
     await this.audit.append(
       tx,
-      requests.map(({ id, correlation, approvalId }) => ({
-        ...entry,
-        target: { kind: 'signing-request', id },
-        correlation,
-        detail: { from: 'QUEUED', to: 'FAILED', code, approval: approvalId ?? undefined },
-      })),
+      requests.map((request) => {
+        const failed = { from: 'QUEUED', to: 'FAILED', code, approval: request.approvalId ?? undefined };
+        return requestEntry('signing.failed', request, failed, 'failed');
+      }),
     );
   }
 }

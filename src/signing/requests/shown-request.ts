@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ShownSubject } from '../../approvals/approvals.service.js';
 import { type KeyUseToApprove, signingUse } from '../../approvals/subjects/key-use.port.js';
+import { isOwnStatement, statementsIn } from '../formats/openpgp.format.js';
 import type { Envelope } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
 import { nameInTitle } from '../../platform/text/truncate.js';
@@ -30,9 +31,23 @@ export function shownRequest(request: SigningRequest, envelope: Envelope | undef
       signedDigest: envelope?.signedDigest?.toString('base64') ?? null,
       requester: { person: request.ownerId, caller: request.requestedBy },
       verified: request.identity ?? undefined,
+      ...statedBy(request, envelope),
     },
   };
 }
+
+/**
+ * What an OpenPGP signature states, and that the service composed what is signed. No caller can have the latter shown: callers request signatures of OpenPGP
+ * documents only, and their raw requests have no bytes to be signed.
+ */
+function statedBy({ format }: SigningRequest, envelope: Envelope | undefined): Record<string, unknown> {
+  const { content = null, toBeSigned = null } = envelope ?? {};
+  if (format === 'raw') return toBeSigned === null ? {} : COMPOSED_BY_SERVICE;
+  if (format !== 'openpgp' || content === null) return {};
+  return { openpgp: statementsIn(content), ...(isOwnStatement(content) ? COMPOSED_BY_SERVICE : {}) };
+}
+
+const COMPOSED_BY_SERVICE = { composedBy: 'service' };
 
 type UseColumns = Pick<
   SigningRequest,

@@ -39,7 +39,7 @@ export interface SigningOrder {
   readonly content?: string;
   /** The service composed a statement of the key about itself; no caller can. */
   readonly isStatement?: boolean;
-  /** The statement that the service composed; `attestation` only. */
+  /** What the service composed and the key signs; `attestation` and `raw` only. */
   readonly statement?: Buffer;
   /** Whether a timestamp over the signature is wanted. */
   readonly timestamp: boolean;
@@ -76,7 +76,7 @@ export class SignRequestValidator {
     const wrapping =
       order.format === 'raw' ? undefined : await this.wrap(order.format, order, { digest, algorithm, content }, key);
     const scheme = wrapping?.scheme ?? schemeFor(key.type, order.scheme);
-    const envelope = wrapping?.envelope ?? (order.timestamp ? BARE_WITH_TIMESTAMP : undefined);
+    const envelope = wrapping?.envelope ?? bareEnvelope(order, digest);
     const { id: requestedBy, ownerId, identity = null } = caller;
     assertGiven(caller, key.name);
     await this.keys.assertPermitted(
@@ -161,8 +161,11 @@ function assertGiven({ keys }: Caller, name: string): void {
   throw new Problem('forbidden', 'workload-trust.key', `/key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
 }
 
-/** The envelope of a raw signature with a timestamp. */
-const BARE_WITH_TIMESTAMP: Envelope = { content: null, toBeSigned: null, signedDigest: null, timestamped: true };
+/** The envelope of a raw signature with a timestamp, or of a statement that the service composed. */
+function bareEnvelope({ statement, timestamp: timestamped }: SigningOrder, digest: Buffer): Envelope | undefined {
+  if (statement !== undefined) return { content: null, toBeSigned: statement, signedDigest: digest, timestamped };
+  return timestamped ? { content: null, toBeSigned: null, signedDigest: null, timestamped } : undefined;
+}
 
 function useOf(caller: Caller, order: SigningOrder, resource: string): IdempotentUse | undefined {
   const { idempotencyKey, statement: _composed, ...body } = order;

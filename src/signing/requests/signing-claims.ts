@@ -3,8 +3,9 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { hasApproval } from '../../approvals/subjects/approval-subject.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
-import { leaseMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
-import { type Claim, WORKER_ID, claimDue, whenDue } from '../../platform/jobs/claim.js';
+import { leaseMs, MAX_SIGNING_STRIKES, requestEntry } from '../model/signing-jobs.js';
+import { type DueRows, WORKER_ID, claimDue, dueRows, whenDue } from '../../platform/jobs/claim.js';
+import { WorkQueue } from '../../platform/work/work-queue.js';
 import { ApprovalCheck } from './approval-check.js';
 import { ClaimCheck, type ClaimedRow } from './claim-check.js';
 import { SigningEnvelope, signingStatusesBefore } from '../model/signing-request.entity.js';
@@ -19,7 +20,7 @@ interface Reclaimed {
 
 /** Requests of one transaction that ends them, or gives them to others. */
 const BATCH_SIZE = 500;
-const CLAIMED = `t.id, t.attempt, t.strikes, t.correlation, t.trace_parent AS "traceParent", t.digest, t.algorithm, t.scheme, t.key_id AS "keyId", t.key_version AS "keyVersion", t.key_name AS "keyName",
+const CLAIMED = `t.strikes, t.correlation, t.trace_parent AS "traceParent", t.digest, t.algorithm, t.scheme, t.key_id AS "keyId", t.key_version AS "keyVersion", t.key_name AS "keyName",
   t.format, t.certificate_id AS "certificateId", t.composed, t.metadata, t.requested_by AS "requestedBy", t.owner_id AS "ownerId", t.identity, t.enveloped, t.approval_id AS "approvalId",
   ${hasApproval('signing-request', 't.id')} AS "hasApproval",
   (SELECT revision FROM signing_key k WHERE k.id = t.key_id) AS "keyRevision"`;
@@ -43,20 +44,33 @@ export const SIGNAL_IS_OVERDUE = {
   order: 'sweep_at',
 };
 
+const QUEUE = {
+  table: 'signing_request',
+  attempt: 'attempt',
+  dueAt: 'lease_until',
+  open: `status = 'PROCESSING'`,
+  columns: CLAIMED,
+  begin: `status = 'PROCESSING', worker = '${WORKER_ID}'`,
+};
+
 /** How background work claims requests, and how it recovers those of dead processes. All times are the database's. */
 @Injectable()
 export class SigningClaims {
+  private readonly queue: WorkQueue<ClaimedRow>;
+
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly config: Config,
     private readonly approvals: ApprovalCheck,
     private readonly checks: ClaimCheck,
-  ) {}
+  ) {
+    this.queue = new WorkQueue(db, { ...QUEUE, leaseSeconds: leaseMs(config) / 1000 });
+  }
 
   /** Claims what still waits among these requests. Two workers that receive the same signal share them without waiting for each other. */
   claim(requestIds: readonly string[]): Promise<Claimed[]> {
-    const which = { where: 'id = ANY($3::uuid[])', order: 'id', limit: 1000 };
+    const which = { where: 'id = ANY($1::uuid[])', order: 'id', limit: 1000 };
     return this.db.transaction((tx) => this.take(tx, which, [requestIds]));
   }
 
@@ -91,14 +105,12 @@ export class SigningClaims {
       );
       await this.audit.append(
         tx,
-        rows.map(({ id, attempt, correlation, status }) => ({
-          action: status === 'FAILED' ? 'signing.failed' : 'signing.outcome-unknown',
-          outcome: 'failed',
-          actor: SIGNING_ACTOR,
-          target: { kind: 'signing-request', id },
-          correlation,
-          detail: { from: 'PROCESSING', to: status, attempt, code: 'signing.worker-lost' },
-        })),
+        rows.map((row) => {
+          const { attempt, status } = row;
+          const action = status === 'FAILED' ? 'signing.failed' : 'signing.outcome-unknown';
+          const detail = { from: 'PROCESSING', to: status, attempt, code: 'signing.worker-lost' };
+          return requestEntry(action, row, detail, 'failed');
+        }),
       );
       return rows.length;
     });
@@ -121,36 +133,21 @@ export class SigningClaims {
         },
         [this.config.signingMaxAgeHours],
       );
+      const detail = { from: 'QUEUED', to: 'FAILED', code: 'signing.expired' };
       await this.audit.append(
         tx,
-        rows.map(({ id, correlation }) => ({
-          action: 'signing.failed',
-          outcome: 'failed',
-          actor: SIGNING_ACTOR,
-          target: { kind: 'signing-request', id },
-          correlation,
-          detail: { from: 'QUEUED', to: 'FAILED', code: 'signing.expired' },
-        })),
+        rows.map((row) => requestEntry('signing.failed', row, detail, 'failed')),
       );
     });
   }
 
   private async take(
     tx: EntityManager,
-    { where, ...which }: Pick<Claim, 'where' | 'order' | 'limit'>,
+    { where, ...which }: Pick<DueRows, 'where' | 'order' | 'limit'>,
     parameters: unknown[] = [],
   ): Promise<Claimed[]> {
-    const claimed = await claimDue<ClaimedRow>(
-      tx,
-      {
-        ...which,
-        table: 'signing_request',
-        where: `${IS_CLAIMABLE} AND ${where}`,
-        set: `status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'`,
-        returning: CLAIMED,
-      },
-      [WORKER_ID, leaseMs(this.config), ...parameters],
-    );
+    const due = dueRows({ ...which, table: 'signing_request', where: `${IS_CLAIMABLE} AND ${where}` });
+    const claimed = await this.queue.claimFrom(due, parameters, tx);
     const rows = await this.checks.passed(tx, await withEnvelopes(tx, await this.approvals.cleared(tx, claimed)));
     if (rows.length > 0) await this.recordIntents(tx, rows, await this.checks.policySet(tx));
     return rows;
@@ -159,13 +156,9 @@ export class SigningClaims {
   private recordIntents(tx: EntityManager, rows: Claimed[], policySet: number): Promise<void> {
     return this.audit.append(
       tx,
-      rows.map(({ id, attempt, correlation }) => ({
-        action: 'signing.claimed',
-        actor: SIGNING_ACTOR,
-        target: { kind: 'signing-request', id },
-        correlation,
-        detail: { from: 'QUEUED', to: 'PROCESSING', attempt, policySet },
-      })),
+      rows.map((row) =>
+        requestEntry('signing.claimed', row, { from: 'QUEUED', to: 'PROCESSING', attempt: row.attempt, policySet }),
+      ),
     );
   }
 }

@@ -8,7 +8,7 @@ import { EventBus } from '../../platform/events/events.js';
 import { WORKER_ID } from '../../platform/jobs/claim.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { tracedCommit } from '../../platform/tracing/tracing.js';
-import { SIGNING_ACTOR } from '../model/signing-jobs.js';
+import { requestEntry } from '../model/signing-jobs.js';
 import { signingStatusesBefore } from '../model/signing-request.entity.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
 
@@ -113,40 +113,22 @@ function outcomeRow({ id, attempt, outcome }: Ended) {
   };
 }
 
-function settledEntry({ id, attempt, correlation, outcome }: Ended, moved: boolean): NewEntry {
-  const target = { kind: 'signing-request', id };
-  const base = { actor: SIGNING_ACTOR, target, correlation };
+function settledEntry(ended: Ended, moved: boolean): NewEntry {
+  const { attempt, outcome } = ended;
   const from = 'PROCESSING';
   const signatureSha256 = outcome.kind === 'SIGNED' ? sha256Of(outcome.signature) : undefined;
   if (!moved)
-    return {
-      ...base,
-      action: 'signing.discarded',
-      outcome: 'failed',
-      detail: { attempt, late: outcome.kind, signatureSha256 },
-    };
+    return requestEntry('signing.discarded', ended, { attempt, late: outcome.kind, signatureSha256 }, 'failed');
   switch (outcome.kind) {
-    case 'SIGNED':
-      return {
-        ...base,
-        action: 'signing.signed',
-        detail: { from, to: 'SIGNED', attempt, signatureSha256, timestampSha256: sha256Of(outcome.timestampToken) },
-        record: outcome.record,
-      };
+    case 'SIGNED': {
+      const timestampSha256 = sha256Of(outcome.timestampToken);
+      const detail = { from, to: 'SIGNED', attempt, signatureSha256, timestampSha256 };
+      return { ...requestEntry('signing.signed', ended, detail), record: outcome.record };
+    }
     case 'FAILED':
-      return {
-        ...base,
-        action: 'signing.failed',
-        outcome: 'failed',
-        detail: { from, to: 'FAILED', attempt, code: outcome.code },
-      };
+      return requestEntry('signing.failed', ended, { from, to: 'FAILED', attempt, code: outcome.code }, 'failed');
     case 'RELEASED':
-      return {
-        ...base,
-        action: 'signing.released',
-        outcome: 'failed',
-        detail: { from, to: 'QUEUED', attempt, code: outcome.code },
-      };
+      return requestEntry('signing.released', ended, { from, to: 'QUEUED', attempt, code: outcome.code }, 'failed');
   }
 }
 

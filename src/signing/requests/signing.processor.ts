@@ -2,10 +2,9 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
-import { QueueConsumer, JOB_SIGNAL_OPTIONS } from '../../platform/queue/queue-consumer.js';
+import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
 import { SigningExecutor } from './signing-executor.js';
-import { type SigningSignal, SIGNING_QUEUE, MAX_PER_SIGNAL } from '../model/signing-jobs.js';
-import { Outbox } from '../../platform/outbox/outbox.js';
+import { type SigningSignal, SIGNING_QUEUE } from '../model/signing-jobs.js';
 
 const MAX_CONCURRENT_SIGNALS = 4;
 
@@ -37,19 +36,5 @@ export class SigningProcessor extends QueueConsumer<SigningSignal> {
   protected override async finish(): Promise<void> {
     this.stopping = true;
     await Promise.all(this.running);
-  }
-}
-
-/** Sends job signals for requests that were committed. */
-@Injectable()
-export class SigningRelay {
-  constructor(@InjectQueue(SIGNING_QUEUE) queue: Queue<SigningSignal>, outbox: Outbox) {
-    outbox.serve(SIGNING_QUEUE, async (requestIds) => {
-      const signals = [];
-      for (let at = 0; at < requestIds.length; at += MAX_PER_SIGNAL) {
-        signals.push({ data: { requestIds: requestIds.slice(at, at + MAX_PER_SIGNAL) }, opts: JOB_SIGNAL_OPTIONS });
-      }
-      await queue.addBulk(signals);
-    });
   }
 }

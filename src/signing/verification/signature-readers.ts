@@ -48,8 +48,31 @@ export interface SignatureClaim {
   readonly certificateIds?: readonly (readonly CertificateId[])[];
   /** TimeStampToken, DER. */
   readonly timestampToken?: Buffer;
+  /** Names of the key in a Sigstore bundle and a DSSE signature. Nobody signed them, so a name counts only against the key. */
+  readonly keyHints?: readonly KeyHint[];
   /** OpenPGP only: the hashed part, which must name the key that made the signature. */
   readonly hashedPart?: HashedPart;
+}
+
+interface KeyHint {
+  readonly kind: 'sigstore' | 'dsse';
+  readonly text: string;
+}
+
+/** Key IDs that earlier versions of the service wrote into DSSE signatures: key and version, or a SHA-256 in base64. Other tools compute other IDs. */
+const OWN_KEY_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.\d+|[A-Za-z0-9+/]{43}=)$/;
+
+/** Returns a hint of the signature that names another key than this one. */
+export function otherKeyIn(
+  { keyHints = [] }: SignatureClaim,
+  keyName: string,
+  publicKey: Buffer,
+): KeyHint['text'] | undefined {
+  const hash = createHash('sha256').update(publicKey).digest();
+  const hints = [hash.toString('base64'), hash.toString('hex')];
+  const isOther = ({ kind, text }: KeyHint) =>
+    !hints.includes(text) && (kind === 'sigstore' || (OWN_KEY_ID.test(text) && text !== keyName));
+  return keyHints.find(isOther)?.text;
 }
 
 /** Takes a signature apart. Throws BadSignature, or RangeError on what cannot be read. */
@@ -121,17 +144,22 @@ export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme,
     signature: bytes(signature),
     certificates: certificatesOfBundle(content),
     timestampToken: tokenOfBundle(content),
+    keyHints: hintsOfBundle(content),
   };
 };
 
 /** One signature of a DSSE envelope. The digest is of the pre-authentication encoding. */
-export const readDsse: SignatureReader = ({ digest, algorithm, scheme, signature }) => ({
-  scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
-  algorithm,
-  signedDigest: digest,
-  signature: bytes(json(signature.toString())['sig']),
-  certificates: [],
-});
+export const readDsse: SignatureReader = ({ digest, algorithm, scheme, signature }) => {
+  const { sig, keyid } = json(signature.toString());
+  return {
+    scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
+    algorithm,
+    signedDigest: digest,
+    signature: bytes(sig),
+    certificates: [],
+    keyHints: hint('dsse', keyid),
+  };
+};
 
 /**
  * An OpenPGP signature packet. The digest covers the document and the hashed part of the packet: only a holder of the document can compute it. The hashed part
@@ -177,6 +205,7 @@ export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, si
     signature: bytes(record(first)['sig']),
     certificates: certificatesOfBundle(content),
     timestampToken: tokenOfBundle(content),
+    keyHints: [...hintsOfBundle(content), ...hint('dsse', record(first)['keyid'])],
   };
 };
 
@@ -200,6 +229,18 @@ function certificatesOfBundle(content: Record<string, unknown>): X509Certificate
     ...(Array.isArray(chained) ? (chained as unknown[]) : []),
   ];
   return certificatesIn(all.map((one) => record(one)['rawBytes']));
+}
+
+function hintsOfBundle(content: Record<string, unknown>): KeyHint[] {
+  const { publicKey } = record(content['verificationMaterial']);
+  return publicKey === undefined ? [] : hint('sigstore', record(publicKey)['hint']);
+}
+
+/** An empty hint is none, as in Protobuf. */
+function hint(kind: KeyHint['kind'], text: unknown): KeyHint[] {
+  if (text === undefined || text === null || text === '') return [];
+  if (typeof text !== 'string') throw new BadSignature('its key hint is not text');
+  return [{ kind, text }];
 }
 
 function tokenOfBundle(content: Record<string, unknown>): Buffer | undefined {

@@ -74,8 +74,6 @@ interface OnboardedChain {
 const MAX_CERTIFICATES = 100;
 /** More keys than sign one file. */
 const MAX_SIGNERS = 100;
-/** Maximum number of requests for one digest that are checked. */
-const MAX_REQUESTS = 10_000;
 
 /** Finds the keys and certificates with which a signature is verified. */
 @Injectable()
@@ -130,14 +128,14 @@ export class VerificationSubjects {
   }
 
   /**
-   * Returns the keys that signed this digest, so that the caller does not have to know the key. A key for a purpose other than code or documents must
+   * Returns the keys that signed this digest, however many requests there were, so that the caller does not have to know the key. A key for a purpose other than code or documents must
    * be named: its signature over a digest proves nothing about a file.
    */
   private async signersOf(digest: Buffer, { scheme, version, format }: VerificationOrder): Promise<CandidateSigner[]> {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(
-      `SELECT DISTINCT k.id, k.name, k.type, r.scheme FROM (
-         SELECT key_id, scheme FROM signing_request
-         WHERE digest = $1 AND status = 'SIGNED' AND NOT composed AND ($2::text IS NULL OR scheme = $2) LIMIT ${MAX_REQUESTS}) r
+      `SELECT k.id, k.name, k.type, r.scheme FROM (
+         SELECT DISTINCT key_id, scheme FROM signing_request
+         WHERE digest = $1 AND status = 'SIGNED' AND NOT composed AND ($2::text IS NULL OR scheme = $2)) r
        JOIN signing_key k ON k.id = r.key_id AND k.purpose = ANY($3) ORDER BY k.id LIMIT ${MAX_SIGNERS}`,
       [digest, scheme ?? null, keyPurposesFor(format === 'openpgp' ? 'openpgp' : undefined)],
     );

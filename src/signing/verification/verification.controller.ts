@@ -6,7 +6,7 @@ import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { VerificationView, VerifyBody } from './verification.dto.js';
 import { VerificationService } from './verification.service.js';
 
-const LIMITS = { bytes: 192 * 1024, values: 50 };
+const LIMITS = { bytes: 192 * 1024, values: 50, scope: 'sign:read' };
 
 @ApiTags('Signing')
 @Controller('api/v1/verify')

@@ -5,13 +5,15 @@ import { type DigestSignature, PublicVerifier } from '../../hsm/public-verifier.
 import { Clock } from '../../platform/time/clock.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import { namesKey } from '../formats/openpgp.format.js';
-import type { SignatureFormat } from '../formats/signature-format.js';
+import { keyNameOf, type SignatureFormat } from '../formats/signature-format.js';
+import { oneLine } from '../../platform/text/truncate.js';
 import { BadTimestamp, timeOfToken } from '../timestamping/timestamp-check.js';
 import {
   BadSignature,
   type SignatureClaim,
   type SignatureReader,
   type FileToVerify,
+  otherKeyIn,
   readDsse,
   readAttestation,
   readJws,
@@ -121,6 +123,8 @@ export class VerificationService {
           (taken.hashedPart === undefined || namesKey(taken.hashedPart, { publicKey, madeAt })),
       );
       if (version === undefined) continue;
+      const other = otherKeyIn(taken, keyNameOf(key.id, version.version), version.publicKey);
+      if (other !== undefined) return new BadSignature(`its key hint names another key: ${oneLine(other, 100)}`);
       return { key, version, claim: { ...taken, timestampToken: timestampToken ?? taken.timestampToken } };
     }
     return new BadSignature(

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
+import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Inbox } from '../../platform/inbox/inbox.js';
 import { SshKeySightings } from '../keys/ssh-key-sightings.js';
 import { ROTATION_ACTOR } from '../rotation/model/rotation.entity.js';
@@ -23,7 +23,6 @@ export class RotationDrift {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Compares the keys that a scan saw on a host with those that rotations removed from it. Each return is reported once. */
@@ -57,7 +56,7 @@ export class RotationDrift {
         })),
       );
       const hosts = await hostName(tx, hostId);
-      await this.alertEvents.record(tx, found.map((drift) => alertEventOf(drift, hosts, new Date(seenAt)))); // prettier-ignore
+      await recordAlertEvents(tx, found.map((drift) => alertEventOf(drift, hosts, new Date(seenAt)))); // prettier-ignore
     });
   }
 }

@@ -1,3 +1,4 @@
+import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { trustedRows } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
@@ -46,6 +47,7 @@ export class SshLoginService {
     { publicKey, kind, rule: named }: SshLoginOrder,
     use?: IdempotentUse,
   ): Promise<SshCertificate> {
+    await sealsOf(this.db.manager).assertUpToDate();
     const { subject, claims } = await this.standingOf(caller);
     const found = await authoritiesBy(this.db.manager, { kind });
     const authorities = found.filter((one) => one.kind === kind);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/statements.js';
-import { AlertEvents } from '../../platform/events/alert-events.js';
+import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 
 /** A key with a private key file that a host reports but has not proven. */
@@ -22,10 +22,7 @@ interface Claimed {
  */
 @Injectable()
 export class HeldBackKeys {
-  constructor(
-    private readonly db: DataSource,
-    private readonly alertEvents: AlertEvents,
-  ) {}
+  constructor(private readonly db: DataSource) {}
 
   /** Records new held-back keys, at most as many as the policy may order at once, and raises an alert for each. */
   async look(policy: RotationPolicy): Promise<void> {
@@ -45,7 +42,7 @@ export class HeldBackKeys {
         [...values, policy.id],
       );
       const isNew = new Set(kept.map(({ keyId }) => keyId));
-      await this.alertEvents.record(
+      await recordAlertEvents(
         tx,
         claims
           .filter(({ keyId }) => isNew.has(keyId))

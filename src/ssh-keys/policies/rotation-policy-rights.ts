@@ -5,7 +5,7 @@ import { CredentialRights } from '../../auth/rights/credential-rights.js';
 import { giversOf } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
-import { AlertEvents } from '../../platform/events/alert-events.js';
+import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { isAsLogged, POLICY_ACTIONS } from './logged-policy.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
@@ -20,7 +20,6 @@ export class RotationPolicyRights {
   constructor(
     private readonly db: DataSource,
     private readonly rights: CredentialRights,
-    private readonly alertEvents: AlertEvents,
     private readonly audit: AuditService,
     private readonly vouched: VouchedEntries,
   ) {}
@@ -52,7 +51,7 @@ export class RotationPolicyRights {
       await this.audit.append(tx, [
         { action: 'ssh-rotation-policy.paused', actor, target, correlation: newId(), detail },
       ]);
-      await this.alertEvents.record(tx, [{ type: 'rotation.critical', subject: { ...target, name }, facts: { why } }]);
+      await recordAlertEvents(tx, [{ type: 'rotation.critical', subject: { ...target, name }, facts: { why } }]);
     });
   }
 }

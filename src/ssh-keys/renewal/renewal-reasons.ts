@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { AlertEvents } from '../../platform/events/alert-events.js';
+import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { SshAuthoritiesReader } from '../certificate-authority/ssh-authorities.reader.js';
 import type { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
 import { SshCertificateApprovals } from '../certificate-authority/ssh-certificate-approvals.js';
@@ -21,7 +21,6 @@ export class RenewalReasons {
     private readonly db: DataSource,
     private readonly reader: SshAuthoritiesReader,
     private readonly rights: CredentialRights,
-    private readonly alertEvents: AlertEvents,
     private readonly approvals: SshCertificateApprovals,
   ) {}
 
@@ -57,6 +56,6 @@ export class RenewalReasons {
   private alert(authority: SshAuthority, { keyId, fingerprint, validBefore }: SshCertificate): Promise<void> {
     const subject = { kind: 'ssh-host', id: fingerprint, name: keyId };
     const facts = { why: PAUSED, authority: authority.name, until: validBefore.toISOString() };
-    return this.db.transaction((tx) => this.alertEvents.record(tx, [{ type: 'rotation.critical', subject, facts }]));
+    return this.db.transaction((tx) => recordAlertEvents(tx, [{ type: 'rotation.critical', subject, facts }]));
   }
 }

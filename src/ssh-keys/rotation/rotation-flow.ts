@@ -5,7 +5,6 @@ import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { underLease } from '../../platform/jobs/claim.js';
 import { Background } from '../../platform/work/background.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { DUE_TARGET, RotationClaims } from './model/rotation-claims.js';
@@ -17,8 +16,6 @@ import { RotationPlanner, type SshKeyRotationOrder } from './planning/rotation-p
 import { RotationRequirements } from './planning/rotation-requirements.js';
 import { RolloutController, STALLED_ROTATION } from './rollout/rollout-controller.js';
 import { StepExecutor } from './steps/step-executor.js';
-
-const RENEWALS_PER_LEASE = 3;
 
 /**
  * RotationOrders handles the first half of a rotation, when it is ordered: it plans the rotation, evaluates the policies, and records it. No host is contacted.
@@ -67,7 +64,7 @@ export class RotationRunner {
     private readonly repository: RotationRepository,
     private readonly executor: StepExecutor,
     private readonly rollout: RolloutController,
-    private readonly config: Config,
+    config: Config,
   ) {
     this.targets = new WorkPool({
       max: config.sshRotationConcurrency,
@@ -95,12 +92,7 @@ export class RotationRunner {
   }
 
   private async run(work: Work): Promise<void> {
-    const everyMs = (this.config.sshRotationLeaseSeconds * 1000) / RENEWALS_PER_LEASE;
-    await underLease(
-      everyMs,
-      () => this.claims.renew(work),
-      () => this.advance(work),
-    );
+    await this.claims.hold(work, () => this.advance(work));
     await this.rollout.look(work.rotation.id);
   }
 

@@ -26,6 +26,8 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       await signIn(page, approver.email, approver.password);
       await page.getByRole('table').getByRole('link').first().click();
       await page.getByText(digest).waitFor();
+      // The client's words have its own names: a member named as one of the document is not mistaken for it.
+      await page.getByText('"filename": "firmware.bin"').waitFor();
       await page.getByText(`${index} of 2`).first().waitFor();
       const isLong = index === 1;
       if (isLong) await anHourLater(at(), 'user_id = $1', [approver.id]);

@@ -11,3 +11,19 @@ export function visibleText(text: string): string {
     (sign) => `⟨U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`,
   );
 }
+
+/** withVisibleText returns a value from outside with `visibleText` applied to all its texts and the names of its members. */
+export function withVisibleText<Value>(value: Value): Value {
+  const shown = (one: unknown): unknown => {
+    if (typeof one === 'string') return visibleText(one);
+    if (Array.isArray(one)) return one.map(shown);
+    if (typeof one !== 'object' || one === null) return one;
+    return Object.fromEntries(Object.entries(one).map(([name, member]) => [visibleText(name), shown(member)]));
+  };
+  return shown(value) as Value;
+}
+
+/** visibleJson returns what others say as JSON on indented lines: the names of its members are their words, not those of the console. */
+export function visibleJson(value: unknown): string {
+  return JSON.stringify(withVisibleText(value), null, 2);
+}

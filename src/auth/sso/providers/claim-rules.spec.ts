@@ -30,6 +30,11 @@ describe('a rule finds its claim', () => {
     expect(gives({ level: 3 }, 'level', '3')).toBe(true);
   });
 
+  it('but not a number that JSON rounds to that of another group', () => {
+    const groups: unknown = JSON.parse('[9007199254740993]');
+    expect(gives({ groups }, 'groups', '9007199254740992')).toBe(false);
+  });
+
   it.each<[string, Record<string, unknown>, string]>([
     ['another name', { group: 'a' }, 'groups'],
     ['a part of a name', { 'realm_access.roles': 'b', realm_access: { roles: 'a' } }, 'realm_access.roles'],
@@ -80,6 +85,8 @@ describe('the email address of a new account', () => {
   it.each<[string, Record<string, unknown>]>([
     ['by a truth value', { email: 'ceo@example.org', email_verified: false }],
     ['by its text', { email: 'ceo@example.org', email_verified: 'False' }],
+    ['as XML Schema writes it', { email: 'ceo@example.org', email_verified: '0' }],
+    ['by anything but a yes', { email: 'ceo@example.org', email_verified: { value: true } }],
   ])('is omitted when the provider marks it as unverified, %s', (_, claims) =>
     expect(() => addressOf(claims)).toThrow(expect.objectContaining({ code: 'sso.address-unverified' })),
   );

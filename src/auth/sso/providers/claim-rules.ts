@@ -19,19 +19,20 @@ export function rolesOf(
   return fallback === null ? undefined : [...fallback];
 }
 
-/** Returns the rules that match the claims. */
+/** Returns the rules that match the claims. An address that the provider reports as unverified matches nothing. */
 export function matchingRules(claims: Claims, rules: readonly ClaimRule[]): ClaimRule[] {
-  return rules.filter((rule) => valuesOf(valueAt(claims, rule.claim)).some((value) => matches(rule, value)));
+  const known = isUnverified(claims) ? withoutAddresses(claims) : claims;
+  return rules.filter((rule) => valuesOf(valueAt(known, rule.claim)).some((value) => matches(rule, value)));
 }
 
 function matches({ op, value }: ClaimRule, claim: string): boolean {
   return op === 'equals' ? claim === value : claim.startsWith(value);
 }
 
-/** A claim may be one text or a list of texts; numbers and booleans count as their text. Anything else matches nothing. */
+/** A claim may be one text or a list of texts; booleans and numbers that JSON does not round count as their text. Anything else matches nothing. */
 function valuesOf(claim: unknown): string[] {
   return (Array.isArray(claim) ? claim : [claim]).flatMap((value: unknown) =>
-    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [],
+    typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value) ? [String(value)] : [],
   );
 }
 
@@ -87,11 +88,24 @@ export function addressOf(claims: Claims): string {
   }
   if (!isPlainAddress(address) || address.length > MAX_ADDRESS_LENGTH)
     throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return an email address.');
-  if (valuesOf(claims['email_verified']).some((value) => value.toLowerCase() === 'false')) {
+  if (isUnverified(claims)) {
     const detail = 'Your email address is not verified at the identity provider. Verify it there.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);
   }
   return address;
+}
+
+function isUnverified({ email_verified: verified }: Claims): boolean {
+  return verified !== undefined && !(valuesOf(verified).length > 0 && valuesOf(verified).every(isYes));
+}
+
+function withoutAddresses(claims: Claims): Claims {
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => !ADDRESS_CLAIMS.includes(name)));
+}
+
+/** Booleans of JSON and of XML Schema, which some providers send as text. */
+function isYes(value: string): boolean {
+  return ['true', '1'].includes(value.toLowerCase());
 }
 
 /** Claims that have the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */

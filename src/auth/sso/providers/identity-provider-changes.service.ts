@@ -24,7 +24,7 @@ import {
   type IdentityProviderKind,
   type OidcSettings,
   type SamlSettings,
-  issuerKey,
+  issuerOf,
   oidcRedirectOf,
 } from '../../model/identity-provider.entity.js';
 import { differenceOf, providerFacts } from './identity-provider-facts.js';
@@ -241,10 +241,6 @@ async function keepingAdministrators(tx: EntityManager, change: () => Promise<un
   const detail =
     'No administrator could sign in after this change. First give an administrator a password, or another provider a rule for the role admin.';
   throw new Problem('conflict', 'identity-provider.last-administrator', detail);
-}
-
-function issuerOf(settings: OidcSettings | SamlSettings): string {
-  return 'issuer' in settings ? issuerKey(settings.issuer) : settings.entityId;
 }
 
 /** Reports whether a certificate was added. The owner of its key can sign in as any user of the provider. */

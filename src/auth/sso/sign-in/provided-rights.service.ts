@@ -56,7 +56,9 @@ export class ProvidedRights {
    * keys. The last administrator keeps the role admin if a password lets them sign in without the provider.
    */
   async withdraw(tx: EntityManager, user: User, identity: ProvidedIdentity, origin: Origin): Promise<void> {
-    const by = byOf(user, origin);
+    const { id, name } = identity.provider;
+    // The provider, because a person who was disabled does nothing here.
+    const by = { kind: 'anonymous', id, name, origin } as const;
     await this.storeGroups(tx, { ...identity, groups: [] }, by);
     const isLast = user.passwordHash !== null && (await isLastAdministrator(tx, user, []));
     await this.setRoles(tx, user, identity, { roles: isLast ? ['admin'] : [], isLast, by });

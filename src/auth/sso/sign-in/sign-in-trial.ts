@@ -103,7 +103,11 @@ export function accountDisabled(): Problem {
 }
 
 /** An e-mail address never identifies a person: an existing account with it is another person's. */
-export function addressTaken(): Problem {
-  const detail = 'An account with your email address exists, but is not linked to this identity provider.';
+/** @param provider name of another identity provider with the same issuer, which created the account */
+export function addressTaken(provider?: string): Problem {
+  const detail =
+    provider === undefined
+      ? 'An account with your email address exists, but is not linked to this identity provider.'
+      : `You already have an account through the identity provider "${provider}", which has the same issuer. Sign in there.`;
   return new Problem('forbidden', 'sso.address-taken', detail);
 }

@@ -9,6 +9,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
+import { advisoryLock } from '../../../platform/database/statements.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import type { SignedInPerson } from '../../tokens/token-grants.js';
@@ -19,10 +20,10 @@ import { Session } from '../../model/session.entity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
 import { addressOf, assertNothingLeftOut, groupsOf, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
-import { IdentityProvider, type SamlSettings } from '../../model/identity-provider.entity.js';
+import { IdentityProvider, issuerOf, type SamlSettings } from '../../model/identity-provider.entity.js';
 import { assertNameFormat, withSeenFormat } from '../providers/saml-name-format.js';
 import { type Assertion, boundedAssertion } from './assertion.js';
-import { addressName, subjectName } from '../../../platform/sealing/row-seals.js';
+import { addressName, sealsOf, subjectName } from '../../../platform/sealing/row-seals.js';
 import { type SsoTransaction } from './sso.entity.js';
 import { keptGroups, ProvidedRights } from './provided-rights.service.js';
 import { accountDisabled, addressTaken, noRole, refusedTrial, trialOf } from './sign-in-trial.js';
@@ -85,7 +86,8 @@ export class SsoSignInService {
     const { forBrowser, returnTo } = row;
     let assertion: Assertion | undefined;
     try {
-      assertion = boundedAssertion(await verify());
+      assertion = boundedAssertion(await verify().catch(unreadable));
+      await sealsOf(this.db.manager).catchUp();
       const ticket = await this.consume(row, assertion, origin);
       // Only the browser that started the sign-in may take a ticket to the page that the caller chose. Otherwise, the person who started the sign-in could
       // read another person's ticket on that page.
@@ -101,7 +103,7 @@ export class SsoSignInService {
 
   /** Stores what the sign-in would do for the person who tries the provider. */
   private async concludeTest({ row, provider, verify }: ProviderResponse): Promise<string> {
-    const verified = verify().then(boundedAssertion);
+    const verified = verify().catch(unreadable).then(boundedAssertion);
     const trial = await verified.then(
       (assertion) => trialOf(this.db.manager, assertion),
       (error: unknown) => refusedTrial(provider.name, error),
@@ -197,6 +199,15 @@ export class SsoSignInService {
     return identity && findGenuine(tx, User, { id: identity.userId });
   }
 
+  /** Asserts that no other provider with the same issuer has created an account for this subject: one person must not have two votes. */
+  private async assertNoTwin(tx: EntityManager, { provider, subject }: Assertion): Promise<void> {
+    const issuer = issuerOf(provider.settings);
+    await advisoryLock(tx, subjectName(issuer, subject));
+    for (const { id, name, settings } of await tx.find(IdentityProvider))
+      if (id !== provider.id && issuerOf(settings) === issuer)
+        if (await tx.existsBy(ExternalIdentity, { providerId: id, subject })) throw addressTaken(name);
+  }
+
   /**
    * Creates the account of a person who signs in for the first time. If two first sign-ins run concurrently, the second returns the account of the first.
    */
@@ -204,12 +215,12 @@ export class SsoSignInService {
     const { provider, subject, claims } = assertion;
     const address = addressOf(claims);
     const id = newId();
+    await this.assertNoTwin(tx, assertion);
+    // Another first sign-in of this person may have held the lock.
+    const known = await this.findUser(tx, assertion);
+    if (known !== null) return known;
     const account = { id, email: address, passwordHash: null, roles: [] };
-    if (!(await insertUser(tx, account, subjectName(provider.id, subject)))) {
-      const other = await this.findUser(tx, assertion);
-      if (other === null) throw addressTaken();
-      return other;
-    }
+    if (!(await insertUser(tx, account, subjectName(provider.id, subject)))) throw addressTaken();
     await insertSealed(tx, ExternalIdentity, { providerId: provider.id, subject, userId: id });
     const user = await findTrusted(tx, User, { id, email: address });
     if (user === null) throw new Error('the inserted account differs from the account that was read');
@@ -218,6 +229,14 @@ export class SsoSignInService {
     await this.record(tx, by, 'user.created', id, detail);
     return user;
   }
+}
+
+/** Rejects with the reason for which a response cannot be used, as a refusal. */
+function unreadable(error: unknown): never {
+  if (error instanceof Problem) throw error;
+  const reason = error instanceof Error ? error.message : 'unknown reason';
+  const detail = `The response of the identity provider is invalid: ${reason}.`;
+  throw new Problem('unauthenticated', 'sso.refused', detail, { cause: error });
 }
 
 /**
@@ -241,7 +260,7 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
 }
 
 /** Maximum length of the groups in the entry of a sign-in, as JSON. More would fill the entry. Their changes are always recorded. */
-const MAX_LOGGED_GROUPS = 2000;
+const MAX_LOGGED_GROUPS = 64_000;
 
 /** The groups are recorded at each sign-in: a comparison with the row alone would miss a loss while an earlier row is in its place. */
 function loggedGroups(groups: readonly string[] | undefined): { readonly groups?: readonly string[] } {

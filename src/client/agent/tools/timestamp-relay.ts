@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApiClient } from '../../api/api-client.js';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
+import { isOwnPeer } from '../sockets/loopback-peer.js';
 import type { TimestampPlace } from './file-tool.js';
 
 const QUERY = 'application/timestamp-query';
@@ -14,7 +15,8 @@ const MAX_QUERY_BYTES = 64 * 1024;
 
 /**
  * TimestampRelay forwards RFC 3161 queries of tools to the service's timestamp authority with the credential of this program. The tools
- * need neither a credential nor trust in the service's TLS certificate. The relay listens on the loopback address at an unguessable path.
+ * need neither a credential nor trust in the service's TLS certificate. The relay listens on the loopback address at an unguessable path. Arguments of tools
+ * show the path to other users, so it answers only connections of this user.
  */
 export class TimestampRelay {
   private constructor(
@@ -51,7 +53,8 @@ async function chainOf(api: ApiClient): Promise<Buffer> {
 
 async function answer(api: ApiClient, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
-    if (request.method !== 'POST' || request.url !== path) return void response.writeHead(404).end();
+    const isAllowed = request.method === 'POST' && request.url === path && (await isOwnPeer(request.socket));
+    if (!isAllowed) return void response.writeHead(404).end();
     const query = await queryOf(request);
     const { body } = await api.bytes('POST', '/tsa', { type: QUERY, body: query });
     response.writeHead(200, { 'content-type': ANSWER, 'content-length': body.length }).end(body);

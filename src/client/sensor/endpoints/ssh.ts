@@ -2,7 +2,7 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { type SensorFinding, keyExchange, protocolHere, refOf, usedHere } from '../model/finding.js';
 import { publicKeyLine, publicKeyOfBlob } from '../../../formats/ssh/public-key.js';
-import { WireReader } from '../../../formats/ssh/wire.js';
+import { wirePacket, WireReader, wireString } from '../../../formats/ssh/wire.js';
 import type { Endpoint } from './endpoint.js';
 
 const HELLO = 'SSH-2.0-Sealwright_sensor';
@@ -77,8 +77,8 @@ async function greet({ host, port }: Endpoint, wanted: string | undefined): Prom
     if (wanted === undefined || kex === undefined) return { banner, lists, hostKey: undefined };
     const own = createECDH(EXCHANGES[kex] ?? 'prime256v1').generateKeys();
     const rest = lists.slice(2, 8).map((names) => names.join(','));
-    socket.write(packet(Buffer.concat([Buffer.from([KEXINIT]), randomBytes(16), ...[kex, wanted, ...rest, '', ''].map(string), Buffer.alloc(5)]))); // prettier-ignore
-    socket.write(packet(Buffer.concat([Buffer.from([KEX_START]), string(own)])));
+    socket.write(wirePacket(Buffer.concat([Buffer.from([KEXINIT]), randomBytes(16), ...[kex, wanted, ...rest, '', ''].map(wireString), Buffer.alloc(5)]))); // prettier-ignore
+    socket.write(wirePacket(Buffer.concat([Buffer.from([KEX_START]), wireString(own)])));
     const reply = await input.packet();
     return {
       banner,
@@ -89,23 +89,6 @@ async function greet({ host, port }: Endpoint, wanted: string | undefined): Prom
     clearTimeout(timer);
     socket.destroy();
   }
-}
-
-function string(value: string | Buffer): Buffer {
-  const bytes = Buffer.from(value);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(bytes.length);
-  return Buffer.concat([length, bytes]);
-}
-
-/** Encodes an unencrypted packet (RFC 4253 section 6). */
-function packet(payload: Buffer): Buffer {
-  const gap = 8 - ((payload.length + 5) % 8);
-  const padding = gap < 4 ? gap + 8 : gap;
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(payload.length + padding + 1);
-  head[4] = padding;
-  return Buffer.concat([head, payload, Buffer.alloc(padding)]);
 }
 
 /** Buffers incoming bytes up to a limit. */

@@ -118,6 +118,8 @@ export function assertNoWideEncoding(body: Buffer): void {
 interface JsonLimits {
   readonly bytes: number;
   readonly values: number;
+  /** A caller without this scope is refused before a body above the usual limit is read. */
+  readonly scope: string;
 }
 
 /** TakesJson sets larger limits for the JSON body of a route. */
@@ -129,6 +131,11 @@ export function readJsonLimits(server: FastifyInstance): void {
     const limits = limitsOf(route.config);
     if (limits !== undefined) route.bodyLimit = limits.bytes;
   });
+}
+
+/** jsonScopeOf returns the scope of a route with larger JSON; undefined for other routes. */
+export function jsonScopeOf(request: FastifyRequest): string | undefined {
+  return limitsOf(request.routeOptions.config)?.scope;
 }
 
 /** mostValuesOf returns the maximum number of values in the body of a request; undefined for the default. */

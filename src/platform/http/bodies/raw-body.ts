@@ -2,6 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyContentTypeParser, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { BodyLease, BodyMemory } from './body-memory.js';
+import { jsonScopeOf } from './json-body.js';
 
 /** UploadAuthorizer is the port that decides who may send a large body, before any of it is read. */
 export abstract class UploadAuthorizer {
@@ -91,10 +92,12 @@ export function readRawBodies(server: FastifyInstance, read: FastifyContentTypeP
   });
 }
 
-/** admitLargeBodies admits large bodies of authorized callers while memory is available. */
+/** admitLargeBodies admits large bodies of authorized callers, and raw ones while memory is available. */
 export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuthorizer, memory: BodyMemory): void {
   server.addHook('preParsing', async (request, reply) => {
     const raw = rawRoute(request.routeOptions.config);
+    const jsonScope = isAboveLimit(request, server.initialConfig.bodyLimit) ? jsonScopeOf(request) : undefined;
+    if (jsonScope !== undefined) await authorizer.authorize(request, jsonScope);
     if (raw?.scope === undefined) return;
     const caller = await authorizer.authorize(request, raw.scope);
     const length = lengthOf(request, raw);
@@ -104,6 +107,11 @@ export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuth
     leases.set(request, lease);
     reply.raw.once('close', () => lease.release());
   });
+}
+
+/** Whether a body may be longer than the limit of routes that set none. */
+function isAboveLimit({ headers }: FastifyRequest, limit = 0): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limit;
 }
 
 /** RFC 9112 section 6.3. A body without a declared length may have any length up to the limit. */

@@ -3,7 +3,8 @@ import { DataSource } from 'typeorm';
 import { Config } from '../../../platform/config/config.js';
 import { advisoryLock } from '../../../platform/database/statements.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
-import { WORKER_ID, claimDue, whenDue } from '../../../platform/jobs/claim.js';
+import { WORKER_ID, dueRows, whenDue } from '../../../platform/jobs/claim.js';
+import { type ClaimedRow, WorkQueue } from '../../../platform/work/work-queue.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';
 import type { Work } from './rotation-work.js';
@@ -18,13 +19,27 @@ export const DUE_TARGET = {
   order: 't.due_at',
 };
 
-/** RotationClaims lets workers claim, renew and release targets. All times are those of the database. */
+const QUEUE = {
+  table: 'ssh_rotation_target',
+  attempt: 'fence',
+  dueAt: 'lease_until',
+  open: `outcome = 'OPEN'`,
+  columns: 't.worker',
+  begin: `worker = '${WORKER_ID}'`,
+};
+const RELEASE = 'worker = NULL, lease_until = NULL';
+
+/** RotationClaims lets workers claim, renew and release targets. */
 @Injectable()
 export class RotationClaims {
+  private readonly queue: WorkQueue<ClaimedRow>;
+
   constructor(
     private readonly db: DataSource,
-    private readonly config: Config,
-  ) {}
+    { sshRotationLeaseSeconds: leaseSeconds }: Config,
+  ) {
+    this.queue = new WorkQueue(db, { ...QUEUE, leaseSeconds });
+  }
 
   /**
    * Claims a due target. Only one worker works on a host at a time. A target whose worker did not
@@ -34,46 +49,28 @@ export class RotationClaims {
     const id = await whenDue(this.db, DUE_TARGET, async (tx) => {
       // Claims are serialized. Otherwise two workers could claim two targets of one host.
       await advisoryLock(tx, 'ssh rotation claims');
-      const [claimed] = await claimDue<Pick<RotationTarget, 'id'>>(
-        tx,
-        {
-          ...DUE_TARGET,
-          limit: 1,
-          set: `fence = fence + 1, worker = $1, lease_until = now() + $2 * interval '1 second'`,
-          returning: 't.id',
-        },
-        [WORKER_ID, this.config.sshRotationLeaseSeconds],
-      );
+      const [claimed] = await this.queue.claimFrom(dueRows({ ...DUE_TARGET, limit: 1 }), [], tx);
       return claimed?.id;
     });
     return id === undefined ? undefined : this.read(id);
   }
 
-  /** Returns false if another worker has claimed the target. */
-  async renew({ target }: Work): Promise<boolean> {
-    const [, renewed]: [unknown, number] = await this.db.query(
-      `UPDATE ssh_rotation_target SET lease_until = now() + $3 * interval '1 second'
-       WHERE id = $1 AND fence = $2 AND outcome = 'OPEN' AND lease_until > now()`,
-      [target.id, target.fence, this.config.sshRotationLeaseSeconds],
+  /** Performs `work` and renews the lease until it ends. An expired lease is not renewed: another target of the host may have been claimed since. */
+  hold({ target }: Work, work: () => Promise<void>): Promise<void> {
+    const row = claimOf(target);
+    return this.queue.hold(row, work, () =>
+      this.queue.write(row, this.queue.lease, [], this.db, 'lease_until > now()'),
     );
-    return renewed === 1;
   }
 
   /** Releases a target and makes it due again in `seconds`. */
   async postpone({ target }: Work, seconds: number): Promise<void> {
-    await this.db.query(
-      `UPDATE ssh_rotation_target SET worker = NULL, lease_until = NULL, due_at = now() + $3 * interval '1 second'
-       WHERE id = $1 AND fence = $2`,
-      [target.id, target.fence, seconds],
-    );
+    await this.queue.write(claimOf(target), `${RELEASE}, due_at = now() + make_interval(secs => $3)`, [seconds]);
   }
 
   /** Releases a target. */
   async release({ target }: Work): Promise<void> {
-    await this.db.query(
-      `UPDATE ssh_rotation_target SET worker = NULL, lease_until = NULL WHERE id = $1 AND fence = $2`,
-      [target.id, target.fence],
-    );
+    await this.queue.write(claimOf(target), RELEASE);
   }
 
   async read(targetId: string): Promise<Work> {
@@ -91,4 +88,8 @@ export class RotationClaims {
     if (blob === null) throw new Error('a key without a public half is not rotated');
     return Object.assign(key, { blob });
   }
+}
+
+function claimOf({ id, fence: attempt }: RotationTarget): ClaimedRow {
+  return { id, attempt };
 }

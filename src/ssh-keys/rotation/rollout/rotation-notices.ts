@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
-import { AlertEvents } from '../../../platform/events/alert-events.js';
+import { recordAlertEvents } from '../../../platform/events/alert-events.js';
 import type { RotationStatus } from '../model/rotation-state.js';
 import { type Rotation, ROTATION_ACTOR } from '../model/rotation.entity.js';
 import type { RotationMove } from './rollout-rules.js';
@@ -12,10 +12,7 @@ const NEEDS_PERSON: ReadonlySet<RotationStatus> = new Set(['HALTED', 'CRITICAL']
 /** RotationNotices records the status changes of a rotation in their transaction: each in the audit log, and those that need human action as an alert. */
 @Injectable()
 export class RotationNotices {
-  constructor(
-    private readonly audit: AuditService,
-    private readonly alertEvents: AlertEvents,
-  ) {}
+  constructor(private readonly audit: AuditService) {}
 
   async moved(tx: EntityManager, rotation: Rotation, { status, code, reason = status }: RotationMove): Promise<void> {
     await this.audit.append(tx, [
@@ -35,7 +32,7 @@ export class RotationNotices {
   /** Resolves the alert about a halt after the rotation has continued or finished. */
   private async resolveAlert(tx: EntityManager, { id, keyId }: Rotation): Promise<void> {
     const subject = { kind: 'ssh-rotation', id, name: `rotation of key ${keyId}` };
-    await this.alertEvents.record(tx, [{ type: 'rotation.critical', subject, over: true }]);
+    await recordAlertEvents(tx, [{ type: 'rotation.critical', subject, over: true }]);
   }
 
   private async alertPeople(tx: EntityManager, { id, keyId }: Rotation, why: string): Promise<void> {
@@ -53,8 +50,6 @@ export class RotationNotices {
       why: why.includes(because) ? why : `${why} ${because}`,
       ...(where === undefined ? {} : { where }),
     };
-    await this.alertEvents.record(tx, [
-      { type: 'rotation.critical', subject: { kind: 'ssh-rotation', id, name }, facts },
-    ]);
+    await recordAlertEvents(tx, [{ type: 'rotation.critical', subject: { kind: 'ssh-rotation', id, name }, facts }]);
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { HostFiles } from '../../../hosts/connections/host-files.service.js';
 import type { ChangeSession, SshSession } from '../../../hosts/model/ssh-session.port.js';
 import { Problem } from '../../../platform/errors/problem.js';
@@ -74,11 +74,11 @@ export class AccountFiles {
         await this.files.tidy(session, { path, as, mark });
         return undefined;
       }
-      const before = sha256Of(content);
+      const before = hash('sha256', content, 'hex');
       await this.repository.assertStillMine(work);
       try {
         await this.files.replace(session, { path, content: bytes, expected: before, as, mark });
-        return { path, before, after: sha256Of(bytes) };
+        return { path, before, after: hash('sha256', bytes, 'hex') };
       } catch (error) {
         const changed = error instanceof Problem && error.code === 'host.file-changed';
         if (!changed || attempt === MAX_TRIES) throw error;
@@ -95,8 +95,4 @@ function together(standings: readonly LineStanding[]): LineStanding {
   const there = [...new Set(standings.filter((standing) => standing !== 'absent'))];
   const [only = 'absent'] = there;
   return there.length > 1 ? 'mixed' : only;
-}
-
-function sha256Of(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

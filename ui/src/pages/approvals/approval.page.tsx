@@ -29,7 +29,7 @@ import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { useNameOf } from '../../patterns/person.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
-import { visibleText } from '../../patterns/visible-text.js';
+import { visibleJson, visibleText } from '../../patterns/visible-text.js';
 import { isVerified, VerifiedIdentity } from '../../patterns/verified-identity.js';
 import { useAction } from '../../patterns/use-action.js';
 import { useLive } from '../../patterns/use-live.js';
@@ -176,7 +176,11 @@ function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView 
           facts={[
             ...used.map(([name, value]): [string, ReactNode] => [
               SAID_BY_CLIENT.includes(name) ? t('shown.said', { name: named('shown', name) }) : named('shown', name),
-              <ShownValue key={name} name={name} value={value} />,
+              SAID_BY_CLIENT.includes(name) ? (
+                <SaidByClient key={name} value={value} />
+              ) : (
+                <ShownValue key={name} name={name} value={value} />
+              ),
             ]),
             [t('approval.unused'), unused.map(([name]) => named('shown', name)).join(', ')],
             [t('approval.hash'), <Copyable key="hash" text={hexOf(hash)} />],
@@ -206,11 +210,7 @@ function ShownValue({ name, value }: { name: string; value: unknown }) {
       {Object.entries(value).map(([inner, one]) => (
         <ListItem key={inner}>
           <span className="sw-muted">{visibleText(named('shown', inner))}</span>{' '}
-          {inner === 'saidByClient' ? (
-            <ShownValue name={inner} value={one} />
-          ) : (
-            <ShownText name={inner} text={typeof one === 'string' ? one : JSON.stringify(one)} />
-          )}
+          <ShownText name={inner} text={typeof one === 'string' ? one : JSON.stringify(one)} />
         </ListItem>
       ))}
     </List>
@@ -219,6 +219,10 @@ function ShownValue({ name, value }: { name: string; value: unknown }) {
 
 /** What the caller says, in contrast to what was verified. */
 const SAID_BY_CLIENT = ['metadata', 'reference'];
+
+function SaidByClient({ value }: { value: unknown }) {
+  return <div className="sw-mono">{visibleJson(value)}</div>;
+}
 
 const CALLERS = ['person', 'caller', 'callerId', 'ownerId'];
 

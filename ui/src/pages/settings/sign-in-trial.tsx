@@ -7,6 +7,7 @@ import { Command } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
 import { Problem } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
+import { visibleJson, withVisibleText } from '../../patterns/visible-text.js';
 
 /** Redirects to the provider for a test sign-in, and from there back to this page. The session stays as it is. */
 export function useStartTrial() {
@@ -44,7 +45,7 @@ export function ReturnedTrial() {
 
 function Trial({ of }: { of: SignInTrialView }) {
   const { t, named } = useI18n();
-  const { provider, problem, subject, matched, roles, groups, contexts, methods, account } = of;
+  const { provider, problem, subject, matched, roles, groups, contexts, methods, account } = withVisibleText(of);
   const list = (values: readonly string[]) => (values.length === 0 ? '–' : values.join(', '));
   const rules = matched.map(({ claim, op, value }) => `${claim} ${op === 'equals' ? '=' : '^='} ${value}`);
   return (
@@ -79,7 +80,7 @@ function Trial({ of }: { of: SignInTrialView }) {
         </StackItem>
         {subject !== null && (
           <StackItem>
-            <Command name={t('sso.trial.claims')} text={JSON.stringify(of.claims, null, 2)} />
+            <Command name={t('sso.trial.claims')} text={visibleJson(of.claims)} />
           </StackItem>
         )}
         <StackItem>{t('sso.trial.nothing')}</StackItem>

@@ -23,6 +23,7 @@ import { Problem } from '../../patterns/problem.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { VerifiedIdentity } from '../../patterns/verified-identity.js';
 import { useLive } from '../../patterns/use-live.js';
+import { visibleJson } from '../../patterns/visible-text.js';
 import { selfSignedOrderIn, useStoreCertificate } from '../keys/self-signed.js';
 import { fileNameOf, isFinal } from './signing-request.js';
 import { SignatureCard } from './signature-card.js';
@@ -142,20 +143,14 @@ function OwnCertificate({ request: { key, metadata } }: { request: SigningReques
 
 /** What the caller said of the request: it may decide about an approval, and nobody proved it. */
 function Said({ metadata }: { metadata: SigningRequestView['metadata'] }) {
-  const { t, named } = useI18n();
-  const said = Object.entries(metadata);
-  if (said.length === 0) return null;
+  const { t } = useI18n();
+  if (Object.keys(metadata).length === 0) return null;
   return (
     <StackItem>
       <Card>
         <CardTitle component="h2">{t('shown.saidByClient')}</CardTitle>
         <CardBody>
-          <Facts
-            facts={said.map(([name, value]): [string, string] => [
-              named('shown', name),
-              typeof value === 'string' ? value : JSON.stringify(value),
-            ])}
-          />
+          <div className="sw-mono">{visibleJson(metadata)}</div>
         </CardBody>
       </Card>
     </StackItem>
