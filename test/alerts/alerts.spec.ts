@@ -46,10 +46,11 @@ const alertOf = (rule: string, id?: string) =>
   );
 const move = (id: string, what: string, body: object = {}) =>
   service.call('POST', `/api/alerts/${id}/${what}`, { key, body });
-const endpoint = async (path: string) => {
+const createEndpoint = (path: string) => {
   const url = `http://127.0.0.1:${receiver.port}${path}`;
-  return (await service.call('POST', '/api/webhooks', { key, body: { name: path, url } })).body.id as string;
+  return service.call('POST', '/api/webhooks', { key, body: { name: path, url } });
 };
+const endpoint = async (path: string) => (await createEndpoint(path)).body.id as string;
 const told = (path: string) =>
   receiver.received
     .filter((call) => call.path === path)
@@ -69,6 +70,21 @@ describe('an alert rule', () => {
     ],
   ])('with %j is rejected', async (body, status, code, pointer) => {
     assertProblem(await createRule(body), { status, code, pointer });
+  });
+
+  it.each([
+    ['alert_rule', () => createRule({ condition: 'drift' })],
+    ['webhook_endpoint', () => createEndpoint('/more')],
+  ])('or webhook that the list would not show is rejected: %s', async (table, create) => {
+    const first = await create();
+    const copied = `jsonb_build_object('id', gen_random_uuid(), 'name', 'copy ' || n, 'enabled', false)`;
+    await stage.sql(
+      `INSERT INTO ${table} SELECT (jsonb_populate_record(t, ${copied})).* FROM ${table} t, generate_series(1, 500) n WHERE t.id = $1`,
+      [first.body.id],
+    );
+    const refused = await create();
+    await stage.sql(`DELETE FROM ${table} WHERE name LIKE 'copy %' OR id = $1`, [first.body.id]);
+    assertProblem(refused, { status: 409, code: 'list.full' });
   });
 
   it('is created once per Idempotency-Key, and updated only with its current ETag', async () => {

@@ -160,10 +160,13 @@ describe('a pending request is withdrawn at the last vote', () => {
 });
 
 describe('a request is withdrawn before a decision', () => {
-  it('if its requester was disabled', async () => {
+  it.each<[string, object]>([
+    ['was disabled', { disabled: true }],
+    ['has no role any more that may make it', { roles: ['viewer'] }],
+  ])('if its requester %s', async (_, loss) => {
     const boss = await newApprover(place, ['admin']);
     const { approvalId } = await ask(await guardedBy(ann), boss.accessToken);
-    await change(boss, { disabled: true });
+    await change(boss, loss);
     await until(
       'the end of the request',
       10,

@@ -97,6 +97,8 @@ describe('a person from a provider', () => {
     await signInAt(service, 'main');
     const id = await idOf(stage, 'passwordless@rights.example');
     const path = `/api/settings/users/${id}/password-reset`;
+    const shown = await service.call('GET', `/api/settings/users/${id}`, { key: apiKey });
+    expect(shown.body.providers).toEqual(['main']);
     const ofProvider = { status: 409, code: 'user.of-provider' };
     assertProblem(await service.call('POST', path, { key: apiKey }), ofProvider);
     await stage.change(`UPDATE user_account SET password_hash = 'set by an operator' WHERE id = '${id}'`);

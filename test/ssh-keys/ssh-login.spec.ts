@@ -83,7 +83,8 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
   it('logs a job in by the claims of its token, as the rule states, without interaction', async () => {
     const made = await rule({ conditions: RELEASE, forceCommand: 'true', bindAddress: true });
     const { file, answer } = await loggedIn(await runOf(GITHUB));
-    expect(answer.body).toMatchObject({ status: 'ISSUED', principals: ['deploy'] });
+    const requestedBy = expect.stringContaining(GITHUB.sub);
+    expect(answer.body).toMatchObject({ status: 'ISSUED', principals: ['deploy'], requestedBy });
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
     expect(text.replaceAll(/\s+/g, ' ')).toContain('force-command true source-address 127.0.0.1');
     expect(text).toContain('using ecdsa-sha2-nistp384');

@@ -5,6 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
+import { assertListed } from '../../platform/database/list-limit.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -18,6 +19,9 @@ export type AlertRuleOrder = Pick<
   'name' | 'condition' | 'parameters' | 'severity' | 'grouping' | 'coolDownMinutes' | 'emails' | 'webhooks'
 >;
 export type AlertRuleChange = Partial<Omit<AlertRuleOrder, 'condition'> & Pick<AlertRule, 'enabled' | 'mutedUntil'>>;
+
+/** Maximum number of rules, all of which the list shows. */
+const MAX_RULES = 500;
 
 /** Alert rules: which events open alerts, who is notified, how often. */
 @Injectable()
@@ -40,6 +44,7 @@ export class AlertRulesService {
       const id = use?.resource ?? newId();
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return find(tx, earlier);
+      await assertListed(tx, AlertRule, MAX_RULES);
       await assertWebhooks(tx, order.webhooks);
       await tx.insert(AlertRule, { id, ...order, ...activation(order.condition, true) });
       await this.record(tx, caller, 'alert-rule.created', id, { ...order });
@@ -48,7 +53,7 @@ export class AlertRulesService {
   }
 
   async list(): Promise<AlertRule[]> {
-    return this.db.manager.find(AlertRule, { order: { name: 'ASC' }, take: 500 });
+    return this.db.manager.find(AlertRule, { order: { name: 'ASC' }, take: MAX_RULES });
   }
 
   get(id: string): Promise<AlertRule> {

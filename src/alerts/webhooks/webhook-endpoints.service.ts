@@ -5,6 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
+import { assertListed } from '../../platform/database/list-limit.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -29,6 +30,9 @@ export interface WebhookEndpointOrder {
 export interface WebhookEndpointChange extends Partial<Omit<WebhookEndpointOrder, 'format'>> {
   readonly enabled?: boolean;
 }
+
+/** Maximum number of endpoints, all of which the list shows. */
+const MAX_ENDPOINTS = 200;
 
 /** Webhook endpoints and the secrets that sign their messages. */
 @Injectable()
@@ -62,6 +66,7 @@ export class WebhookEndpointsService {
       if (secret !== undefined) await this.idempotency.assertFirst(tx, use, (made) => `/api/webhooks/${made}`);
       const earlier = secret === undefined ? await this.idempotency.earlier(tx, use) : undefined;
       if (earlier !== undefined) return tx.findOneByOrFail(WebhookEndpoint, { id: earlier });
+      await assertListed(tx, WebhookEndpoint, MAX_ENDPOINTS);
       await tx.insert(WebhookEndpoint, {
         id,
         name: order.name,
@@ -77,7 +82,7 @@ export class WebhookEndpointsService {
   }
 
   async list(): Promise<WebhookEndpoint[]> {
-    return this.db.manager.find(WebhookEndpoint, { order: { name: 'ASC' }, take: 200 });
+    return this.db.manager.find(WebhookEndpoint, { order: { name: 'ASC' }, take: MAX_ENDPOINTS });
   }
 
   async get(id: string): Promise<WebhookEndpoint> {

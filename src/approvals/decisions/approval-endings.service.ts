@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
-import { assertScope, mayDo } from '../../access/scopes.js';
+import { assertScope, mayDo, ROLE_NAMES, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 import { uuidOf } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Background, isWorker } from '../../platform/work/background.js';
@@ -13,10 +13,14 @@ import { lock } from './voting.service.js';
 
 const BATCH_SIZE = 200;
 const EXPIRED = { table: 'approval', where: `status = 'PENDING' AND expires_at <= now()`, order: 'expires_at' };
+/** SQL with the roles that may request approvals of each kind. The scope that a call required is compared at the last vote. */
+const REQUESTING_ROLES = `CASE subject_kind ${Object.entries(REQUEST_SCOPES)
+  .map(([kind, scopes]) => `WHEN '${kind}' THEN ARRAY['${rolesWith(scopes).join(`','`)}']::text[]`)
+  .join(' ')} END`;
 const LOST = {
   table: 'approval',
   where: `status = 'PENDING' AND (
-    EXISTS (SELECT FROM user_account u WHERE u.id = ${uuidOf('owner_id')} AND u.disabled)
+    EXISTS (SELECT FROM user_account u WHERE u.id = ${uuidOf('owner_id')} AND (u.disabled OR NOT u.roles && ${REQUESTING_ROLES}))
     OR EXISTS (SELECT FROM api_key k WHERE k.id = ${uuidOf('requested_by')} AND k.revoked_at IS NOT NULL)
     OR EXISTS (SELECT FROM oauth_client c WHERE c.id = ${uuidOf('requested_by')} AND c.revoked_at IS NOT NULL))`,
   order: 'id',
@@ -64,7 +68,7 @@ export class ApprovalEndings {
     }
   }
 
-  /** Withdraws the requests of disabled users and of revoked keys and clients, so that approvers do not review what the last vote would withdraw. */
+  /** Withdraws the requests of users who are disabled or have no role for such requests, and of revoked keys and clients, so that approvers do not review what the last vote would withdraw. */
   @Background({ name: 'approval-withdrawal', scope: 'process', due: LOST, when: isWorker })
   async withdrawLost(): Promise<void> {
     const lost: { id: string; requesterName: string }[] = await this.db.query(
@@ -96,6 +100,10 @@ export class ApprovalEndings {
     });
     if (approval !== undefined) this.moves.committed(approval);
   }
+}
+
+function rolesWith(scopes: readonly Scope[]): readonly RoleName[] {
+  return ROLE_NAMES.filter((role) => scopes.some((scope) => mayDo(scopesOf([role]), scope)));
 }
 
 function assertMayWithdraw(caller: Caller, { requestedBy, ownerId, subjectKind }: Approval): void {

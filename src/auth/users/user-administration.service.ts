@@ -19,6 +19,9 @@ export interface UserChange {
   readonly disabled?: boolean;
 }
 
+/** UserWithProviders is a user with the names of the identity providers through which the user signs in; `removed` for one that was deleted. */
+export type UserWithProviders = User & { readonly providers: string[] };
+
 /** The operator of the machine. */
 type Operator = Actor & { readonly kind: 'system' } & Pick<Caller, 'scopes' | 'origin'>;
 
@@ -33,14 +36,26 @@ export class UserAdministrationService {
     private readonly invitations: InvitationRights,
   ) {}
 
-  async list(query: PageQuery): Promise<Page<User>> {
-    return this.cursors.newest('users', this.db.createQueryBuilder(User, 'user'), query);
+  async list(query: PageQuery): Promise<Page<UserWithProviders>> {
+    const page = await this.cursors.newest('users', this.db.createQueryBuilder(User, 'user'), query);
+    return { ...page, items: await this.withProviders(page.items) };
   }
 
-  async read(id: string): Promise<User> {
+  async read(id: string): Promise<UserWithProviders> {
     const user = await this.db.manager.findOneBy(User, { id });
     if (user === null) throw missing('user');
-    return user;
+    const [found] = await this.withProviders([user]);
+    return found ?? Object.assign(user, { providers: [] });
+  }
+
+  private async withProviders(users: readonly User[]): Promise<UserWithProviders[]> {
+    const rows: { user_id: string; name: string }[] = await this.db.query(
+      `SELECT e.user_id, coalesce(p.name, 'removed') AS name FROM external_identity e
+       LEFT JOIN identity_provider p ON p.id = e.provider_id WHERE e.user_id = ANY($1::uuid[]) ORDER BY name`,
+      [users.map(({ id }) => id)],
+    );
+    const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
+    return users.map((user) => Object.assign(user, { providers: (byUser.get(user.id) ?? []).map(({ name }) => name) }));
   }
 
   /**

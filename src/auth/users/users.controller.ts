@@ -55,7 +55,8 @@ export class UsersController {
     @Param() { id }: IdParam,
     @Body() body: ChangeUserBody,
   ): Promise<UserView> {
-    return UserView.of(await this.users.change(caller, id, body.toChange()));
+    await this.users.change(caller, id, body.toChange());
+    return UserView.of(await this.users.read(id));
   }
 
   /**

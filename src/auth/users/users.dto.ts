@@ -6,8 +6,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, MaxLength } from 'class-validator';
 import { ROLE_NAMES, type RoleName } from '../../access/scopes.js';
 import type { Invitation } from './invitation.entity.js';
-import type { UserChange } from './user-administration.service.js';
-import type { User } from '../model/user.entity.js';
+import type { UserChange, UserWithProviders } from './user-administration.service.js';
 
 export class ChangeUserBody {
   @Optional(ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, example: ['operator'] }))
@@ -35,9 +34,11 @@ export class UserView {
   email: string;
   @ApiProperty({ enum: ROLE_NAMES, isArray: true }) roles: RoleName[];
   disabled: boolean;
+  /** The identity providers through which the user signs in. Empty for a user with a password. */
+  @ApiProperty({ type: [String], example: ['main'] }) providers: string[];
   createdAt: Date;
 
-  static of(row: User): UserView {
+  static of(row: UserWithProviders): UserView {
     return viewOf(UserView, row);
   }
 }

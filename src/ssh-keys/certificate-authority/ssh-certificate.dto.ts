@@ -121,6 +121,8 @@ export class SshCertificateView {
   renewableUntil?: string;
   /** The certificate that this one replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   renews?: string;
+  /** Name of the user, API key, client or run that requested the certificate. Absent for certificates of earlier versions. @example ann@example.org */
+  requestedBy?: string;
   /** Claims about the requester, proved by the issuer of a workload's token. */
   verified?: VerifiedIdentityView;
   /** Why the certificate will not be signed. */
@@ -132,6 +134,7 @@ export class SshCertificateView {
       certificate: certificate ?? '',
       status: certificate === null ? row.status : 'ISSUED',
       renewableUntil: request?.renewal?.until,
+      requestedBy: request?.requestedBy.name,
       verified: request?.identity && VerifiedIdentityView.of(request.identity),
       failure: code === null ? undefined : { code, detail: detail ?? '' },
     });

@@ -2,6 +2,7 @@ import { changeSealed, insertSealed } from '../../../platform/sealing/sealed-row
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
+import { assertListed } from '../../../platform/database/list-limit.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { writeUnique } from '../../../platform/database/database-error.js';
 import { Problem } from '../../../platform/errors/problem.js';
@@ -27,7 +28,7 @@ import {
   oidcRedirectOf,
 } from '../../model/identity-provider.entity.js';
 import { differenceOf, providerFacts } from './identity-provider-facts.js';
-import { PROVIDER_SECRET_SEAL, providerMissing } from './identity-providers.service.js';
+import { MAX_PROVIDERS, PROVIDER_SECRET_SEAL, providerMissing } from './identity-providers.service.js';
 import { usableCertificates } from './saml-certificates.js';
 import { newSignatureKey, type SignatureKey } from './signature-key.js';
 
@@ -123,7 +124,8 @@ export class IdentityProviderChanges {
     await lockAdministrators(tx);
     assertMayGrant(await stillMay(tx, caller), rolesIn(order));
     if (version !== undefined && known?.version !== version) throw staleProblem(pathOf(order.name));
-    if (known !== null) await this.assertMayBecome(tx, caller, known, { order, confirm });
+    if (known === null) await assertListed(tx, IdentityProvider, MAX_PROVIDERS);
+    else await this.assertMayBecome(tx, caller, known, { order, confirm });
     const settings = await settingsOf(tx, order, { key, known });
     const id = known?.id ?? newId();
     const { name, kind, label, enabled, rules, defaultRoles } = order;

@@ -25,6 +25,9 @@ interface Attempt {
   readonly testedBy?: string | undefined;
 }
 
+/** Maximum number of providers, all of which the list shows. */
+export const MAX_PROVIDERS = 200;
+
 /** IdentityProvidersService reads identity providers and their secrets. */
 @Injectable()
 export class IdentityProvidersService {
@@ -34,7 +37,7 @@ export class IdentityProvidersService {
   ) {}
 
   async list(): Promise<IdentityProvider[]> {
-    return this.db.manager.find(IdentityProvider, { order: { name: 'ASC' }, take: 200 });
+    return this.db.manager.find(IdentityProvider, { order: { name: 'ASC' }, take: MAX_PROVIDERS });
   }
 
   /** The enabled provider of this kind: the named one, or the only one. */

@@ -144,6 +144,7 @@ export const people: Record<keyof typeof english, string> = {
   'users.invite.lead': 'Sie erhält eine E-Mail mit einem Link und wählt ihr Passwort selbst.',
   'users.lead': 'Wer sich anmelden darf, und mit welchen Berechtigungen.',
   'users.none': 'Noch keine Benutzer',
+  'users.provider': 'Meldet sich an mit',
   'users.reset': 'Link zum Zurücksetzen des Passworts senden',
   'users.reset.lead': '{name} erhält eine E-Mail mit einem Link, um ein neues Passwort zu wählen.',
   'users.roles': 'Rollen ändern',

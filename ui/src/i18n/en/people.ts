@@ -143,6 +143,7 @@ export const people = {
   'users.invite.lead': 'They receive an e-mail with a link and choose their own password.',
   'users.lead': 'Who may sign in, and with which permissions.',
   'users.none': 'No users yet',
+  'users.provider': 'Signs in with',
   'users.reset': 'Send password reset',
   'users.reset.lead': '{name} receives an e-mail with a link to choose a new password.',
   'users.roles': 'Change roles',

@@ -67,6 +67,7 @@ export function UsersPage() {
             emptyTitle={t('users.none')}
             columns={[
               { name: t('signIn.email'), width: 30, cell: ({ email }) => <strong>{email}</strong> },
+              { name: t('users.provider'), cell: ({ providers }) => providers.join(', ') || t('signIn.password') },
               { name: t('status'), cell: ({ disabled }) => <StatusLabel status={disabled ? 'DISABLED' : 'ACTIVE'} /> },
               { name: t('roles'), width: 30, cell: ({ roles }) => <Roles roles={roles} /> },
               { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
