@@ -190,7 +190,7 @@ async function commits(): Promise<number> {
 
 it('an asynchronous request does not wait for the batch of another caller', async () => {
   const { key: other } = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
-  const slow = await createKey(service, apiKey, { name: 'slow', type: 'rsa-4096' });
+  const slow = await createKey(service, apiKey, { name: `slow-${randomBytes(4).toString('hex')}`, type: 'rsa-4096' });
   await stage.start({ role: 'worker' });
   const open = () => stage.sql(`SELECT 1 FROM signing_request WHERE status IN ('QUEUED', 'PROCESSING') LIMIT 1`);
   await until('an empty queue', 60, async () => (await open()).length === 0);
