@@ -95,6 +95,8 @@ export interface SignOrder {
   readonly digest: Buffer;
   /** ML-DSA only: the bytes to be signed instead of the digest, for standards that sign whole structures. */
   readonly message?: Buffer;
+  /** Callers take turns: the orders of one caller do not delay those of others. */
+  readonly caller?: string;
 }
 
 /** The token's own report on a key, stored as evidence that the private key was generated in the token and cannot leave it. */

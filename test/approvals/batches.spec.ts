@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyEvidence } from '../../src/verifier/evidence-verifier.js';
 import { newApiKey } from '../support/access.js';
@@ -197,6 +198,26 @@ describe('when data changes between the votes and the signatures', () => {
     const path = `/api/v1/sign/requests/${asked.items[1]?.requestId}/evidence`;
     expect(verifyEvidence((await place.service.call('GET', path, { key: place.apiKey })).body)).toEqual([]);
   });
+});
+
+it('the document of a batch is read once by a caller who waits for the decision', async () => {
+  const path = `/api/v1/approvals/${(await ask(300)).approvalId}`;
+  const blocksRead = async (calls: string) => {
+    const blocks = async () => {
+      // Connections write their statistics within a second.
+      await sleep(2500);
+      const [row] = await place.stage.sql<{ blocks: string }>(
+        `SELECT toast_blks_hit + toast_blks_read AS blocks FROM pg_statio_user_tables WHERE relname = 'approval'`,
+      );
+      return Number(row?.blocks);
+    };
+    const before = await blocks();
+    await Promise.all(Array.from({ length: 20 }, () => place.service.call('GET', calls, { key: place.apiKey })));
+    return (await blocks()) - before;
+  };
+  const once = await blocksRead(path);
+  expect(once).toBeGreaterThan(0);
+  expect(await blocksRead(`${path}?wait=1`)).toBeLessThan(once * 1.5);
 });
 
 it('a rejected batch fails as a whole', async () => {

@@ -156,3 +156,14 @@ it('claiming requests queued before the policies existed returns the table resul
   }
   expect(outcomes(needs)).toEqual(expected());
 }, 120_000);
+
+it('no claim of anybody frees a run from a policy while several issuers are enabled', async () => {
+  const other = new WorkloadIssuer();
+  await other.start();
+  await trustIssuer({ service: api, key: apiKey }, { issuer: other.issuer });
+  const rowOf = (name: string) => prepared.find(({ row }) => row.name === name) as Prepared;
+  const hosted = rowOf('all but hosted runners: hosted');
+  await expect.poll(() => waits(hosted), { timeout: 20_000 }).toBe(true);
+  expect(await waits(rowOf('self-hosted runners: on another'))).toBe(false);
+  await other.stop();
+});

@@ -62,3 +62,26 @@ it('a repeatedly refused caller adds no more entries, and others are still logge
   expect((entries?.alone ?? 0) + (entries?.more ?? 0)).toBe(CALLS);
   expect(await count(other.id)).toEqual([{ alone: 1, more: null }]);
 });
+
+it('a flood from more than a thousand networks hides neither callers with a credential nor other networks', async () => {
+  const service = await stage.start({ role: 'api', settings: { SVC_TRUST_PROXY: '127.0.0.1' } });
+  const { id, key } = await newApiKey(service, apiKey, ['sign:read']);
+  const refused = async (address: string, credential?: string) => {
+    const headers = { 'x-forwarded-for': address };
+    await service.call('POST', '/api/v1/sign/digest', { key: credential, headers, body: {} });
+  };
+  const addresses = Array.from({ length: 1000 + 700 }, (_, i) => `2001:db8:${i.toString(16)}::1`)[Symbol.iterator]();
+  const flood = async () => {
+    for (const address of addresses) await refused(address);
+  };
+  await Promise.all(Array.from({ length: 8 }, flood));
+  await refused('198.51.100.7');
+  await refused('2001:db8::1', key);
+  await service.kill();
+  const [entries] = await stage.sql<{ network: number; caller: number }>(
+    `SELECT count(*) FILTER (WHERE source = '198.51.100.7')::int AS network, count(*) FILTER (WHERE actor_id = $1)::int AS caller
+     FROM audit_entry WHERE action = 'request.refused' AND NOT detail ? 'more'`,
+    [id],
+  );
+  expect(entries).toEqual({ network: 1, caller: 1 });
+});

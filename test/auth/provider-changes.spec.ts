@@ -95,8 +95,26 @@ describe('a person from a provider', () => {
   it('cannot get a password link from an administrator, which would outlast a sign-out by the provider', async () => {
     person('passwordless', ['chiefs']);
     await signInAt(service, 'main');
-    const path = `/api/settings/users/${await idOf(stage, 'passwordless@rights.example')}/password-reset`;
-    assertProblem(await service.call('POST', path, { key: apiKey }), { status: 409, code: 'user.of-provider' });
+    const id = await idOf(stage, 'passwordless@rights.example');
+    const path = `/api/settings/users/${id}/password-reset`;
+    const ofProvider = { status: 409, code: 'user.of-provider' };
+    assertProblem(await service.call('POST', path, { key: apiKey }), ofProvider);
+    await stage.change(`UPDATE user_account SET password_hash = 'set by an operator' WHERE id = '${id}'`);
+    assertProblem(await service.call('POST', path, { key: apiKey }), ofProvider);
+  });
+
+  it('keeps 16,384 characters of groups, first those of approver groups', async () => {
+    const ssoGroups = [{ provider: 'main', group: 'the last one' }];
+    const body = { name: 'approvers of main', members: [], ssoGroups };
+    expect((await service.call('POST', '/api/v1/approver-groups', { key: apiKey, body })).status).toBe(201);
+    const many = Array.from({ length: 300 }, (_, i) => `${i} `.padEnd(100, 'g'));
+    person('sociable', ['release', ...many, 'the last one']);
+    await signInAt(service, 'main');
+    const [identity] = await stage.sql<{ groups: string[] }>(
+      `SELECT groups FROM external_identity WHERE user_id = '${await idOf(stage, 'sociable@rights.example')}'`,
+    );
+    expect(identity?.groups.slice(0, 2)).toEqual(['the last one', 'release']);
+    expect(identity?.groups.join('')).toHaveLength(16_319);
   });
 
   it('who first signs in through several windows at once gets one account and is signed in', async () => {

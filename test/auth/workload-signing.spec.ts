@@ -5,7 +5,7 @@ import { createHash, createPublicKey } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { verifyEvidence } from '../../src/verifier/evidence-verifier.js';
 import { type Approver, newApprovers, newGuardedKey, vote, unique } from '../approvals/approvers.js';
 import { GITHUB, GITLAB, KUBERNETES } from '../fakes/workload-claims.js';
@@ -14,7 +14,16 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { createKey, digestOf, read, sign } from '../support/signing.js';
 import type { Stage } from '../support/stage.js';
-import { exchange, newTrust, openWorkloadStage, releaseClaims, RELEASES, runOf } from './workload-calls.js';
+import {
+  AUDIENCE,
+  exchange,
+  newTrust,
+  openWorkloadStage,
+  releaseClaims,
+  RELEASES,
+  runOf,
+  trustIssuer,
+} from './workload-calls.js';
 
 const issuer = new WorkloadIssuer();
 let stage: Stage;
@@ -119,6 +128,27 @@ describe('a key for verified runs only', () => {
       code: 'key-policy.claim',
     });
     expect(made.name).toBe(name);
+  });
+
+  it('signs while several issuers are enabled only if its constraints name the issuer', async () => {
+    const other = new WorkloadIssuer();
+    await other.start();
+    const { id } = await trustIssuer({ service, key }, { issuer: other.issuer });
+    onTestFinished(async () => {
+      await service.call('DELETE', `/api/settings/workload-issuers/${id}`, { key });
+      await other.stop();
+    });
+    const run = async (verified: object[]) => {
+      const { name } = await createKey(service, key, {
+        name: unique('named'),
+        type: 'ec-p256',
+        constraints: { verified },
+      });
+      const { body } = await exchange(service, await issuer.tokenFor(GITHUB, AUDIENCE));
+      return signWith(body.access_token as string, { key: name });
+    };
+    assertProblem(await run(RELEASES), { status: 403, code: 'key-policy.claim' });
+    expect((await run([...RELEASES, { claim: 'iss', values: [issuer.issuer] }])).status).toBe(200);
   });
 });
 

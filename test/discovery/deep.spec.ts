@@ -202,6 +202,21 @@ describe.runIf(canRunSshd())('a scan with login', () => {
     }
   });
 
+  it('opens no path that the name of a directory of an account contains after a line feed', () => {
+    const outside = join(at.sshd.directory, 'outside');
+    const home = at.sshd.home('deploy');
+    mkdirSync(outside);
+    mkdirSync(`${home}/d\n${outside}`, { recursive: true });
+    const certificate = readFileSync(join(home, 'tls', 'a.crt'));
+    for (const directory of [outside, `${home}/d\n${outside}`]) writeFileSync(join(directory, 'o.crt'), certificate);
+    const paths = at.sshd
+      .feed('/home\n', 'sh', '-c', WALK)
+      .split(/[\t\n]/)
+      .map((text) => Buffer.from(text, 'base64').toString());
+    expect(paths).toContain('/home/deploy/tls/a.crt');
+    expect(paths.filter((path) => path.includes('outside'))).toEqual([]);
+  });
+
   it('passes certificates, key stores and keys to the inventory, with their dependencies', async () => {
     const assets = await until('the assets', 30, async () => {
       const { items } = await field.ask('GET', '/api/assets?limit=200');

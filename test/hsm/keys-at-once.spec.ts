@@ -59,6 +59,17 @@ it('a process that cannot see a key is replaced, and none of its requests is los
   expect(outcome).toEqual({ missing: 'hsm.key-missing', others: ['fulfilled'], respawns: 1 });
 });
 
+it('one caller with many orders delays another caller by no more orders than the process holds', async () => {
+  const key = await newKey(vault, 'ec-p256');
+  const order = (caller: string) =>
+    vault.sign({ key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32), caller });
+  let done = 0;
+  const many = Array.from({ length: 1000 }, () => order('a').then(() => (done += 1)));
+  await order('b');
+  expect(done).toBeLessThan(200);
+  await Promise.all(many);
+});
+
 it('waiting keys are left to the next process when one cannot be seen', async () => {
   const known = await newKey(vault, 'ec-p256');
   const outcome = await bestOfThree(async () => {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
-import { digestOf, publishedKey, type PublishedKey, verifies } from '../support/signing.js';
+import { createKey, digestOf, publishedKey, type PublishedKey, until, verifies } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const BATCH = '/api/v1/sign/batch';
@@ -187,3 +187,23 @@ async function commits(): Promise<number> {
   );
   return row?.count ?? 0;
 }
+
+it('an asynchronous request does not wait for the batch of another caller', async () => {
+  const { key: other } = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
+  const slow = await createKey(service, apiKey, { name: 'slow', type: 'rsa-4096' });
+  await stage.start({ role: 'worker' });
+  const open = () => stage.sql(`SELECT 1 FROM signing_request WHERE status IN ('QUEUED', 'PROCESSING') LIMIT 1`);
+  await until('an empty queue', 60, async () => (await open()).length === 0);
+  const { body: batch } = await post({ items: itemsOf(messages(1000)), key: slow.name, async: true });
+  const order = { digest: digestOf('one'), async: true };
+  const { body: one } = await service.call('POST', '/api/v1/sign/digest', { key: other, body: order });
+  await until('the signature', 60, async () => {
+    const { body } = await service.call('GET', `/api/v1/sign/requests/${one.requestId}?wait=20`, { key: other });
+    return body.status === 'SIGNED';
+  });
+  const [row] = await stage.sql<{ done: number }>(
+    `SELECT count(*)::int AS done FROM signing_request WHERE batch_id = $1 AND status = 'SIGNED'`,
+    [batch.batchId],
+  );
+  expect(row?.done).toBeLessThan(500);
+});

@@ -241,6 +241,7 @@ describe('the format openpgp', () => {
       {},
       'openpgp.time',
     ],
+    ['an expiry of two octets', (f: string) => hashedPart(f, { more: Buffer.from([3, 3, 0, 1]) }), {}, 'content.unreadable'], // prettier-ignore
     ['key flags', (f: string) => hashedPart(f, { more: Buffer.from([2, 27, 3]) }), {}, 'openpgp.subpacket'],
     ['another purpose', (f: string) => hashedPart(f), { purpose: 'documents' }, 'openpgp.format'],
   ] as const)('rejects %s before anything is signed', async (_, compose, body, code) => {

@@ -200,8 +200,23 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     await provider('corporate', false);
     assertProblem(await login(), { status: 403, code: 'ssh-login.no-rule' });
     await stage.change(`UPDATE identity_provider SET enabled = true WHERE name = 'corporate'`, []);
+    const unnamed = await rule({ subject: 'person', conditions: about.slice(0, 1) });
     expect((await login()).status).toBe(201);
     await drop(made);
+    assertProblem(await login(), { status: 403, code: 'ssh-login.no-rule' });
+    await drop(unnamed);
+  });
+
+  it('is not issued by a rule that does not name the issuer while several are enabled', async () => {
+    const other = new WorkloadIssuer();
+    await other.start();
+    const { id } = await trustIssuer({ service, key: apiKey }, { issuer: other.issuer });
+    const made = await rule({ conditions: RELEASE });
+    const named = await rule({ conditions: [...RELEASE, { claim: 'iss', values: [issuer.issuer] }] });
+    const { answer } = await loggedIn(await runOf(GITHUB));
+    expect(answer.status).toBe(201);
+    await Promise.all([made, named].map(drop));
+    await Promise.all([service.call('DELETE', `/api/settings/workload-issuers/${id}`, { key: apiKey }), other.stop()]);
   });
 
   it('is not issued to API keys, and only by an existing SSH CA', async () => {

@@ -46,6 +46,11 @@ export function unmetCondition(conditions: readonly ClaimCondition[], claims: Cl
   });
 }
 
+/** Whether conditions on the claims of a workload determine the issuer. Without one, every issuer can assert what they require. */
+export function namesIssuer(conditions: readonly ClaimCondition[]): boolean {
+  return conditions.some(({ claim }) => claim === 'iss' || claim === '/iss');
+}
+
 /** The values of a claim as text: of a list each item, of an object none. */
 export function claimValues(claims: Claims, claim: string): string[] {
   return textsOf(claim.startsWith('/') ? valueAt(claims, stepsOf(claim)) : own(claims, claim));

@@ -26,6 +26,10 @@ export interface ApprovalWithVotes extends Approval {
   readonly storedVotes: number;
 }
 
+/** What the watch compares. */
+type ApprovalState = Pick<ApprovalWithVotes, 'status' | 'stage' | 'storedVotes'>;
+
+const STORED_VOTES = '(SELECT count(*)::int FROM approval_vote v WHERE v.approval_id = a.id)';
 /** $1 is the person, or null. */
 const IS_PARTY = `(a.owner_id = $1::text OR EXISTS (SELECT 1 FROM unnest(a.group_ids) AS asked(id) WHERE ${isMember('asked.id', '$1::uuid')}))`;
 const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequester('$1::text')} AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
@@ -44,12 +48,14 @@ export class ApprovalsReader {
     private readonly logged: LoggedApprovals,
   ) {}
 
-  /** Waits up to `seconds` for the decision. */
-  find(caller: Caller, id: string, seconds = 0): Promise<ApprovalWithVotes> {
-    return this.watch.rows.until(id, seconds, async () => {
-      const row = await this.read(caller, id);
-      return { row, mark: approvalMarkOf(row), final: isDecided(row.status) };
-    });
+  /** Waits up to `seconds` for the decision, and then reads the approval: the document of a batch is large. */
+  async find(caller: Caller, id: string, seconds = 0): Promise<ApprovalWithVotes> {
+    if (seconds > 0)
+      await this.watch.rows.until(id, seconds, async () => {
+        const row = await this.stateOf(caller, id);
+        return { row, mark: approvalMarkOf(row), final: isDecided(row.status) };
+      });
+    return this.read(caller, id);
   }
 
   /** The approval as `answerEvents` needs it. */
@@ -59,15 +65,19 @@ export class ApprovalsReader {
   }
 
   private async read(caller: Caller, id: string): Promise<ApprovalWithVotes> {
-    const rows: unknown[] = await this.db.query(`SELECT 1 FROM approval a WHERE a.id = $2 AND ($3 OR ${IS_PARTY})`, [
-      personOf(caller),
-      id,
-      seesAll(caller),
-    ]);
-    if (rows.length === 0) throw missing('approval');
+    await this.stateOf(caller, id);
     const [found] = await this.load([id]);
     if (found === undefined) throw new Error('approvals are never deleted');
     return found;
+  }
+
+  private async stateOf(caller: Caller, id: string): Promise<ApprovalState> {
+    const [row]: ApprovalState[] = await this.db.query(
+      `SELECT a.status, a.stage, ${STORED_VOTES} AS "storedVotes" FROM approval a WHERE a.id = $2 AND ($3 OR ${IS_PARTY})`,
+      [personOf(caller), id, seesAll(caller)],
+    );
+    if (row === undefined) throw missing('approval');
+    return row;
   }
 
   /** Newest first. */
@@ -94,7 +104,7 @@ export class ApprovalsReader {
     const approvals = await this.db.manager.find(Approval, { where: { id: In([...ids]) }, order: { id: 'DESC' } });
     const texts: { id: string; shown: string; digest: string; storedVotes: number }[] = await this.db.query(
       `SELECT id, ${shown} AS shown, encode(sha256(convert_to(shown, 'UTF8')), 'base64') AS digest,
-         (SELECT count(*)::int FROM approval_vote v WHERE v.approval_id = a.id) AS "storedVotes"
+         ${STORED_VOTES} AS "storedVotes"
        FROM approval a WHERE id = ANY($1::uuid[])`,
       [ids],
     );

@@ -4,6 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
@@ -47,7 +48,7 @@ export class ApprovalPoliciesService {
 
   async create(caller: Caller, order: PolicyOrder, use?: IdempotentUse): Promise<ApprovalPolicy> {
     const id = use?.resource ?? newId();
-    return this.write(order.name, async (tx, { policySet, logged }) => {
+    return this.write(caller, order.name, async (tx, { policySet, logged }) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
       await insertSealed(tx, ApprovalPolicy, { id, ...order, stages: await this.checks.stagesOf(tx, order, logged) });
@@ -57,7 +58,7 @@ export class ApprovalPoliciesService {
   }
 
   async change(caller: Caller, id: string, revision: number, order: PolicyOrder): Promise<ApprovalPolicy> {
-    return this.write(order.name, async (tx, { policySet, logged }) => {
+    return this.write(caller, order.name, async (tx, { policySet, logged }) => {
       const before = await this.read(id, tx);
       const stages = await this.checks.stagesOf(tx, order, logged, before);
       const change = { ...order, stages, revision: revision + 1, updatedAt: () => 'now()' };
@@ -69,7 +70,7 @@ export class ApprovalPoliciesService {
   }
 
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.write('', async (tx, { policySet }) => {
+    await this.write(caller, '', async (tx, { policySet }) => {
       const { name } = await this.read(id, tx);
       await tx.delete(ApprovalPolicy, { id });
       await this.record(tx, caller, 'approval-policy.removed', id, { name, policySet });
@@ -98,13 +99,18 @@ export class ApprovalPoliciesService {
   }
 
   /** Serializes changes by a lock on the row of the policy set. */
-  private async write<T>(name: string, work: (tx: EntityManager, change: PolicyChange) => Promise<T>): Promise<T> {
+  private async write<T>(
+    caller: Caller,
+    name: string,
+    work: (tx: EntityManager, change: PolicyChange) => Promise<T>,
+  ): Promise<T> {
     const detail = `An approval policy named "${name}" already exists.`;
     const logged = await this.checks.logged();
     let [policySet, committed] = [0, 0];
     const inLine = async (tx: EntityManager) => {
       // Locks the row before the policies are read.
       const known = await lockPolicySet(tx);
+      await stillMay(tx, caller);
       await this.checks.assertNewest(tx, logged);
       policySet = known.revision + 1;
       const result = await work(tx, { policySet, logged });

@@ -7,10 +7,11 @@ import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
+import { hasSeveralIssuers } from '../../auth/workload/workload.repository.js';
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { ApprovalPolicy, ApprovalPolicyRevision } from './approval-policy.entity.js';
 import { assertPolicySet } from './policy-set.js';
-import { jointVerdictOf, type PolicyVerdict, verdictOf } from './policy-judgement.js';
+import { jointVerdictOf, type PolicyVerdict, rulesForIssuers, verdictOf } from './policy-judgement.js';
 
 export interface Stage {
   readonly groupId: string;
@@ -170,9 +171,13 @@ export class PolicyEvaluation {
 
   private async read(db: EntityManager = this.db.manager): Promise<Book> {
     const { stored, doubt } = await this.compared(db, await this.stored(db));
-    const { revision, policies } = stored;
+    const { revision } = stored;
     if (revision < this.newest) throw rolledBack();
     this.newest = revision;
+    const isAmbiguous = await hasSeveralIssuers(db);
+    const policies = stored.policies.map((policy) =>
+      isAmbiguous ? Object.assign(new ApprovalPolicy(), policy, rulesForIssuers(policy)) : policy,
+    );
     const ids = policies.flatMap(({ stages }) => stages.map(({ groupId }) => groupId));
     const groups: { id: string; name: string }[] =
       ids.length === 0 ? [] : await db.query(`SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[])`, [ids]);
@@ -210,7 +215,7 @@ export class PolicyEvaluation {
     let stored = first;
     for (let reading = 1; reading <= MAX_READINGS; reading += 1) {
       const name = nameOf(stored);
-      if (name === this.confirmed) return { stored };
+      if (name === this.confirmed && !this.ledger.isDamaged) return { stored };
       let logged: RightsHistory;
       try {
         logged = await this.ledger.latest();

@@ -210,12 +210,12 @@ it('a verdict reports its reasons with the compared values', () => {
       unless: [is('verified.ref', 'refs/tags/v*')],
     },
     'signing-request',
-    use(CLAIMS, { format: 'jws' }),
+    use(CLAIMS, { format: 'attestation' }),
   );
   expect(verdict).toEqual({
     applies: false,
     guards: true,
-    conditions: [{ fact: 'format', op: 'in', values: ['cms'], given: ['jws'], holds: false }],
+    conditions: [{ fact: 'format', op: 'in', values: ['cms'], given: ['attestation'], holds: false }],
     unless: [{ fact: 'verified.ref', op: 'in', values: ['refs/tags/v*'], given: ['refs/tags/v1'], holds: true }],
   });
 });

@@ -49,6 +49,35 @@ export function jointVerdictOf(
   return shown;
 }
 
+/** Facts that restrict whose claims an exception accepts. */
+const NAMES_ISSUER: readonly string[] = ['verified.iss', 'trust', 'caller'];
+
+/** Whether conditions of this list restrict which issuer asserts the others. */
+function namesIssuer(conditions: readonly Condition[]): boolean {
+  return conditions.some(({ fact, op }) => op === 'in' && NAMES_ISSUER.includes(fact));
+}
+
+const isClaim = ({ fact }: Condition) => fact.startsWith('verified.');
+/** Whether a condition frees runs with certain claims from the policy, as an exception does. */
+const isFreeing = (condition: Condition) => condition.op === 'not-in' && isClaim(condition);
+
+/** claimOfAnybody returns the condition that frees runs of every issuer that asserts its claim; undefined if there is none. */
+export function claimOfAnybody({
+  conditions,
+  unless,
+}: Pick<PolicyRules, 'conditions' | 'unless'>): Condition | undefined {
+  const freeing = namesIssuer(conditions) ? undefined : conditions.find(isFreeing);
+  return freeing ?? (namesIssuer(unless) ? undefined : unless.find(isClaim));
+}
+
+/** rulesForIssuers returns the rules of a policy while several issuers are enabled: nothing frees runs by a claim that every issuer can assert. */
+export function rulesForIssuers({ conditions, unless }: PolicyRules): Pick<PolicyRules, 'conditions' | 'unless'> {
+  return {
+    conditions: namesIssuer(conditions) ? conditions : conditions.filter((condition) => !isFreeing(condition)),
+    unless: namesIssuer(unless) || !unless.some(isClaim) ? unless : [],
+  };
+}
+
 /** Whether an exception may depend on a fact: on what an issuer proved or the service authenticated, never on what the caller chooses. */
 export function isExceptionFact(fact: string): boolean {
   return fact === 'caller' || isVerifiedFact(fact);

@@ -7,17 +7,17 @@ type Row = [condition: string, subject: PolicySubject, of: Condition, code: stri
 
 const is = (fact: string, ...values: string[]): Condition => ({ fact, op: 'in', values });
 const isNot = (fact: string, ...values: string[]): Condition => ({ fact, op: 'not-in', values });
-const COMPOSED = ['cms', 'authenticode', 'jws', 'attestation'];
+const COMPOSED = ['authenticode', 'attestation'];
 
 const ROWS: Row[] = [
-  ['one format', 'signing-request', is('format', 'authenticode'), 'format-condition', /cms, jws, attestation avoids/],
-  ['all formats but one', 'signing-request', isNot('format', 'jws'), 'format-condition', /a request for jws avoids/],
+  ['one format', 'signing-request', is('format', 'authenticode'), 'format-condition', /for attestation avoids/],
+  ['all formats but one', 'signing-request', isNot('format', 'attestation'), 'format-condition', /a request for attestation avoids/],
   [
     'raw alone',
     'signing-request',
     is('format', 'raw'),
     'format-condition',
-    /cms, authenticode, jws, attestation avoids/,
+    /authenticode, attestation avoids/,
   ],
   ['all composed formats', 'signing-request', is('format', ...COMPOSED), undefined],
   ['metadata', 'signing-request', is('metadata.branch', 'main'), 'metadata-condition', /another value avoids/],
@@ -51,6 +51,11 @@ it('an exception on a claim that any issuer can assert causes a warning, unless 
   expect(warningsOf(...claims)).toMatchObject([{ code: 'issuer-exception', fact: 'verified.repository' }]);
   expect(warningsOf(...claims, is('verified.iss', 'https://ci.example'))).toEqual([]);
   expect(warningsOf(...claims, is('trust', 'app releases'))).toEqual([]);
+  const hosted: Condition = { fact: 'verified.runner_environment', op: 'not-in', values: ['github-hosted'] };
+  const conditionsOf = (...conditions: Condition[]) =>
+    policyWarningsOf({ subject: 'signing-request', keys: ['*'], conditions, unless: [] });
+  expect(conditionsOf(hosted)).toMatchObject([{ code: 'issuer-exception', fact: hosted.fact }]);
+  expect(conditionsOf(hosted, is('verified.iss', 'https://ci.example'))).toEqual([]);
 });
 
 it('an exception on a caller-chosen fact causes a warning that it never holds', () => {

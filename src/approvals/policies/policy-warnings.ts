@@ -1,7 +1,7 @@
 import { COMPOSED_FORMATS } from '../subjects/key-use.port.js';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
 import type { Condition } from './approval-policy.entity.js';
-import { isExceptionFact, type PolicyRules, verdictOf } from './policy-judgement.js';
+import { claimOfAnybody, isExceptionFact, type PolicyRules, verdictOf } from './policy-judgement.js';
 
 /** Ways in which a policy guards less than it seems to. */
 export const POLICY_WARNINGS = [
@@ -39,14 +39,11 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
   ];
 }
 
-/** Facts that restrict whose claims an exception accepts. */
-const NAMES_ISSUER: readonly string[] = ['verified.iss', 'trust', 'caller'];
-
-/** Warns about an exception on claims alone, because every trusted issuer can assert the claims. */
-function warningOfIssuers({ unless }: PolicyRules): PolicyWarning[] {
-  const claim = unless.find(({ fact }) => fact.startsWith('verified.'));
-  if (claim === undefined || unless.some(({ fact, op }) => op === 'in' && NAMES_ISSUER.includes(fact))) return [];
-  const detail = `Every trusted issuer can assert "${claim.fact}", and users with settings:write add issuers. Add an exception on "verified.iss" or "trust".`;
+/** Warns about claims alone that free runs from the policy, because every trusted issuer can assert them. */
+function warningOfIssuers(policy: PolicyRules): PolicyWarning[] {
+  const claim = claimOfAnybody(policy);
+  if (claim === undefined) return [];
+  const detail = `Every trusted issuer can assert "${claim.fact}", and users with settings:write add issuers. Use an exception on the claim and on "verified.iss" or "trust". While several issuers are enabled, the claim alone frees no run.`;
   return [{ code: 'issuer-exception', fact: claim.fact, detail }];
 }
 

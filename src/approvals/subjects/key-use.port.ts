@@ -79,10 +79,11 @@ interface SigningUse {
 }
 
 /**
- * Formats in which the service composes the signed bytes around the digest of the caller. In every other format the key signs the digest itself, so the
- * signature can be moved into any format: a caller who hashes the signed attributes of a CMS gets a CMS signature with `raw`.
+ * Formats whose signatures cannot be moved into another format, because the service composes the signed bytes from parts that it has checked. In every
+ * other format the caller chooses enough of the signed bytes: with `raw` the digest itself, with `cms` a digest that can also be that of the content of an
+ * Authenticode signature, with `jws` a payload of up to 64 octets.
  */
-export const COMPOSED_FORMATS: readonly string[] = ['cms', 'authenticode', 'jws', 'attestation'];
+export const COMPOSED_FORMATS: readonly string[] = ['authenticode', 'attestation'];
 /** Facts that say nothing about a signature over the caller's own digest. */
 const INTERCHANGEABLE = ['format', 'scheme', 'algorithm'] as const;
 

@@ -12,9 +12,8 @@ import type { Actor } from '../../access/caller.js';
 
 /** Maximum entries per network or caller and minute; well-behaved clients stay far below. */
 const MAX_EACH = 600;
-/** Networks and callers that are counted separately; all others share one count. */
+/** Subjects of one kind that are counted separately. */
 const MAX_SUBJECTS = 1000;
-const OTHER_SUBJECTS = 'elsewhere';
 
 /**
  * Bounds what one network or caller can write into the permanent log: beyond some hundred in a minute, refusals are only counted,
@@ -23,12 +22,16 @@ const OTHER_SUBJECTS = 'elsewhere';
 class RefusalCounts<Who> {
   private counts = new Map<string, { count: number; readonly who: Who }>();
 
+  /** Reports whether refusals of this subject are counted separately. */
+  hasRoomFor(key: string): boolean {
+    return this.counts.has(key) || this.counts.size < MAX_SUBJECTS;
+  }
+
   /** Counts a refusal. @returns whether it gets its own entry. `who`: the subject of the sum, from the first refusal of the minute. */
   count(key: string, who: Who): boolean {
-    const place = this.counts.has(key) || this.counts.size < MAX_SUBJECTS ? key : OTHER_SUBJECTS;
-    const known = this.counts.get(place) ?? { count: 0, who };
+    const known = this.counts.get(key) ?? { count: 0, who };
     known.count += 1;
-    this.counts.set(place, known);
+    this.counts.set(key, known);
     return known.count <= MAX_EACH;
   }
 
@@ -52,7 +55,11 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 @Injectable()
 export class AuditRefusals extends Refusals implements OnApplicationShutdown {
   private readonly logger = new Logger(AuditRefusals.name);
-  private readonly counts = new RefusalCounts<Omit<Refused, 'key'>>();
+  private readonly callers = new RefusalCounts<Subject>();
+  private readonly networks = new RefusalCounts<Subject>();
+  /** Networks beyond MAX_SUBJECTS, by their first 16 bits (IPv4) or 32 bits (IPv6), so that many networks of one owner do not hide the refusals of others. */
+  private readonly ranges = new RefusalCounts<Subject>();
+  private readonly elsewhere = new RefusalCounts<Subject>();
   private readonly group: GroupCommit<NewEntry, undefined>;
 
   constructor(db: DataSource, audit: AuditService) {
@@ -67,8 +74,8 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     const unauthenticated = problem.kind === 'unauthenticated' || problem.kind === 'forbidden';
     if (READING.has(request.method) && !unauthenticated && problem.audit === undefined) return;
     const { caller } = request as { caller?: Actor };
-    const { key, ...who } = refusedOf(request, caller);
-    if (!this.counts.count(key, who)) return;
+    const who = subjectOf(request, caller);
+    if (!this.count(request, caller, who)) return;
     const operation = `${request.method} ${request.routeOptions.url ?? 'none'}`;
     const {
       action,
@@ -91,10 +98,26 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     });
   }
 
-  /** Adds one entry with the sum for each network or caller that exceeded the limit. */
+  /** Counts a refusal. Refusals without a credential cannot fill the counts of callers. */
+  private count({ ip }: FastifyRequest, caller: Actor | undefined, who: Subject): boolean {
+    const network = networkOf(ip);
+    const places: [RefusalCounts<Subject>, string, Subject][] =
+      caller === undefined
+        ? [
+            [this.networks, network, who],
+            [this.ranges, rangeOf(network), ANYBODY],
+          ]
+        : [[this.callers, `${caller.kind} ${caller.id}`, who]];
+    const [counts, key, subject] = places.find(([one, name]) => one.hasRoomFor(name)) ?? [this.elsewhere, '', ANYBODY];
+    return counts.count(key, subject);
+  }
+
+  /** Adds one entry with the sum for each network or caller that exceeded the limit, and for each range of networks. */
   @Background({ name: 'audit-refusals', scope: 'process', every: 60_000 })
   async recordSums(): Promise<void> {
-    const entries = this.counts.takeSums().map(([{ actor, source }, more]): NewEntry => {
+    const all = [this.callers, this.networks, this.ranges, this.elsewhere];
+    const sums = all.flatMap((counts) => counts.takeSums());
+    const entries = sums.map(([{ actor, source }, more]): NewEntry => {
       const target = { kind: 'operation', id: '*' };
       const detail = { more };
       return {
@@ -118,15 +141,24 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
   }
 }
 
-interface Refused {
-  /** Refusals with the same key are counted together. */
-  readonly key: string;
+/** The subject of an entry about refusals. */
+interface Subject {
   readonly actor: Actor;
   readonly source: string;
 }
 
-function refusedOf({ ip }: FastifyRequest, caller: Actor | undefined): Refused {
-  if (caller === undefined) return { key: `network ${networkOf(ip)}`, actor: ANONYMOUS, source: ip };
+const ANYBODY: Subject = { actor: ANONYMOUS, source: '' };
+
+function subjectOf({ ip: source }: FastifyRequest, caller: Actor | undefined): Subject {
+  if (caller === undefined) return { actor: ANONYMOUS, source };
   const { kind, id, name } = caller;
-  return { key: `${kind} ${id}`, actor: { kind, id, name }, source: ip };
+  return { actor: { kind, id, name }, source };
+}
+
+/** Returns the first 16 bits of an IPv4 network, or the first 32 bits of an IPv6 network, as text. */
+function rangeOf(network: string): string {
+  return network
+    .split(network.includes(':') ? ':' : '.')
+    .slice(0, 2)
+    .join('.');
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Actor } from '../../access/caller.js';
+import type { Actor, Caller } from '../../access/caller.js';
 import { columns, prepared } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
@@ -108,9 +108,12 @@ export class AuditService {
   }
 
   /** Adds an entry about what a call did. The entry has the id of the call and the address it came from. */
-  appendBy(tx: EntityManager, actor: Actor & { readonly origin: Origin }, entry: CallEntry): Promise<void> {
+  appendBy(tx: EntityManager, actor: Actor & Pick<Caller, 'origin' | 'session'>, entry: CallEntry): Promise<void> {
     const { requestId: correlation, address: source } = actor.origin;
-    return this.append(tx, [{ ...entry, actor, correlation, source }]);
+    const { clientId } = actor.session ?? {};
+    // A person's session in a client: whoever knows the secret of the client could have made the call.
+    const detail = actor.kind === 'user' && clientId ? { client: clientId, ...entry.detail } : entry.detail;
+    return this.append(tx, [{ ...entry, detail, actor, correlation, source }]);
   }
 
   /**

@@ -78,6 +78,7 @@ export class RightsLedger {
   /** The history of the last complete read, which remains available during a later read. */
   private seen: RightsHistory | undefined;
   private seenAt = 0;
+  private seenFault: Problem | undefined;
   private trying: Promise<void> | undefined;
   private triedAt = 0;
 
@@ -125,7 +126,8 @@ export class RightsLedger {
   private remember(state: LedgerState): void {
     this.seen = state.history;
     this.seenAt = Date.now();
-    this.seals.learn(state.history, faultOf(state));
+    this.seenFault = faultOf(state);
+    this.seals.learn(state.history, this.seenFault);
   }
 
   /**
@@ -143,6 +145,11 @@ export class RightsLedger {
       });
     if (Date.now() - this.seenAt > MAX_SILENCE_MS) await this.trying;
     return this.seen;
+  }
+
+  /** Whether entries were changed or removed when this process last read the log. */
+  get isDamaged(): boolean {
+    return this.seenFault !== undefined;
   }
 
   /**

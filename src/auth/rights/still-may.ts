@@ -7,7 +7,8 @@ import { lockPeople, rightsOf } from './credential-rights.js';
 
 /**
  * stillMay returns the caller with the rights of now, and locks the accounts and the session behind the call until the transaction ends. It is for operations
- * that write after a call to something outside the service, which decides how long that takes: the rights judged at the start of the call may be gone.
+ * that write after a call to something outside the service or to the HSM, which decides how long that takes: the rights judged at the start of the call may be
+ * gone.
  *
  * @throws Problem 401 `auth.bad-session`, 403 if a scope that the call requires was lost
  */

@@ -169,7 +169,7 @@ function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefine
   const scopes = effectiveRights({ people: user === undefined ? people : [user, ...people], limits });
   if (scopes === undefined || user === null) return undefined;
   if (user !== undefined) {
-    const behind = client === undefined ? [] : knowingSecretOf(client);
+    const behind = client === undefined ? [] : controlling(client);
     return { kind: 'user', id: user.id, name: user.email, ownerId: user.id, behind, scopes, session: its };
   }
   if (client === undefined) return undefined;
@@ -177,11 +177,9 @@ function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefine
   return { kind: 'oauth-client', id: client.id, name, ownerId, behind: othersBehind(client), scopes, session: its };
 }
 
-/**
- * Returns the ids of the people who know a client's secret and can therefore use tokens that people grant to the client. A public client has no secret.
- */
-function knowingSecretOf(client: OAuthClient): string[] {
-  return client.secretHash === null ? [] : [client.ownerId, ...othersBehind(client)];
+/** Returns the ids of the people who can use tokens that people grant to the client: its owner, whose program it is, and everyone who knows its secret. */
+function controlling(client: OAuthClient): string[] {
+  return [client.ownerId, ...(client.secretHash === null ? [] : othersBehind(client))];
 }
 
 /** True for a session that no identity provider opened. */

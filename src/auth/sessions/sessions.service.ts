@@ -305,12 +305,12 @@ export class SessionsService {
     values: unknown[],
   ): Promise<Ended[]> {
     const [ended]: [Ended[], number] = await tx.query(
-      `UPDATE auth_session SET ended_at = now(), ended_because = $1, seal = NULL WHERE ended_at IS NULL AND ${where} RETURNING id, user_id`,
+      `UPDATE auth_session SET ended_at = now(), ended_because = $1, seal = NULL WHERE ended_at IS NULL AND expires_at > now() AND ${where} RETURNING id, user_id`,
       [because, ...values],
     );
     // A trigger may have prevented the update of some rows. `where` numbers its values from `$2`, so `$1`, the reason, is referenced here without effect.
     const open: unknown[] = await tx.query(
-      `SELECT 1 FROM auth_session WHERE ended_at IS NULL AND $1::text IS NOT NULL AND ${where} LIMIT 1`,
+      `SELECT 1 FROM auth_session WHERE ended_at IS NULL AND expires_at > now() AND $1::text IS NOT NULL AND ${where} LIMIT 1`,
       [because, ...values],
     );
     if (open.length > 0) throw notWritten('auth_session');

@@ -35,19 +35,24 @@ export class PasswordResetsService {
     void this.users
       .findByEmail(email)
       .then((user) =>
-        user === null || user.disabled || user.passwordHash === null ? undefined : this.send(actor, user, origin),
+        user === null || user.disabled || user.passwordHash === null ? undefined : this.put(actor, user, origin),
       )
       .catch((error: unknown) => this.logger.warn(`no password reset was prepared: ${String(error)}`));
   }
 
   /**
-   * Sends a link to a person, at their own or an administrator's request. Rejects a person of an identity provider: with a password, the person could sign
-   * in again after the provider signed them out, without the second factor that the provider requires.
+   * Sends a link to a person at the request of an administrator. Rejects a person of an identity provider: with a password, the person could sign in again
+   * after the provider signed them out, without the second factor that the provider requires. If the person has a password already, the address may be that of
+   * somebody else, and two people would use one account.
    *
    * @throws Problem `user.of-provider`
    */
   async send(actor: Actor, user: User, origin: Origin): Promise<void> {
-    if (user.passwordHash === null) await this.assertNotOfProvider(user);
+    await this.assertNotOfProvider(user);
+    await this.put(actor, user, origin);
+  }
+
+  private async put(actor: Actor, user: User, origin: Origin): Promise<void> {
     await this.db.transaction(async (tx) => {
       const link = await this.linkFor(tx, user);
       await this.mailbox.put(tx, {
@@ -74,7 +79,7 @@ export class PasswordResetsService {
     const identity = await this.db.manager.findOneBy(ExternalIdentity, { userId: id });
     if (identity === null) return;
     const provider = await this.db.manager.findOneBy(IdentityProvider, { id: identity.providerId });
-    const detail = `"${email}" signs in through the identity provider "${provider?.name ?? identity.providerId}" and has no password. If nobody can sign in there, an operator creates a link: sealwright-admin user reset-password.`;
+    const detail = `"${email}" signs in through the identity provider "${provider?.name ?? identity.providerId}". If nobody can sign in there, an operator creates a link: sealwright-admin user reset-password.`;
     throw new Problem('conflict', 'user.of-provider', detail);
   }
 

@@ -53,6 +53,12 @@ export async function holdIssuer(
   return (await findTrusted(tx, WorkloadIssuer, { id, revision, enabled: true })) !== null;
 }
 
+/** hasSeveralIssuers reports whether more than one issuer is enabled, so that conditions on claims must name the issuer. */
+export async function hasSeveralIssuers(tx: EntityManager): Promise<boolean> {
+  const rows: unknown[] = await tx.query('SELECT 1 FROM workload_issuer WHERE enabled LIMIT 2');
+  return rows.length > 1;
+}
+
 /** What the tokens of a trust may do now; undefined when a person behind it is disabled or unknown. */
 export function rightsNow({ people, scopes }: UsableTrust): ReadonlySet<Scope> | undefined {
   return effectiveRights({ people, limits: [scopes] });

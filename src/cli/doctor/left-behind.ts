@@ -1,5 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { uuidOf } from '../../platform/database/new-id.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { type Finding, ok, warn } from './examinations.js';
@@ -18,19 +19,19 @@ const THINGS: Readonly<Record<string, { readonly kind: string; readonly scope: S
 const MAX_OF_A_KIND = 500;
 
 /**
- * Selects each row with its last change by a person or client. A change by an API key or OAuth client is attributed to its owner and to everyone who was ever
- * shown its secret.
+ * Selects each row with its last change by a person or client. A change by an API key or OAuth client, or in a person's session in a client, is attributed
+ * to the owner and to everyone who was ever shown the secret as well.
  */
 const LAST_CHANGES = Object.keys(THINGS)
   .map(
     (table) => `SELECT '${table}' AS "table", t.name, e.actor_name AS actor,
-    ARRAY[coalesce(k.owner_id::text, c.owner_id::text, e.actor_id)] || k.behind || k.disclosed_to || c.behind || c.disclosed_to AS people
+    array_remove(ARRAY[coalesce(k.owner_id::text, CASE WHEN e.actor_kind <> 'user' THEN c.owner_id::text END, e.actor_id), CASE e.actor_kind WHEN 'user' THEN c.owner_id::text END], NULL) || k.behind || k.disclosed_to || c.behind || c.disclosed_to AS people
     FROM (SELECT id, name FROM ${table} ORDER BY id DESC LIMIT ${MAX_OF_A_KIND}) t
-    CROSS JOIN LATERAL (SELECT a.actor_kind, a.actor_id, a.actor_name FROM audit_entry a
+    CROSS JOIN LATERAL (SELECT a.actor_kind, a.actor_id, a.actor_name, a.detail FROM audit_entry a
       WHERE a.target_id = t.id::text AND a.outcome = 'done' AND a.actor_kind IN ('user', 'api-key', 'oauth-client')
         AND a.action ~ '[.](created|changed|added|secret-rotated|keys-changed)$' ORDER BY a.at DESC LIMIT 1) e
     LEFT JOIN api_key k ON k.id = CASE e.actor_kind WHEN 'api-key' THEN e.actor_id::uuid END
-    LEFT JOIN oauth_client c ON c.id = CASE e.actor_kind WHEN 'oauth-client' THEN e.actor_id::uuid END`,
+    LEFT JOIN oauth_client c ON c.id = CASE e.actor_kind WHEN 'oauth-client' THEN e.actor_id::uuid WHEN 'user' THEN ${uuidOf(`(e.detail ->> 'client')`)} END`,
   )
   .join(' UNION ALL ');
 

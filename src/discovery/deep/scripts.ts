@@ -111,7 +111,7 @@ const NO_CIPHER = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
  * Finds private keys, certificates and key stores in directories read from standard input, one per line. It reports the public half of a private key, obtained
  * from ssh-keygen, and from the cipher in its header whether the key is encrypted; nothing else of a private key leaves the host. Certificates are printed
  * completely. Key stores are recognized by their first bytes. The script reads at most 5,000 files of up to 512 KiB, for 60 seconds. It takes files from each
- * directory in turn, so that no account uses up the limit.
+ * directory in turn, so that no account uses up the limit. It skips names with control characters: a line feed in one would make the rest of it a path.
  *
  * It then prints log lines of logins with keys. From the journal, it prints only lines written by root, since any user may log under the name of sshd. It reads
  * log files only if the journal has no matching lines.
@@ -125,11 +125,12 @@ IFS='
 set -f; set -- $(cat); set +f; unset IFS
 tab=$(printf '\\t')
 if [ $# -gt 0 ]; then
-for place; do find "$place" -xdev -maxdepth 6 \\( -name node_modules -o -name .git -o -name .cache -o -name ca-certificates \\) -prune -o -type f -size -1025 \\( ${FILE_NAMES} -o -path '*/.ssh/*' \\) -print 2>/dev/null |
+for place; do find "$place" -xdev -maxdepth 6 \\( -name '*[[:cntrl:]]*' -o -name node_modules -o -name .git -o -name .cache -o -name ca-certificates \\) -prune -o -type f -size -1025 \\( ${FILE_NAMES} -o -path '*/.ssh/*' \\) -print 2>/dev/null |
   sort | head -n 5001 | cat -n; done | sort -n | sort -t "$tab" -k 2 -u | sort -n | cut -f 2- | head -n 5001 | { number=0; while IFS= read -r path; do
   number=$((number + 1))
   if [ "$number" -gt 5000 ] || [ "$(date +%s)" -gt "$stop" ]; then echo cut; break; fi
   case $path in */authorized_keys*|*.pub|*/known_hosts*) continue;; esac
+  if [ ! -f "$path" ] || [ -L "$path" ]; then continue; fi
   if [ ! -r "$path" ]; then emit denied "$path"; continue; fi
   facts=$(stat -c '%U|%u|%Y|%s' -- "$path")
   case $(od -An -v -tx1 -N 16 -- "$path" | tr -d ' \\n') in

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
@@ -101,6 +102,7 @@ export class HostsService {
     const place = { ...(await this.moves.placeOf(id)), ...row };
     const sealed = await this.moves.seal(caller, place, credential);
     return await this.written(change.name, async (tx) => {
+      await stillMay(tx, caller);
       if (!(await this.moves.isStill(tx, place, sealed))) throw staleProblem(`/v1/hosts/${id}`);
       if (row.jumpHostId) await assertJumpHost(tx, id, row.jumpHostId);
       const before = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });

@@ -22,6 +22,7 @@ import type { CallName, KeyProcessCalls, ReplyMessage, CallMessage, LastMessage 
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
 import { decodeResults, encodeOrders } from './order-codec.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
+import { FairQueue } from '../../platform/threads/fair-queue.js';
 import type { RefusedPins } from './refused-pins.repository.js';
 import { assertKeyNamed, assertSealable, assertSignable, vaultProblem } from './vault-problem.js';
 
@@ -58,9 +59,9 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly supervisor: KeyProcessSupervisor;
   private readonly deadlineMs: number;
   private readonly window: number;
-  private readonly queue: Pending[] = [];
+  private readonly queue = new FairQueue<Pending>();
   private readonly inFlight = new Map<number, Pending>();
-  /** Orders for the next process. */
+  /** Orders for the next process, before all others. */
   private readonly unseen: Pending[] = [];
   /** The process cannot see a key that another process created: it is told to stop, and gets no further orders. */
   private leaving = false;
@@ -107,7 +108,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   /** Waits until accepted orders are done, at most as long as one call may take. */
   async onApplicationShutdown(): Promise<void> {
     const until = performance.now() + this.deadlineMs;
-    while (this.queue.length + this.unseen.length + this.inFlight.size > 0 && performance.now() < until)
+    while (this.queue.size + this.unseen.length + this.inFlight.size > 0 && performance.now() < until)
       await sleep(DRAIN_STEP_MS);
     this.supervisor.stop();
     this.endGrace();
@@ -175,7 +176,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   health(): VaultHealth {
-    const waiting = this.queue.length + this.unseen.length + this.inFlight.size;
+    const waiting = this.queue.size + this.unseen.length + this.inFlight.size;
     return { ...this.supervisor.health(), waiting };
   }
 
@@ -203,12 +204,13 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       return;
     }
     this.lastId = (this.lastId + 1) >>> 0;
-    this.queue.push({ ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false, wasRepeated: false });
+    const caller = work.kind === 'sign' ? (work.order.caller ?? '') : '';
+    this.queue.push(caller, { ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false, wasRepeated: false });
     this.scheduleFlush();
   }
 
   private refusal(): Error | undefined {
-    if (this.queue.length >= MAX_WAITING) return vaultProblem('busy', `${MAX_WAITING} orders are waiting`);
+    if (this.queue.size >= MAX_WAITING) return vaultProblem('busy', `${MAX_WAITING} orders are waiting`);
     return this.supervisor.up || this.grace ? undefined : this.unavailable();
   }
 
@@ -224,9 +226,11 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   private flush(): void {
     const free = this.window - this.inFlight.size;
-    if (free <= 0 || this.queue.length === 0 || this.leaving || !this.supervisor.up) return;
+    if (free <= 0 || this.leaving || !this.supervisor.up) return;
     const now = performance.now();
-    const handed = this.queue.splice(0, free);
+    const returned = this.unseen.splice(0, free);
+    const handed = [...returned, ...this.queue.take(free - returned.length)];
+    if (handed.length === 0) return;
     for (const pending of handed) {
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
@@ -241,7 +245,6 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   private onReady(): void {
     this.firstMessage();
-    this.queue.unshift(...this.unseen.splice(0));
     this.endGrace();
     this.flush();
   }
@@ -280,7 +283,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   private repeat(pending: Pending): void {
     pending.wasRepeated = true;
-    this.queue.unshift(pending);
+    this.unseen.push(pending);
   }
 
   private take(id: number): Pending | undefined {
@@ -309,7 +312,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private endGrace(): void {
     clearTimeout(this.grace);
     this.grace = undefined;
-    if (!this.supervisor.up) this.rejectAll([...this.unseen.splice(0), ...this.queue.splice(0)]);
+    if (!this.supervisor.up) this.rejectAll([...this.unseen.splice(0), ...this.queue.clear()]);
   }
 
   private rejectAll(pending: Pending[]): void {

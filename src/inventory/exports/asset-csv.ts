@@ -11,7 +11,7 @@ import { Exports } from './exports.js';
  * beginning or after a character that localized spreadsheets use as a separator. An apostrophe there makes the cell a text.
  */
 const SIGNS = String.raw`-=+@\uFF1D\uFF0B\uFF0D\uFF20`;
-const FORMULA = String.raw`^(?=[${SIGNS}\t\r\n])|(?<=[;|\t])(?=[${SIGNS}])`;
+const FORMULA = String.raw`^(?=[${SIGNS}\t\r\n])|(?<=[;|\t\r\n])(?=[${SIGNS}])`;
 const text = (column: string, name = column) =>
   `CASE WHEN ${column} ~ '${FORMULA}' THEN regexp_replace(${column}, '${FORMULA}', '''', 'g') ELSE ${column} END AS "${name}"`;
 /** RFC 3339, as in JSON. Spreadsheets read PostgreSQL's own format as text. */

@@ -26,7 +26,7 @@ export class FoundAssetsConsumer {
         mode: 'strict',
         source,
         password: undefined,
-        caller: { kind: 'system', id: reporter, name: reporter, ownerId: reporter, mayWrite: true },
+        caller: { kind: 'system', id: reporter, name: reporter, ownerId: reporter, mayWrite: false },
         requestId: randomUUID(),
         address: '',
         idempotencyKey: undefined,

@@ -57,7 +57,9 @@ export class ImportRunner implements BeforeApplicationShutdown {
   private readonly imports = new WorkPool<Claimed>({
     max: 2,
     claim: () => this.claim(),
-    run: async (claimed) => this.finish(claimed, await this.runAlone(claimed)),
+    // An import whose process ended at each attempt would end every other process as well.
+    run: async (claimed) =>
+      this.finish(claimed, claimed.attempt > MAX_ATTEMPTS ? { again: 0 } : await this.runAlone(claimed)),
     failed: (error, { id }) => this.logger.warn(`import ${id} waits: ${causeOf(error)}`),
   });
 

@@ -68,15 +68,16 @@ export async function describeAssets(tx: EntityManager, describer: Describer): P
   const sets = DESCRIBED.map((name) => `${name} = CASE WHEN x.is_kept THEN a.${name} ELSE s.${name} END`).join(', ');
   await tx.query(
     `WITH x AS MATERIALIZED (
-       SELECT a.id, v.level, NOT f.is_free AS is_foreign, NOT f.is_free AND NOT ${IS_HIGHER} AS is_kept, $3 OR NOT ${SHOWN_BY_OTHERS} AS is_alone
+       SELECT a.id, v.level, NOT f.is_free AS is_foreign, NOT f.is_free AND NOT ${IS_HIGHER} AS is_kept, $3 OR NOT ${SHOWN_BY_OTHERS} AS is_alone,
+         NOT $3 AND ${DESCRIBED_BY_OTHERS} AS takes_over
        FROM stage_changed c JOIN asset a ON a.id = c.id JOIN stage_asset s ON s.id = a.id
        LEFT JOIN risk_verdict v ON v.id = a.verdict_id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
        CROSS JOIN LATERAL (SELECT ${IS_FREE} AS is_free) f)
      UPDATE asset a SET ${sets}, described_by = $1, changed_at = now(),
        content = CASE WHEN x.is_kept THEN md5(a.content::text || s.content::text)::uuid ELSE s.content END,
        not_after = CASE WHEN NOT x.is_foreign THEN s.not_after WHEN s.not_after > now() THEN least(${END}, s.not_after) ELSE ${END} END,
-       floor_level = CASE WHEN x.is_foreign THEN greatest(a.floor_level, x.level) WHEN NOT x.is_alone THEN a.floor_level END,
-       floor_not_after = CASE WHEN x.is_foreign THEN least(a.floor_not_after, ${END}) WHEN NOT x.is_alone THEN a.floor_not_after END
+       floor_level = CASE WHEN x.takes_over THEN greatest(a.floor_level, x.level) WHEN NOT x.is_alone THEN a.floor_level END,
+       floor_not_after = CASE WHEN x.takes_over THEN least(a.floor_not_after, ${END}) WHEN NOT x.is_alone THEN a.floor_not_after END
      FROM x JOIN stage_asset s ON s.id = x.id WHERE a.id = x.id`,
     describerValues(describer),
   );

@@ -36,9 +36,10 @@ const IS_OF_EXTENSION = (oid: string) =>
  * for example `oid = regproc`.
  */
 function withBuiltInOperators(sql: string): string {
-  return sql
-    .replaceAll(/ IN \(('[^)]*')\)/g, ' = ANY (ARRAY[$1])')
-    .replaceAll(/ (=|<>|>=|>|\|\|) /g, ' OPERATOR(pg_catalog.$1) ');
+  return ['=', '<>', '>=', '>', '||'].reduce(
+    (text, operator) => text.replaceAll(` ${operator} `, ` OPERATOR(pg_catalog.${operator}) `),
+    sql,
+  );
 }
 
 /**
@@ -50,8 +51,8 @@ function withBuiltInOperators(sql: string): string {
 export const READ_CATALOGUE = withBuiltInOperators(`
   WITH path AS (${PATH}),
     relation AS (SELECT p.nspname || '.' || c.relname AS name, c.* FROM pg_catalog.pg_class c JOIN path p ON p.oid = c.relnamespace
-      WHERE c.relname = ANY ($1::pg_catalog.text[]) OR c.relname IN (${[...VIEWS].map((name) => `'${name}'`).join()}))
-  SELECT 'relation' AS kind, r.name, r.relkind::text AS definition FROM relation r WHERE r.relkind IN ('v', 'm', 'f', 'p')
+      WHERE c.relname = ANY ($1::pg_catalog.text[]) OR c.relname = ANY (ARRAY[${[...VIEWS].map((name) => `'${name}'`).join()}]))
+  SELECT 'relation' AS kind, r.name, r.relkind::text AS definition FROM relation r WHERE r.relkind = ANY (ARRAY['v', 'm', 'f', 'p'])
   UNION ALL SELECT 'row-security', r.name, '' FROM relation r WHERE r.relrowsecurity OR r.relforcerowsecurity
   UNION ALL SELECT 'rule', r.name || ' ' || w.rulename, '' FROM pg_catalog.pg_rewrite w JOIN relation r ON r.oid = w.ev_class
     WHERE r.relkind <> 'v' OR w.rulename <> '_RETURN'
@@ -72,7 +73,7 @@ export const READ_CATALOGUE = withBuiltInOperators(`
   UNION ALL SELECT 'expression', r.name || '.' || a.attname, pg_catalog.pg_get_expr(e.adbin, e.adrelid)
     FROM pg_catalog.pg_attrdef e JOIN relation r ON r.oid = e.adrelid JOIN pg_catalog.pg_attribute a ON a.attrelid = e.adrelid AND a.attnum = e.adnum
   UNION ALL SELECT 'expression', r.name || ' ' || k.conname, pg_catalog.pg_get_constraintdef(k.oid)
-    FROM pg_catalog.pg_constraint k JOIN relation r ON r.oid = k.conrelid WHERE k.contype IN ('c', 'x')
+    FROM pg_catalog.pg_constraint k JOIN relation r ON r.oid = k.conrelid WHERE k.contype = ANY (ARRAY['c', 'x'])
   UNION ALL SELECT 'expression', i.indexrelid::pg_catalog.regclass::text,
       pg_catalog.concat_ws(' ', pg_catalog.pg_get_expr(i.indexprs, i.indrelid), pg_catalog.pg_get_expr(i.indpred, i.indrelid))
     FROM pg_catalog.pg_index i JOIN relation r ON r.oid = i.indrelid WHERE i.indexprs IS NOT NULL OR i.indpred IS NOT NULL

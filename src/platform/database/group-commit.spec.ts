@@ -20,3 +20,17 @@ it('one refused item costs the others of its group few transactions', async () =
   // The whole group, and two halves at each of the seven levels below.
   expect(transactions).toBeLessThanOrEqual(15);
 });
+
+it('a caller with one item is in the next group, however many items another caller has', async () => {
+  const groups: string[][] = [];
+  const commits = new GroupCommit<string, string>(
+    db,
+    async (_tx, items) => {
+      groups.push(items);
+      return Promise.resolve(items);
+    },
+    { max: 4, callerOf: (item) => item.charAt(0) },
+  );
+  await Promise.all([...Array.from({ length: 12 }, (_, i) => `a${i}`), 'b0'].map((item) => commits.add(item)));
+  expect(groups.findIndex((group) => group.includes('b0'))).toBe(1);
+});

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
+import { FairQueue } from '../threads/fair-queue.js';
 import { isAboutTheRow, isWorthAnotherTry } from './database-error.js';
 
 interface Waiting<Item, Result> {
@@ -8,13 +9,15 @@ interface Waiting<Item, Result> {
   readonly reject: (reason: unknown) => void;
 }
 
-interface Shape {
+interface Shape<Item> {
   /** Milliseconds that the first item of a group waits for others. An isolated caller does not wait. */
   readonly lingerMs: number;
   /** Maximum number of items in a group. */
   readonly max: number;
   /** Maximum number of groups written concurrently. */
   readonly lanes: number;
+  /** Callers take turns: the items of one caller do not delay those of others. */
+  readonly callerOf: (item: Item) => string;
 }
 
 /**
@@ -24,7 +27,8 @@ interface Shape {
  * If one row makes a group fail, its halves are written separately, and so on, so that only this item fails and costs the others few transactions.
  */
 export class GroupCommit<Item, Result> {
-  private waiting: Waiting<Item, Result>[] = [];
+  private readonly waiting = new FairQueue<Waiting<Item, Result>>();
+  private readonly shape: Shape<Item>;
   private underWay = 0;
   private lastSize = 1;
   private timer: NodeJS.Timeout | undefined;
@@ -34,20 +38,22 @@ export class GroupCommit<Item, Result> {
   constructor(
     private readonly db: DataSource,
     private readonly write: (tx: EntityManager, items: Item[]) => Promise<Result[]>,
-    private readonly shape: Shape = { lingerMs: 5, max: 128, lanes: 1 },
-  ) {}
+    shape: Partial<Shape<Item>> = {},
+  ) {
+    this.shape = { lingerMs: 5, max: 128, lanes: 1, callerOf: () => '', ...shape };
+  }
 
   add(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    this.waiting.push({ item, resolve, reject });
-    if (this.waiting.length >= this.shape.max) this.flush();
+    this.waiting.push(this.shape.callerOf(item), { item, resolve, reject });
+    if (this.waiting.size >= this.shape.max) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), this.lastSize > 1 ? this.shape.lingerMs : 0);
     return promise;
   }
 
   /** Resolves when no items are waiting or being written. */
   async drained(): Promise<void> {
-    while (this.waiting.length > 0 || this.underWay > 0) {
+    while (this.waiting.size > 0 || this.underWay > 0) {
       await new Promise<void>((resolve) => {
         this.idle.push(resolve);
       });
@@ -58,8 +64,8 @@ export class GroupCommit<Item, Result> {
     clearTimeout(this.timer);
     this.timer = undefined;
     // While all lanes are busy, items accumulate. The next lane to become free commits them.
-    while (this.underWay < this.shape.lanes && this.waiting.length > 0) {
-      const group = this.waiting.splice(0, this.shape.max);
+    while (this.underWay < this.shape.lanes && this.waiting.size > 0) {
+      const group = this.waiting.take(this.shape.max);
       this.lastSize = group.length;
       this.underWay += 1;
       void this.settle(group).finally(() => this.ended());
@@ -68,7 +74,7 @@ export class GroupCommit<Item, Result> {
 
   private ended(): void {
     this.underWay -= 1;
-    if (this.waiting.length > 0) this.flush();
+    if (this.waiting.size > 0) this.flush();
     else if (this.underWay === 0) for (const resolve of this.idle.splice(0)) resolve();
   }
 

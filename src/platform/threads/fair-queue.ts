@@ -5,8 +5,15 @@
 export class FairQueue<Entry> {
   /** Waiting entries by caller. The first caller is served next. */
   private readonly lines = new Map<string, Entry[]>();
+  private count = 0;
+
+  /** Number of waiting entries. */
+  get size(): number {
+    return this.count;
+  }
 
   push(caller: string, entry: Entry): void {
+    this.count += 1;
     const line = this.lines.get(caller);
     if (line === undefined) this.lines.set(caller, [entry]);
     else line.push(entry);
@@ -21,6 +28,7 @@ export class FairQueue<Entry> {
     for (const [caller, line] of this.lines) {
       if (!isServed(caller)) continue;
       const entry = line.shift();
+      this.count -= 1;
       this.lines.delete(caller);
       if (line.length > 0) this.lines.set(caller, line);
       return entry;
@@ -28,8 +36,16 @@ export class FairQueue<Entry> {
     return undefined;
   }
 
+  /** Removes and returns at most `max` entries, in turn. */
+  take(max: number): Entry[] {
+    const taken: Entry[] = [];
+    while (taken.length < max && this.count > 0) taken.push(this.shift() as Entry);
+    return taken;
+  }
+
   /** Removes and returns all entries. */
   clear(): Entry[] {
+    this.count = 0;
     const all = [...this.lines.values()].flat();
     this.lines.clear();
     return all;

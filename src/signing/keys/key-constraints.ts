@@ -139,7 +139,7 @@ function list(allowed: readonly string[] | undefined): string {
   return (allowed ?? []).join(', ');
 }
 
-function forbidden(code: string, pointer: string, detail: string): Problem {
+export function forbidden(code: string, pointer: string, detail: string): Problem {
   return new Problem('forbidden', code, `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { stillMay } from '../../auth/rights/still-may.js';
 import { type GeneratedKey, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -117,6 +118,7 @@ export class SigningKeyLifeService {
     order: { id: string; version: number; when: 'now' | 'with-certificate'; from: number; made: GeneratedKey },
   ): Promise<void> {
     const { id, version, when, from, made } = order;
+    await stillMay(tx, caller);
     await tx.update(
       SigningKeyVersion,
       { keyId: id, version },

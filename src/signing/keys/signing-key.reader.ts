@@ -9,7 +9,9 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
-import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
+import { namesIssuer } from '../../access/identity/verified-identity.js';
+import { hasSeveralIssuers } from '../../auth/workload/workload.repository.js';
+import { assertPermitted, forbidden, type KeyConstraints, type KeyUse } from './key-constraints.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { notSealed } from '../../platform/sealing/sealed-rows.js';
@@ -164,10 +166,22 @@ export class SigningKeyReader {
     await this.assertNotDestroyed(key);
     const now = this.clock.now();
     assertInDate(key, now);
-    if (!use.composed) assertPermitted(key, use, now);
+    if (!use.composed) await this.assertPermitted(key, use, now);
     // The token compares this purpose with its label: a key for timestamps does not sign digests of callers, regardless of the row.
     const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
     return { ...vaultKey, madeAt: key.madeAt };
+  }
+
+  /**
+   * Refuses a use that the constraints of the key do not allow. While several issuers are enabled, a constraint on claims must name the issuer: otherwise each
+   * of them could assert the claims.
+   */
+  async assertPermitted(key: Pick<ActiveKey, 'name' | 'constraints'>, use: KeyUse, now: Date): Promise<void> {
+    assertPermitted(key, use, now);
+    const { verified } = key.constraints;
+    if (verified === undefined || namesIssuer(verified) || !(await hasSeveralIssuers(this.db.manager))) return;
+    const detail = `the key "${key.name}" is for runs with certain claims, which every issuer can assert: add the claim iss to its constraints`;
+    throw forbidden('key-policy.claim', '/key', detail);
   }
 
   /** Returns why a key does not sign now and, unless it is changed, will not sign later. Undefined for a key that signs. */

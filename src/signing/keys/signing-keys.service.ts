@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import type { Actor, Caller } from '../../access/caller.js';
+import { stillMay } from '../../auth/rights/still-may.js';
 import { type GeneratedKey, isMlDsa, type KeyType, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
@@ -114,6 +115,7 @@ export class SigningKeysService {
     { publicKey, evidence, sealed = null }: GeneratedKey,
   ): Promise<void> {
     await this.db.transaction(async (tx) => {
+      await stillMay(tx, caller);
       const made = await changeSealed(tx, SigningKey, { id, state: 'GENERATING' }, { state: 'ACTIVE' });
       if (made !== 1)
         throw new Problem('conflict', 'signing-key.abandoned', 'The key took too long to generate and was cancelled.');

@@ -20,7 +20,6 @@ import { readExtractedData } from '../formats/authenticode.format.js';
 import { digestOfFormat, FORMAT_WRITERS, schemeOfFormat, type WrappedFormat } from '../formats/format-writers.js';
 import { keyNameOf, type SignatureFormat } from '../formats/signature-format.js';
 import { keyFactsOf, type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { assertPermitted } from '../keys/key-constraints.js';
 import { keyPurposesFor } from '../keys/signing-key.entity.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import { type Envelope, type NewSigningRequest, newRow } from './signing-attempt.js';
@@ -80,7 +79,11 @@ export class SignRequestValidator {
     const envelope = wrapping?.envelope ?? bareEnvelope(order, digest);
     const { id: requestedBy, ownerId, identity = null } = caller;
     assertGiven(caller, key.name);
-    assertPermitted(key, { ...order, algorithm, scheme, requestedBy, ownerId, identity }, this.clock.now());
+    await this.keys.assertPermitted(
+      key,
+      { ...order, algorithm, scheme, requestedBy, ownerId, identity },
+      this.clock.now(),
+    );
     const row = newRow(caller, {
       id: newId(),
       status: order.background ? 'QUEUED' : 'PROCESSING',

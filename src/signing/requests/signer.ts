@@ -52,7 +52,7 @@ export class Signer {
     // ML-DSA has no separate digest: it signs the bytes themselves (RFC 9882 section 3.3, RFC 9881 section 3).
     const message = scheme === 'ml-dsa' ? (envelope?.toBeSigned ?? undefined) : undefined;
     const signature = await traced('hsm.sign', { 'sealwright.key.type': key.type, 'sealwright.scheme': scheme }, () =>
-      this.vault.sign({ key, scheme, algorithm, digest, message }),
+      this.vault.sign({ key, scheme, algorithm, digest, message, caller: request.requestedBy }),
     );
     const timestampToken = envelope?.timestamped === true ? await this.stamp(request, signature) : undefined;
     const made = { signature, timestampToken };

@@ -70,7 +70,9 @@ export class SigningRequestRepository implements OnApplicationShutdown {
     private readonly outbox: Outbox,
     private readonly config: Config,
   ) {
-    this.recordings = new GroupCommit(db, (tx, items) => this.recordIn(tx, items));
+    this.recordings = new GroupCommit(db, (tx, items) => this.recordIn(tx, items), {
+      callerOf: ({ row }) => row.requestedBy,
+    });
   }
 
   /** Commits a request. Returns its ID, or that of the earlier request with the same Idempotency-Key. */

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { stillMay } from '../../auth/rights/still-may.js';
 import { type KeyIdentity, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
@@ -39,6 +40,7 @@ export class SshAuthoritiesService {
     const insert = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
+      await stillMay(tx, caller);
       await insertSealed(tx, SshAuthority, { id, name, kind, ckaId: key.ckaId, publicKey });
       await this.audit.appendBy(tx, caller, entry('ssh-ca.created', id, { name, kind, type, ...evidence }));
       return id;

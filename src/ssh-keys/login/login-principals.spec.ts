@@ -53,6 +53,7 @@ describe('the matching rule for a caller', () => {
     expect(() => ruleFor(rules, CLAIMS, undefined)).toThrow(/app, all/);
     expect(() => ruleFor(rules, { repository: 'org/b' }, 'app')).toThrow(/No rule/);
     expect(() => ruleFor(rules, {}, undefined)).toThrow(/No rule/);
+    expect(() => ruleFor(rules, CLAIMS, 'app', ['iss'])).toThrow(/No rule/);
   });
 });
 

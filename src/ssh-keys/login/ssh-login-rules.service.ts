@@ -14,6 +14,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { findAuthority } from '../certificate-authority/ssh-authority.entity.js';
 import type { CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { type RuleVerdict, ruleVerdict } from './login-principals.js';
+import { requiredOrigin } from './required-origin.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
 /** Maximum rules per trial. More than users can review. */
@@ -80,8 +81,9 @@ export class SshLoginRulesService {
   /** Applies each rule to the claims of a caller. Returns verdicts sorted by name, with the rules that would issue a certificate first. Nothing is issued. */
   async try(subject: LoginSubject, claims: Claims): Promise<RuleVerdict[]> {
     const rules = await this.db.manager.find(SshLoginRule, { order: { name: 'ASC' }, take: MAX_TRIED });
+    const origin = await requiredOrigin(this.db.manager, subject, claims);
     const verdicts = trustedRows(this.db.manager, SshLoginRule, rules).map((rule) =>
-      ruleVerdict(rule, { subject, claims }),
+      ruleVerdict(rule, { subject, claims, origin }),
     );
     return verdicts.sort((a, b) => Number(b.accepted) - Number(a.accepted));
   }

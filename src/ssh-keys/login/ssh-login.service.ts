@@ -15,6 +15,7 @@ import { type CertificateRequest, SshCertificate } from '../certificate-authorit
 import type { CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
 import { principalsOf, ruleFor } from './login-principals.js';
+import { requiredOrigin } from './required-origin.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
 /** validAfter is backdated by this much, because the clocks of hosts may be slow. */
@@ -52,7 +53,7 @@ export class SshLoginService {
     const authorities = found.filter((one) => one.kind === kind);
     const about = { subject, enabled: true, authorityId: In(authorities.map(({ id }) => id)) };
     const rules = trustedRows(this.db.manager, SshLoginRule, await this.db.manager.findBy(SshLoginRule, about));
-    const rule = ruleFor(rules, claims, named);
+    const rule = ruleFor(rules, claims, named, await requiredOrigin(this.db.manager, subject, claims));
     const now = this.clock.now().getTime();
     const { sourceAddress, forceCommand, bindAddress, extensions } = rule;
     const from = bindAddress ? caller.origin.address : sourceAddress;

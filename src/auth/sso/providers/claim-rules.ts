@@ -19,9 +19,10 @@ export function rolesOf(
   return fallback === null ? undefined : [...fallback];
 }
 
-/** Returns the rules that match the claims. */
+/** Returns the rules that match the claims. An address that the provider reports as unverified matches nothing. */
 export function matchingRules(claims: Claims, rules: readonly ClaimRule[]): ClaimRule[] {
-  return rules.filter((rule) => valuesOf(valueAt(claims, rule.claim)).some((value) => matches(rule, value)));
+  const known = isUnverified(claims) ? withoutAddresses(claims) : claims;
+  return rules.filter((rule) => valuesOf(valueAt(known, rule.claim)).some((value) => matches(rule, value)));
 }
 
 function matches({ op, value }: ClaimRule, claim: string): boolean {
@@ -87,12 +88,19 @@ export function addressOf(claims: Claims): string {
   }
   if (!isPlainAddress(address) || address.length > MAX_ADDRESS_LENGTH)
     throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return an email address.');
-  const verified = claims['email_verified'];
-  if (verified !== undefined && !(valuesOf(verified).length > 0 && valuesOf(verified).every(isYes))) {
+  if (isUnverified(claims)) {
     const detail = 'Your email address is not verified at the identity provider. Verify it there.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);
   }
   return address;
+}
+
+function isUnverified({ email_verified: verified }: Claims): boolean {
+  return verified !== undefined && !(valuesOf(verified).length > 0 && valuesOf(verified).every(isYes));
+}
+
+function withoutAddresses(claims: Claims): Claims {
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => !ADDRESS_CLAIMS.includes(name)));
 }
 
 /** Booleans of JSON and of XML Schema, which some providers send as text. */

@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { isModestXml, MAX_DEPTH, MAX_ELEMENTS, MAX_PATH_ATTRIBUTES, MAX_TAG_LENGTH } from './xml-size.js';
+import {
+  isModestXml,
+  MAX_ATTRIBUTES,
+  MAX_DEPTH,
+  MAX_ELEMENTS,
+  MAX_PATH_ATTRIBUTES,
+  MAX_TAG_LENGTH,
+} from './xml-size.js';
 
 const nested = (depth: number, start: string) => start.repeat(depth) + '</a>'.repeat(depth);
 const namespaces = (count: number) => Array.from({ length: count }, (_, i) => `xmlns:n${i}="u${i}"`).join(' ');
@@ -18,6 +25,7 @@ it.each([
   ['is deeper', nested(MAX_DEPTH + 1, '<a>')],
   ['is deeper, and seems to be flat', nested(MAX_DEPTH + 1, '<a b="/>">')],
   ['has more elements', `<r>${'<a/>'.repeat(MAX_ELEMENTS)}</r>`],
+  ['has more attributes', `<r>${'<a b="" c="" d="" e=""/>'.repeat(MAX_ATTRIBUTES / 4)}<a b=""/></r>`],
   ['has more namespaces in scope', `<r ${namespaces(MAX_PATH_ATTRIBUTES)}><a b="c"/></r>`],
   ['adds namespaces at each depth', nested(10, `<a ${namespaces(10)}>`)],
   ['has a longer tag', `<r a="${'x'.repeat(MAX_TAG_LENGTH)}"/>`],

@@ -7,6 +7,8 @@ export const MAX_ELEMENTS = 2500;
 export const MAX_DEPTH = 24;
 /** MAX_PATH_ATTRIBUTES is the number of attributes, with namespace declarations, of an element and all elements around it. */
 export const MAX_PATH_ATTRIBUTES = 48;
+/** MAX_ATTRIBUTES is the number of attributes in a document. Each signature and certificate costs a pass over all of them. */
+export const MAX_ATTRIBUTES = 4000;
 /** MAX_TAG_LENGTH is the number of characters of one tag. The longest are names of attributes, which are URIs. */
 export const MAX_TAG_LENGTH = 4096;
 
@@ -16,7 +18,7 @@ export const MAX_TAG_LENGTH = 4096;
  */
 export function isModestXml(xml: string): boolean {
   const path: Tag[] = [];
-  let [elements, attributes] = [0, 0];
+  let [elements, attributes, allAttributes] = [0, 0, 0];
   for (let at = xml.indexOf('<'); at !== -1; at = xml.indexOf('<', at)) {
     const tag = readTag(xml, at);
     if (tag === undefined) return false;
@@ -28,8 +30,9 @@ export function isModestXml(xml: string): boolean {
       continue;
     }
     elements += 1;
-    const isBeyond = elements > MAX_ELEMENTS || path.length >= MAX_DEPTH;
-    if (isBeyond || attributes + tag.attributes > MAX_PATH_ATTRIBUTES) return false;
+    allAttributes += tag.attributes;
+    const isLarge = elements > MAX_ELEMENTS || allAttributes > MAX_ATTRIBUTES;
+    if (isLarge || path.length >= MAX_DEPTH || attributes + tag.attributes > MAX_PATH_ATTRIBUTES) return false;
     if (tag.isEmpty) continue;
     path.push(tag);
     attributes += tag.attributes;

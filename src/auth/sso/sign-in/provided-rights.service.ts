@@ -96,6 +96,22 @@ export class ProvidedRights {
   }
 }
 
+/** Maximum number of characters of the groups of a user at a provider. The audit log and the memory of every process keep them. */
+const MAX_GROUP_CHARACTERS = 16_384;
+
+/** keptGroups returns the groups of a sign-in up to MAX_GROUP_CHARACTERS, first those that an approver group names. */
+export async function keptGroups(tx: EntityManager, providerId: string, groups: readonly string[]): Promise<string[]> {
+  const rows: { name: string }[] = await tx.query(
+    `SELECT DISTINCT sso_group AS name FROM approver_group_member WHERE provider_id = $1 AND sso_group = ANY($2)`,
+    [providerId, groups],
+  );
+  const named = new Set(rows.map(({ name }) => name));
+  let left = MAX_GROUP_CHARACTERS;
+  return groups
+    .toSorted((a, b) => Number(named.has(b)) - Number(named.has(a)))
+    .filter((group) => (left -= group.length) >= 0);
+}
+
 function byOf({ id, email: name }: User, origin: Origin): By {
   return { kind: 'user', id, name, origin };
 }

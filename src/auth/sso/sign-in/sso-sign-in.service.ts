@@ -25,7 +25,7 @@ import { assertNameFormat, withSeenFormat } from '../providers/saml-name-format.
 import { type Assertion, boundedAssertion } from './assertion.js';
 import { addressName, sealsOf, subjectName } from '../../../platform/sealing/row-seals.js';
 import { type SsoTransaction } from './sso.entity.js';
-import { ProvidedRights } from './provided-rights.service.js';
+import { keptGroups, ProvidedRights } from './provided-rights.service.js';
 import { accountDisabled, addressTaken, noRole, refusedTrial, trialOf } from './sign-in-trial.js';
 import { assertStillGranted } from '../../sessions/session-grounds.js';
 import { type ArrivedAttempt, beganAt, SsoTransactions } from './sso-transactions.js';
@@ -120,8 +120,8 @@ export class SsoSignInService {
     assertStrongEnough(provider, assertion.contexts);
     assertNothingLeftOut(claims, provider.rules, assertion.withheld);
     const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
-    const identity = { provider, subject, groups: groupsOf(claims) };
     const { ticket, userId } = await this.db.transaction(async (tx) => {
+      const identity = { provider, subject, groups: await keptGroups(tx, provider.id, groupsOf(claims)) };
       await assertSameProvider(tx, assertion);
       const completed = await this.transactions.complete(tx, assertion.transactionId);
       const known = await this.findUser(tx, assertion);
@@ -260,7 +260,7 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
 }
 
 /** Maximum length of the groups in the entry of a sign-in, as JSON. More would fill the entry. Their changes are always recorded. */
-const MAX_LOGGED_GROUPS = 2000;
+const MAX_LOGGED_GROUPS = 64_000;
 
 /** The groups are recorded at each sign-in: a comparison with the row alone would miss a loss while an earlier row is in its place. */
 function loggedGroups(groups: readonly string[] | undefined): { readonly groups?: readonly string[] } {

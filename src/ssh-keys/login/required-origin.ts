@@ -1,0 +1,20 @@
+import type { EntityManager } from 'typeorm';
+import type { Claims } from '../../access/identity/verified-identity.js';
+import { IdentityProvider } from '../../auth/model/identity-provider.entity.js';
+import { hasSeveralIssuers } from '../../auth/workload/workload.repository.js';
+import type { LoginSubject } from '../certificate-authority/ssh-login-rule.entity.js';
+import type { RequiredOrigin } from './login-principals.js';
+
+/**
+ * requiredOrigin returns the claims of which a rule must name one for this caller: the issuer of a workload, or the provider or ID of a person of an identity
+ * provider, while there are several of them.
+ */
+export async function requiredOrigin(
+  tx: EntityManager,
+  subject: LoginSubject,
+  claims: Claims,
+): Promise<RequiredOrigin> {
+  if (subject === 'workload') return (await hasSeveralIssuers(tx)) ? ['iss', '/iss'] : undefined;
+  if (claims['provider'] === undefined) return undefined;
+  return (await tx.countBy(IdentityProvider, { enabled: true })) > 1 ? ['provider', 'sub'] : undefined;
+}
