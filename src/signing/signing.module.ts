@@ -61,7 +61,7 @@ import { SignRequestValidator } from './requests/sign-request-validator.js';
 import { SigningRequestRepository } from './requests/signing-request.repository.js';
 import { SigningProcessor } from './requests/signing.processor.js';
 import { SigningController } from './api/signing.controller.js';
-import { MAX_PER_SIGNAL, priorityOf, SIGNING_QUEUE, type SigningSignal } from './model/signing-jobs.js';
+import { MAX_PER_SIGNAL, SIGNING_QUEUE, type SigningSignal } from './model/signing-jobs.js';
 import { SigningRecovery, SigningUpkeep } from './requests/signing-background.js';
 import { SigningService } from './requests/signing.service.js';
 import { BuildAttestationsController } from './attestations/build-attestations.controller.js';
@@ -172,7 +172,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     VerificationService,
     VerificationSubjects,
     WorkloadProofReader,
-    signalRelay(SIGNING_QUEUE, MAX_PER_SIGNAL, (requestIds): SigningSignal => ({ requestIds }), priorityOf),
+    signalRelay(SIGNING_QUEUE, MAX_PER_SIGNAL, (requestIds): SigningSignal => ({ requestIds })),
   ],
   exports: [
     ApprovalRenewal,

@@ -8,19 +8,15 @@ import { Outbox } from '../outbox/outbox.js';
  * continues to run.
  */
 const OPTIONS: JobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };
+/** IDs of a signal that goes first. Larger signals come from batches; jobs that wait too long are found by the sweep. */
+const MAX_SMALL = 16;
 
 /**
  * signalRelay returns a provider that passes committed signals of a topic from the outbox to the queue of the same name.
  *
  * @param max maximum number of IDs per signal
- * @param priorityOf priority of a signal in Bull, which processes smaller numbers first; 0, the default, is none
  */
-export function signalRelay(
-  topic: string,
-  max: number,
-  signalOf: (ids: string[]) => object,
-  priorityOf: (ids: string[]) => number = () => 0,
-): FactoryProvider<void> {
+export function signalRelay(topic: string, max: number, signalOf: (ids: string[]) => object): FactoryProvider<void> {
   return {
     provide: `relay of ${topic}`,
     inject: [getQueueToken(topic), Outbox],
@@ -29,7 +25,8 @@ export function signalRelay(
         const signals = [];
         for (let at = 0; at < ids.length; at += max) {
           const some = ids.slice(at, at + max);
-          signals.push({ data: signalOf(some), opts: { ...OPTIONS, priority: priorityOf(some) } });
+          // Bull takes smaller numbers first, so that single jobs do not wait behind the batches of others.
+          signals.push({ data: signalOf(some), opts: { ...OPTIONS, priority: some.length > MAX_SMALL ? 2 : 1 } });
         }
         await queue.addBulk(signals);
       }),

@@ -13,14 +13,6 @@ export interface SigningSignal {
 /** Requests per job signal: as many as one group of the intake commits, so that one transaction each claims and settles them, too. */
 export const MAX_PER_SIGNAL = 128;
 
-/** Requests of a signal that goes first. Larger ones come from batches; those that wait too long are found by the sweep. */
-const MAX_SMALL_SIGNAL = 16;
-
-/** Bull takes smaller numbers first, so that single requests do not wait behind the batches of others. */
-export function priorityOf(requestIds: readonly string[]): number {
-  return requestIds.length > MAX_SMALL_SIGNAL ? 2 : 1;
-}
-
 /** The actor of audit entries that no caller caused. */
 export const SIGNING_ACTOR: Actor = { kind: 'system', id: WORKER_ID, name: 'signing worker' };
 
