@@ -1,11 +1,8 @@
-import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
-import { AdministrationModule } from '../app/app.module.js';
 import { RightsLedger } from '../audit/history/rights-ledger.js';
 import { LogAcceptance, type LogStanding } from '../audit/log/log-acceptance.js';
-import { Config } from '../platform/config/config.js';
-import { CommandLogger } from '../platform/log/structured-logger.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
+import { inService } from './in-service.js';
 
 /** acceptLog accepts the audit log in the database although the HSM signed a different one. */
 export const acceptLog: AdminCommand = {
@@ -35,10 +32,7 @@ const OPTIONS = {
 
 async function accept(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: OPTIONS });
-  const app = await NestFactory.createApplicationContext(AdministrationModule, {
-    logger: new CommandLogger(new Config()),
-  });
-  try {
+  await inService(async (app) => {
     const acceptance = app.get(LogAcceptance);
     const standing = await acceptance.standing();
     say(standing);
@@ -62,9 +56,7 @@ async function accept(args: string[]): Promise<void> {
       print(`Nothing was accepted: the database has ${standing.size} leaves, not ${values.leaves}.`);
       process.exitCode = ADMIN_EXIT.failed;
     }
-  } finally {
-    await app.close();
-  }
+  });
 }
 
 function say({ fault, anchor, size, root }: LogStanding): void {

@@ -3,11 +3,10 @@ import { Config } from '../platform/config/config.js';
 import { migrateDatabase } from '../platform/database/migrate.js';
 import { TooOldSchemaError } from '../platform/database/migrations/superseded-migrations.js';
 import { type AdminCommand, AdminError, note, print, ADMIN_EXIT } from './command.js';
-import { NestFactory } from '@nestjs/core';
+import { inService } from './in-service.js';
 import { ApiModule } from '../app/app.module.js';
 import { CountReconciler, type Reconciled } from '../inventory/analytics/count-reconciler.service.js';
 import { FindingReconciler } from '../ssh-keys/keys/finding-reconciler.service.js';
-import { CommandLogger } from '../platform/log/structured-logger.js';
 
 /** migrate migrates the database to the schema of this version. */
 export const migrate: AdminCommand = {
@@ -45,8 +44,7 @@ export const reconcileCounts: AdminCommand = {
 
 async function reconcile(args: string[]): Promise<void> {
   parseArgs({ args });
-  const app = await NestFactory.createApplicationContext(ApiModule, { logger: new CommandLogger(new Config()) });
-  try {
+  await inService(async (app) => {
     const counts = await app.get(CountReconciler).now();
     const findings = await app.get(FindingReconciler).now();
     if (counts === undefined || findings === undefined) {
@@ -58,9 +56,7 @@ async function reconcile(args: string[]): Promise<void> {
     if (findings.aged > 0) print(`${findings.aged} SSH keys are too old now, or no longer`);
     if (findings.wrong > 0) print(`findings of ${findings.wrong} SSH keys were wrong; repaired`);
     process.exitCode = isRight ? ADMIN_EXIT.done : ADMIN_EXIT.failed;
-  } finally {
-    await app.close();
-  }
+  }, ApiModule);
 }
 
 /** Prints the result and returns whether all counts were right. */

@@ -1,15 +1,13 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
-import { AdministrationModule } from '../app/app.module.js';
 import { LogAcceptance, type LogStanding } from '../audit/log/log-acceptance.js';
 import { LogKeys } from '../audit/log/log-keys.js';
 import { LogRestore } from '../audit/log/log-restore.js';
 import { type HeldKey, KeyVault } from '../hsm/key-vault.js';
 import { Config } from '../platform/config/config.js';
-import { CommandLogger } from '../platform/log/structured-logger.js';
 import { newestWitnessed, readWitness } from './backup/witness.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, interruption, note, print } from './command.js';
+import { inService } from './in-service.js';
 import { NOTHING_KNOWN, readNewerLog, type RevokedSince } from './restore/newer-log.js';
 import { restoreBackup } from './restore/restore-backup.js';
 import { type RecordedKey, RestoredState } from './restore/restored-state.repository.js';
@@ -66,10 +64,7 @@ async function runRestore(args: string[]): Promise<void> {
       ADMIN_EXIT.usage,
     );
   if (what === 'run') return fromBackup(directory ?? '', values['postgres-bin'], values.json);
-  const app = await NestFactory.createApplicationContext(AdministrationModule, {
-    logger: new CommandLogger(new Config()),
-  });
-  try {
+  await inService(async (app) => {
     if (what === 'hold') return await hold(app, values.backup, values['made-at']);
     const fault = await app.get(LogRestore).fault();
     if (fault === undefined) {
@@ -82,9 +77,7 @@ async function runRestore(args: string[]): Promise<void> {
     await report(app, standing, since);
     if (what === 'accept') await accept(app, { standing, since, leaves: values.leaves, witness: values.witness });
     else print(`To accept this database: sealwright-admin restore accept --leaves ${standing.size} [--log FILE]`);
-  } finally {
-    await app.close();
-  }
+  });
 }
 
 async function fromBackup(directory: string, programs: string | undefined, json: boolean): Promise<void> {

@@ -1,24 +1,21 @@
 import { type INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AdministrationModule } from '../app/app.module.js';
 import { AuditService } from '../audit/entries/audit.service.js';
 import { acceptedPolicies } from '../audit/history/accepted-policies.js';
 import { RightsLedger } from '../audit/history/rights-ledger.js';
 import { KeyVault } from '../hsm/key-vault.js';
 import type { Actor } from '../access/caller.js';
-import { Config } from '../platform/config/config.js';
 import { newId } from '../platform/database/new-id.js';
 import { Problem } from '../platform/errors/problem.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
-import { CommandLogger } from '../platform/log/structured-logger.js';
 import { RowSealEpoch } from '../platform/sealing/row-seal-epoch.js';
 import { type ForgedRows, RowSealKeeper } from '../platform/sealing/row-seal-keeper.js';
 import { Resealer } from '../platform/sealing/resealer.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
+import { inService } from './in-service.js';
 
 /** Primary keys of each table in the audit entry about accepted rows. */
 const MAX_RECORDED = 20;
@@ -78,7 +75,8 @@ export const retryPin: AdminCommand = {
 };
 
 function resealAll(args: string[]): Promise<void> {
-  return inService(args, async (app) => {
+  parseArgs({ args });
+  return inService(async (app) => {
     await app.get(SealFormat).begin();
     await app.get(RowSealEpoch).hasten();
     const done = await app.get(Resealer).run();
@@ -93,7 +91,7 @@ function resealAll(args: string[]): Promise<void> {
 
 async function acceptRows(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { accept: { type: 'string' } } });
-  await inService([], async (app) => {
+  await inService(async (app) => {
     const db = app.get(DataSource);
     const { tables, count, digest } = await db.transaction('REPEATABLE READ', (tx) => reviewIn(app, tx, false));
     for (const table of tables) print(`${table.table}: ${table.count} rows: ${namesOf(table)}`);
@@ -173,7 +171,8 @@ async function policiesBehind(app: INestApplicationContext, tx: EntityManager): 
 }
 
 function newSealingKey(args: string[]): Promise<void> {
-  return inService(args, async (app) => {
+  parseArgs({ args });
+  return inService(async (app) => {
     const id = await app.get(KeyVault).newSealingKey();
     await record(app, 'sealing-key.rotated', { ckaId: id.toString('hex') });
     const { resealed } = await app.get(Resealer).run();
@@ -185,7 +184,8 @@ function newSealingKey(args: string[]): Promise<void> {
 }
 
 function forgetRefusedPins(args: string[]): Promise<void> {
-  return inService(args, async (app) => {
+  parseArgs({ args });
+  return inService(async (app) => {
     const count = await app.get(KeyVault).retryPin();
     await record(app, 'hsm.pin-released', { count });
     print(`${count} refused PINs were forgotten: each process tries the PIN in its file once, within seconds.`);
@@ -204,16 +204,4 @@ function append(
 ): Promise<void> {
   const target = { kind: 'service', id: 'secrets' };
   return app.get(AuditService).append(tx, [{ action, actor: OPERATOR, target, correlation: newId(), detail }]);
-}
-
-async function inService(args: string[], work: (app: INestApplicationContext) => Promise<void>): Promise<void> {
-  parseArgs({ args });
-  const app = await NestFactory.createApplicationContext(AdministrationModule, {
-    logger: new CommandLogger(new Config()),
-  });
-  try {
-    await work(app);
-  } finally {
-    await app.close();
-  }
 }

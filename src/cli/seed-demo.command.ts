@@ -1,16 +1,14 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { AdministrationModule } from '../app/app.module.js';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Caller } from '../access/caller.js';
 import { UsersService } from '../auth/model/users.service.js';
 import { DemoService } from '../inventory/demo/demo.service.js';
 import { Config, ConfigError } from '../platform/config/config.js';
-import { CommandLogger } from '../platform/log/structured-logger.js';
 import { type AdminCommand, print } from './command.js';
+import { inService } from './in-service.js';
 import { seedSigningKeys, seedTimestampKey } from './trial-keys.js';
 
 const ADMIN = 'admin@sealwright.local';
@@ -42,10 +40,7 @@ async function seed(args: string[]): Promise<void> {
   });
   const config = new Config();
   if (config.isProd) throw new ConfigError(['the demo seed is not for SVC_PROFILE=prod']);
-  const app = await NestFactory.createApplicationContext(AdministrationModule, {
-    logger: new CommandLogger(config),
-  });
-  try {
+  await inService(async (app) => {
     const known = await readFacts(values.out);
     const facts = (await stillGood(app, known))
       ? { ...known, BASE_URL: config.publicUrl }
@@ -62,9 +57,7 @@ async function seed(args: string[]): Promise<void> {
     if (values.timestamps) await seedTimestampKey(app, caller);
     if (values.inventory) await app.get(DemoService).seed(caller);
     print(`wrote ${values.out}`);
-  } finally {
-    await app.close();
-  }
+  });
 }
 
 type Facts = Record<'BASE_URL' | 'API_KEY' | 'ADMIN_EMAIL' | 'ADMIN_PASSWORD', string>;

@@ -1,14 +1,10 @@
-import type { INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
 import { ROLE_NAMES, type RoleName } from '../access/scopes.js';
-import { AdministrationModule } from '../app/app.module.js';
 import { isPlainAddress } from '../auth/model/plain-address.js';
 import { OperatorAccounts } from '../auth/users/operator-accounts.service.js';
-import { Config } from '../platform/config/config.js';
 import { Problem } from '../platform/errors/problem.js';
-import { CommandLogger } from '../platform/log/structured-logger.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, print } from './command.js';
+import { inService } from './in-service.js';
 import { readNewPassword } from './new-password.js';
 
 /** user creates and changes user accounts. */
@@ -50,7 +46,9 @@ export const user: AdminCommand = {
     if (NEEDS_ROLE.has(name) !== given.roles.length > 0)
       throw usage(NEEDS_ROLE.has(name) ? 'give at least one role' : 'takes no role');
     const password = ASKS_PASSWORD.has(name) && !given.link ? await readNewPassword() : undefined;
-    await inService((app) => action(app.get(OperatorAccounts), { ...given, password }));
+    await inService((app) => action(app.get(OperatorAccounts), { ...given, password })).catch((error: unknown) => {
+      throw error instanceof Problem ? new AdminError(error.message) : error;
+    });
   },
 };
 
@@ -105,17 +103,4 @@ function rolesOf(words: readonly string[]): RoleName[] {
 
 function usage(what: string): AdminError {
   return new AdminError(`user: ${what}. See: sealwright-admin help user`, ADMIN_EXIT.usage);
-}
-
-async function inService(work: (app: INestApplicationContext) => Promise<void>): Promise<void> {
-  const app = await NestFactory.createApplicationContext(AdministrationModule, {
-    logger: new CommandLogger(new Config()),
-  });
-  try {
-    await work(app);
-  } catch (error) {
-    throw error instanceof Problem ? new AdminError(error.message) : error;
-  } finally {
-    await app.close();
-  }
 }

@@ -58,10 +58,14 @@ export class CredentialRights {
     const giver = row && giverIn(tx, row);
     if (!giver) return false;
     const behind = 'permissions' in giver ? [giver.ownerId, ...othersBehind(giver)] : [giver.id];
-    const people = behind.filter(isId);
-    await tx.query(`SELECT id FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE`, [people]);
+    await lockPeople(tx, behind);
     return this.holds(id, scopes, tx);
   }
+}
+
+/** lockPeople locks the accounts among these IDs against changes until the transaction ends. */
+export async function lockPeople(tx: EntityManager, ids: readonly string[]): Promise<void> {
+  await tx.query(`SELECT FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE`, [ids.filter(isId)]);
 }
 
 /** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. False if disabled, revoked or unknown. */

@@ -1,10 +1,9 @@
 import type { EntityManager } from 'typeorm';
 import { type Caller, giversOf, orderedBy } from '../../access/caller.js';
 import { assertScope, mayDo, type Scope } from '../../access/scopes.js';
-import { isId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Session } from '../model/session.entity.js';
-import { rightsOf } from './credential-rights.js';
+import { lockPeople, rightsOf } from './credential-rights.js';
 
 /**
  * stillMay returns the caller with the rights of now, and locks the accounts and the session behind the call until the transaction ends. It is for operations
@@ -15,7 +14,7 @@ import { rightsOf } from './credential-rights.js';
  */
 export async function stillMay(tx: EntityManager, caller: Caller): Promise<Caller> {
   const givers = giversOf(orderedBy(caller, []), caller.ownerId);
-  await tx.query('SELECT FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE', [givers.filter(isId)]);
+  await lockPeople(tx, givers);
   await assertOpen(tx, caller);
   let scopes: readonly Scope[] = [...caller.scopes];
   for (const id of givers) {

@@ -1,5 +1,6 @@
 import type { ApiClient } from './api-client.js';
 import { usageError } from './exit-codes.js';
+import { listAll } from './pages.js';
 
 /** ListedKey is a signing key as the service lists it. */
 export interface ListedKey {
@@ -16,21 +17,9 @@ export interface ListedKey {
   readonly certificateExpiresAt?: string;
 }
 
-const PAGE = 200;
-
 /** Returns all signing keys that the caller can see. */
-export async function listSigningKeys(api: ApiClient): Promise<ListedKey[]> {
-  const all: ListedKey[] = [];
-  let after = '';
-  for (;;) {
-    const page: { items: ListedKey[]; nextCursor: string | null } = await api.call(
-      'GET',
-      `/api/v1/signing-keys?limit=${PAGE}${after}`,
-    );
-    all.push(...page.items);
-    if (page.nextCursor === null) return all;
-    after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
-  }
+export function listSigningKeys(api: ApiClient): Promise<ListedKey[]> {
+  return listAll(api, '/api/v1/signing-keys');
 }
 
 /**

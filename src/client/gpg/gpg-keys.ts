@@ -1,5 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import type { ApiClient } from '../api/api-client.js';
+import { listAll } from '../api/pages.js';
 import type { AgentKey } from '../agent/signer/agent-keys.js';
 
 /** GpgKey is a signing key with its OpenPGP certificate, as the service returns it. */
@@ -34,16 +35,7 @@ interface Listed {
 
 /** Returns the keys with complete certificates, newest first. */
 export async function readGpgKeys(api: ApiClient): Promise<GpgKey[]> {
-  const all: GpgKey[] = [];
-  for (let after = ''; ;) {
-    const page: { items: Listed[]; nextCursor: string | null } = await api.call(
-      'GET',
-      `/api/v1/openpgp-certificates?limit=200${after}`,
-    );
-    all.push(...page.items.flatMap((listed) => keyOf(listed)));
-    if (page.nextCursor === null) return all;
-    after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
-  }
+  return (await listAll<Listed>(api, '/api/v1/openpgp-certificates')).flatMap(keyOf);
 }
 
 function keyOf({ certificate, userIds, revocation, createdAt, expiresAt, ...key }: Listed): GpgKey[] {

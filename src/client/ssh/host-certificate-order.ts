@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readCertificateLine } from '../../formats/ssh/certificate-reader.js';
 import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { ApiClient } from '../api/api-client.js';
+import { listAll } from '../api/pages.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { certificateOf, type HostCertificate, publicKeyOf } from './host-certificates.js';
 
@@ -89,15 +90,9 @@ export function renewalHint({ certificate, renewableUntil }: HostCertificate, ke
 }
 
 async function hostAuthorityId(api: ApiClient, name: string): Promise<string> {
-  for (let after = ''; ;) {
-    const page: { items: { id: string; name: string; kind: string }[]; nextCursor: string | null } = await api.call(
-      'GET',
-      `/v1/ssh-ca?limit=200${after}`,
-    );
-    const found = page.items.find((one) => one.name === name);
-    if (found?.kind === 'host') return found.id;
-    if (found !== undefined) throw usageError(`The authority "${name}" is for users. Give one whose kind is host.`);
-    if (page.nextCursor === null) throw new ClientError(EXIT.failed, `There is no SSH authority "${name}".`);
-    after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
-  }
+  const all = await listAll<{ id: string; name: string; kind: string }>(api, '/v1/ssh-ca');
+  const found = all.find((one) => one.name === name);
+  if (found === undefined) throw new ClientError(EXIT.failed, `There is no SSH authority "${name}".`);
+  if (found.kind === 'host') return found.id;
+  throw usageError(`The authority "${name}" is for users. Give one whose kind is host.`);
 }

@@ -16,6 +16,7 @@ import { LOG_LABEL, publicKeyInfoOf } from './key-directory.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { Handle } from './pkcs11-token.js';
 import type { TokenChanges } from './token-changes.js';
+import { writeData } from './token-data.js';
 import type { TokenGenerator } from './token-generator.js';
 import type { SigningParts, TokenSigner } from './token-signer.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
@@ -23,7 +24,6 @@ import { fromBase64 } from '../../formats/encoding/base64.js';
 const TYPE = 'ec-p256';
 const ANCHOR_VERSION = 'sealwright log anchor 1';
 const ANCHOR_LABEL = 'sealwright-log-anchor';
-const APPLICATION = 'sealwright';
 const MAX_ORIGIN_LENGTH = 300;
 
 interface KeptAnchor {
@@ -118,23 +118,9 @@ export class TokenLog {
 
   /** Writes the new anchor before it removes the old one: after an interruption at any point, the newest anchor is correct. */
   private keep(anchor: LogAnchor): void {
-    const { token, directory } = this.parts;
-    const session = token.openSession(true);
-    try {
-      const older = this.all(anchor.origin);
-      directory.noteCreation();
-      token.createObject(session, [
-        { type: CKA.CLASS, value: CKO.DATA },
-        { type: CKA.TOKEN, value: true },
-        { type: CKA.PRIVATE, value: true },
-        { type: CKA.LABEL, value: ANCHOR_LABEL },
-        { type: CKA.APPLICATION, value: APPLICATION },
-        { type: CKA.VALUE, value: encodeAnchor(anchor) },
-      ]);
-      for (const { object } of older) token.destroyObject(session, object);
-    } finally {
-      token.closeSession(session);
-    }
+    const older = this.all(anchor.origin);
+    writeData(this.parts, ANCHOR_LABEL, encodeAnchor(anchor));
+    for (const { object } of older) this.remove(object);
   }
 
   private remove(object: Handle): void {

@@ -2,12 +2,12 @@ import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
 import type { RowMarkOrder } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { TokenChanges } from './token-changes.js';
+import { writeData } from './token-data.js';
 import type { SigningParts } from './token-signer.js';
 
 /** A value begins with this and the generation of the tables. */
 const NAME = 'sealwright rows sealed';
 const LABEL = 'sealwright-rows-sealed';
-const APPLICATION = 'sealwright';
 const MAX_ORIGIN_LENGTH = 300;
 
 /** TokenRowMark keeps a data object in the token for each generation of sealed tables that says since when a deployment refuses rows without a seal. It is never removed. */
@@ -46,20 +46,6 @@ export class TokenRowMark {
   }
 
   private write(value: string): void {
-    const { token, directory } = this.parts;
-    const session = token.openSession(true);
-    try {
-      directory.noteCreation();
-      token.createObject(session, [
-        { type: CKA.CLASS, value: CKO.DATA },
-        { type: CKA.TOKEN, value: true },
-        { type: CKA.PRIVATE, value: true },
-        { type: CKA.LABEL, value: LABEL },
-        { type: CKA.APPLICATION, value: APPLICATION },
-        { type: CKA.VALUE, value: Buffer.from(value) },
-      ]);
-    } finally {
-      token.closeSession(session);
-    }
+    writeData(this.parts, LABEL, Buffer.from(value));
   }
 }

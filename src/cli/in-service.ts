@@ -1,0 +1,18 @@
+import type { INestApplicationContext, Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { AdministrationModule } from '../app/app.module.js';
+import { Config } from '../platform/config/config.js';
+import { CommandLogger } from '../platform/log/structured-logger.js';
+
+/** inService performs the work of a command in the service, without HTTP. */
+export async function inService(
+  work: (app: INestApplicationContext) => Promise<void>,
+  module: Type = AdministrationModule,
+): Promise<void> {
+  const app = await NestFactory.createApplicationContext(module, { logger: new CommandLogger(new Config()) });
+  try {
+    await work(app);
+  } finally {
+    await app.close();
+  }
+}
