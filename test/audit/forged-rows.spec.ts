@@ -14,7 +14,7 @@ import { makeClient, postForm } from '../auth/oauth-calls.js';
 import { login, me, newPassword, register } from '../auth/people.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { type Answer, runToEnd, type Service } from '../support/service.js';
-import { digestOf, type PublishedKey, read, sign } from '../support/signing.js';
+import { digestOf, type PublishedKey, read, sign, until } from '../support/signing.js';
 
 /**
  * The attacker owns the database but has no settings of the service. Each test inserts, changes, copies, restores or deletes a row that is

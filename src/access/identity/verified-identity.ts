@@ -38,11 +38,14 @@ export function loggedIdentity(identity: VerifiedIdentity | null): Record<string
   return { issuer, subject, trust: identity.trust.name, identitySha256: identitySha256(identity) };
 }
 
-/** The first condition that these claims do not meet; undefined when they meet all. A claim that is absent meets none. */
+/**
+ * The first condition that these claims do not meet; undefined when they meet all. A claim that is absent meets none. A claim that is a list must meet a
+ * condition with every value, because whoever issues the token could add an accepted value to any other.
+ */
 export function unmetCondition(conditions: readonly ClaimCondition[], claims: Claims): ClaimCondition | undefined {
   return conditions.find(({ claim, values }) => {
     const given = claimValues(claims, claim);
-    return !given.some((value) => values.some((wanted) => claimMatches(wanted, value)));
+    return given.length === 0 || !given.every((value) => values.some((wanted) => claimMatches(wanted, value)));
   });
 }
 

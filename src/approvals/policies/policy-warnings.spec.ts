@@ -11,14 +11,14 @@ const COMPOSED = ['authenticode', 'attestation'];
 
 const ROWS: Row[] = [
   ['one format', 'signing-request', is('format', 'authenticode'), 'format-condition', /for attestation avoids/],
-  ['all formats but one', 'signing-request', isNot('format', 'attestation'), 'format-condition', /a request for attestation avoids/],
   [
-    'raw alone',
+    'all formats but one',
     'signing-request',
-    is('format', 'raw'),
+    isNot('format', 'attestation'),
     'format-condition',
-    /authenticode, attestation avoids/,
+    /a request for attestation avoids/,
   ],
+  ['raw alone', 'signing-request', is('format', 'raw'), 'format-condition', /authenticode, attestation avoids/],
   ['all composed formats', 'signing-request', is('format', ...COMPOSED), undefined],
   ['metadata', 'signing-request', is('metadata.branch', 'main'), 'metadata-condition', /another value avoids/],
   ['an algorithm', 'signing-request', is('algorithm', 'sha256'), 'choice-condition'],

@@ -41,6 +41,7 @@ describe('a trust rejects a claim that is only similar', () => {
     ['another workflow', { job_workflow_ref: 'org/app/.github/workflows/test.yml@refs/tags/v1' }],
     ['a workflow of another repository', { job_workflow_ref: 'evil/app/.github/workflows/release.yml@refs/tags/v1' }],
     ['no such claim', { repository: undefined }],
+    ['a list with another repository', { repository: ['org/app', 'evil/app'] }],
     ['an object in place of a text', { repository: { 'org/app': true } }],
     ['a claim that is inherited', { repository: undefined, __proto__: { repository: 'org/app' } }],
   ])('%s', (_what, change) => {
