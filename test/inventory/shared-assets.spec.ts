@@ -132,6 +132,15 @@ describe('a certificate reported by several sources', () => {
     expect(await stateOf(sha256)).toEqual([3, '2037']);
   });
 
+  it('is not improved in two steps by a source that first states its unknown quantum status', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, 'MD5withDSTU'));
+    const level = Number((await stateOf(sha256))[0]);
+    await send(other, `other ${sha256}`, claimed(sha256, 'MD5withRSA'));
+    await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2036-12-31T23:59:59Z'));
+    expect((await stateOf(sha256))[0]).toBeGreaterThanOrEqual(level);
+  });
+
   it('gets a higher level, even if the document does not state a known quantum status', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(other, `other ${sha256}`, claimed(sha256, SAFE));
