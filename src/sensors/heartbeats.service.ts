@@ -60,8 +60,8 @@ export class Heartbeats {
       }
       if (heartbeat.scan !== undefined) await this.endScan(tx, sensor, heartbeat.scan);
       const commands: Orders['commands'] = await tx.query(
-        `WITH open AS (SELECT id FROM sensor_command WHERE sensor_id = $1 AND ended_at IS NULL ORDER BY id LIMIT 10)
-         SELECT id, settings FROM sensor_command WHERE id IN (SELECT id FROM open) ORDER BY id`,
+        `SELECT c.id, c.settings FROM sensor_command c LEFT JOIN schedule_run r ON r.id = c.run_id
+         WHERE c.sensor_id = $1 AND c.ended_at IS NULL AND (c.run_id IS NULL OR r.status = 'RUNNING') ORDER BY c.id LIMIT 10`,
         [id],
       );
       await tx.query(`UPDATE sensor_command SET taken_at = now() WHERE id = ANY($1::uuid[]) AND taken_at IS NULL`, [

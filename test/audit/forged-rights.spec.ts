@@ -229,7 +229,7 @@ describe('a rejection', () => {
 describe('a requester', () => {
   it('cannot approve their own request after the parties of a renewed approval were changed', async () => {
     const ann = await newApprover(place, ['approver', 'operator']);
-    const other = await newApprover(place);
+    const other = await newApprover(place, ['approver', 'operator']);
     const { key } = await newGuardedKey(place, [{ members: [ann, other], threshold: 1 }]);
     const { requestId, approvalId } = await held(place, { digest: digestOf('own'), key: key.name }, ann.accessToken);
     await sql(`UPDATE approval SET owner_id = $2, requesters = ARRAY[$2::text] WHERE id = $1`, [approvalId, other.id]);

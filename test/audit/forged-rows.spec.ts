@@ -293,7 +293,7 @@ describe('programs', () => {
     const { id, key } = await newKey();
     const [row] = await sql<{ seal: Buffer }>(`SELECT seal FROM api_key WHERE id = $1`, [id]);
     expect((await service.call('DELETE', `/api/settings/api-keys/${id}`, { key: apiKey })).status).toBe(204);
-    await sql(`UPDATE api_key SET revoked_at = NULL, revoked_by = NULL, seal = $2 WHERE id = $1`, [id, row?.seal]);
+    await sql(`UPDATE api_key SET revoked_at = NULL, seal = $2 WHERE id = $1`, [id, row?.seal]);
     await until('the key is rejected', 60, async () => (await me(service, key)).body.code === 'auth.unknown-key');
   });
 

@@ -38,7 +38,7 @@ beforeAll(async () => {
   await issuer.start();
   ({ apiKey: key } = await stage.seed());
   const address = await atKnownAddress();
-  service = await stage.start({ role: 'api', settings: { ...PEERS_HERE, ...address } });
+  service = await stage.start({ settings: { ...PEERS_HERE, ...address } });
   // Clients know both processes by one address, as behind a proxy.
   other = await stage.start({ role: 'api', settings: { ...PEERS_HERE, SVC_PUBLIC_URL: service.url } });
   [pair, next] = await Promise.all([generateKeyPair('ES256'), generateKeyPair('ES256')]);

@@ -5,7 +5,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { registerSensor } from '../sensors/sensor-calls.js';
+import { beat, registerSensor } from '../sensors/sensor-calls.js';
 
 let stage: Stage;
 let service: Service;
@@ -82,6 +82,17 @@ describe('the author of a schedule', () => {
 });
 
 describe('a schedule run', () => {
+  it('gives a sensor its command until the schedule is removed', async () => {
+    const { id: sensor, key: own } = await registerSensor(service, key);
+    const { body } = await create('sensor-scan', { sensor, paths: ['/srv'] });
+    expect((await start(body.id)).status).toBe(202);
+    const commands = async () => (await beat(service, own)).body.commands as { settings: object }[];
+    await until('a command', 30, async () => (await commands()).length === 1);
+    expect(await commands()).toMatchObject([{ settings: { paths: ['/srv'] } }]);
+    expect((await service.call('DELETE', `/api/schedules/${body.id}`, { key })).status).toBe(204);
+    expect(await commands()).toEqual([]);
+  });
+
   it('reclassifies everything', async () => {
     const weak = algorithm({ name: 'RSA-1024', properties: { primitive: 'signature' }, at: 'a.c' });
     await service.call('POST', '/api/ingest', { key, body: bom([weak], about('old')) });

@@ -39,13 +39,19 @@ export function loggedIdentity(identity: VerifiedIdentity | null): Record<string
 }
 
 /**
- * The first condition that these claims do not meet; undefined when they meet all. A claim that is absent meets none. A claim that is a list must meet a
- * condition with every value, because whoever issues the token could add an accepted value to any other.
+ * Returns the first condition that these claims do not meet; undefined if they meet all. A claim that is absent meets none. A claim that is a list must meet
+ * a condition with every value, because the issuer could add an accepted value to any other. With `some`, one value is sufficient, for claims that this
+ * service composes.
  */
-export function unmetCondition(conditions: readonly ClaimCondition[], claims: Claims): ClaimCondition | undefined {
-  return conditions.find(({ claim, values }) => {
+export function unmetCondition(
+  conditions: readonly ClaimCondition[],
+  claims: Claims,
+  values: 'every' | 'some' = 'every',
+): ClaimCondition | undefined {
+  return conditions.find(({ claim, values: accepted }) => {
     const given = claimValues(claims, claim);
-    return given.length === 0 || !given.every((value) => values.some((wanted) => claimMatches(wanted, value)));
+    const isAccepted = (value: string) => accepted.some((wanted) => claimMatches(wanted, value));
+    return values === 'some' ? !given.some(isAccepted) : given.length === 0 || !given.every(isAccepted);
   });
 }
 

@@ -9,6 +9,7 @@ const CLAIMS = {
   groups: ['a', 'b'],
   'kubernetes.io': { namespace: 'prod' },
 };
+const RUN = { subject: 'workload', claims: CLAIMS } as const;
 
 describe('certificate principals', () => {
   it('are literal names, and names with claims substituted', () => {
@@ -48,12 +49,12 @@ describe('the matching rule for a caller', () => {
   ];
 
   it('is the only rule that matches, or the named rule', () => {
-    expect(ruleFor(rules, { repository: 'org/b' }, undefined).name).toBe('all');
-    expect(ruleFor(rules, CLAIMS, 'app').id).toBe('1');
-    expect(() => ruleFor(rules, CLAIMS, undefined)).toThrow(/app, all/);
-    expect(() => ruleFor(rules, { repository: 'org/b' }, 'app')).toThrow(/No rule/);
-    expect(() => ruleFor(rules, {}, undefined)).toThrow(/No rule/);
-    expect(() => ruleFor(rules, CLAIMS, 'app', ['iss'])).toThrow(/No rule/);
+    expect(ruleFor(rules, { ...RUN, claims: { repository: 'org/b' } }, undefined).name).toBe('all');
+    expect(ruleFor(rules, RUN, 'app').id).toBe('1');
+    expect(() => ruleFor(rules, RUN, undefined)).toThrow(/app, all/);
+    expect(() => ruleFor(rules, { ...RUN, claims: { repository: 'org/b' } }, 'app')).toThrow(/No rule/);
+    expect(() => ruleFor(rules, { ...RUN, claims: {} }, undefined)).toThrow(/No rule/);
+    expect(() => ruleFor(rules, { ...RUN, origin: ['iss'] }, 'app')).toThrow(/No rule/);
   });
 });
 

@@ -44,26 +44,31 @@ export function principalsOf(rule: Pick<SshLoginRule, 'name' | 'principals'>, cl
  */
 export type RequiredOrigin = readonly [string, ...string[]] | undefined;
 
+/** LoginClaims is a caller as rules see it. */
+export interface LoginClaims {
+  readonly subject: LoginSubject;
+  readonly claims: Claims;
+  readonly origin?: RequiredOrigin;
+}
+
 /** Returns the first condition that the claims do not meet, or a condition on their origin if the rule has none and needs one. */
 function unmetOf(
   conditions: readonly ClaimCondition[],
-  claims: Claims,
-  origin: RequiredOrigin,
+  { subject, claims, origin }: LoginClaims,
 ): ClaimCondition | undefined {
   if (origin !== undefined && !conditions.some(({ claim }) => origin.includes(claim)))
     return { claim: origin[0], values: [] };
-  return unmetCondition(conditions, claims);
+  return unmetCondition(conditions, claims, subject === 'person' ? 'some' : 'every');
 }
 
 /** Returns the rule that matches this caller. If several match, the caller must name one. Throws Problem `ssh-login.no-rule`, `ssh-login.which`. */
 export function ruleFor<Rule extends Pick<SshLoginRule, 'id' | 'name' | 'conditions'>>(
   rules: readonly Rule[],
-  claims: Claims,
+  caller: LoginClaims,
   named: string | undefined,
-  origin?: RequiredOrigin,
 ): Rule {
   const asked = named === undefined ? rules : rules.filter(({ id, name }) => name === named || id === named);
-  const [met, ...more] = asked.filter(({ conditions }) => unmetOf(conditions, claims, origin) === undefined);
+  const [met, ...more] = asked.filter(({ conditions }) => unmetOf(conditions, caller) === undefined);
   if (met === undefined)
     throw new Problem('forbidden', 'ssh-login.no-rule', 'No rule gives you an SSH certificate. Ask an administrator.');
   if (more.length === 0) return met;
@@ -92,12 +97,12 @@ export interface RuleVerdict {
 /** Applies one rule to the claims of a caller. If the rule issues no certificate, the verdict contains the first reason. */
 export function ruleVerdict(
   { id, name, enabled, subject, conditions, principals }: TriedRule,
-  caller: { readonly subject: LoginSubject; readonly claims: Claims; readonly origin?: RequiredOrigin },
+  caller: LoginClaims,
 ): RuleVerdict {
   const verdict = { rule: { id, name }, accepted: false, principals: [] };
   if (!enabled) return { ...verdict, fault: 'disabled' };
   if (subject !== caller.subject) return { ...verdict, fault: 'subject' };
-  const unmet = unmetOf(conditions, caller.claims, caller.origin);
+  const unmet = unmetOf(conditions, caller);
   if (unmet !== undefined) {
     const { claim, values: wanted } = unmet;
     return { ...verdict, fault: 'claim', claim, wanted, given: claimValues(caller.claims, claim) };

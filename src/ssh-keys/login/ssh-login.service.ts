@@ -53,7 +53,8 @@ export class SshLoginService {
     const authorities = found.filter((one) => one.kind === kind);
     const about = { subject, enabled: true, authorityId: In(authorities.map(({ id }) => id)) };
     const rules = trustedRows(this.db.manager, SshLoginRule, await this.db.manager.findBy(SshLoginRule, about));
-    const rule = ruleFor(rules, claims, named, await requiredOrigin(this.db.manager, subject, claims));
+    const origin = await requiredOrigin(this.db.manager, subject, claims);
+    const rule = ruleFor(rules, { subject, claims, origin }, named);
     const now = this.clock.now().getTime();
     const { sourceAddress, forceCommand, bindAddress, extensions } = rule;
     const from = bindAddress ? caller.origin.address : sourceAddress;

@@ -250,7 +250,7 @@ function hasNewCertificate(before: OidcSettings | SamlSettings, now: OidcSetting
   return now.certificates.some((certificate) => !known.has(certificate));
 }
 
-/** admitsLess reports whether a certificate, a rule or a default role of the provider was removed. */
+/** admitsLess reports whether a certificate, a rule or a default role of the provider was removed, or its subjects may be named in another way from now on. */
 function admitsLess(
   before: Pick<IdentityProvider, 'settings' | 'rules' | 'defaultRoles'>,
   now: Pick<IdentityProvider, 'settings' | 'rules' | 'defaultRoles'>,
@@ -258,9 +258,15 @@ function admitsLess(
   const rules = new Set(now.rules.map((rule) => canonicalJson(rule)));
   return (
     hasNewCertificate(now.settings, before.settings) ||
+    subjectsOf(before.settings) !== subjectsOf(now.settings) ||
     before.rules.some((rule) => !rules.has(canonicalJson(rule))) ||
     (before.defaultRoles ?? []).some((role) => now.defaultRoles?.includes(role) !== true)
   );
+}
+
+/** Returns the setting that decides how a provider names its subjects: pairwise subjects of OpenID Connect depend on the client. */
+function subjectsOf(settings: OidcSettings | SamlSettings): string | null {
+  return 'issuer' in settings ? settings.clientId : (settings.nameIdFormat ?? null);
 }
 
 /** Returns all roles of the users whom this provider knows. */
