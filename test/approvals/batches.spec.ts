@@ -200,29 +200,6 @@ describe('when data changes between the votes and the signatures', () => {
   });
 });
 
-it('the document of a batch is read once by a caller who waits for the decision', async () => {
-  const path = `/api/v1/approvals/${(await ask(300)).approvalId}`;
-  const blocksRead = async (calls: string) => {
-    const blocks = async () => {
-      // Connections write their statistics within a second.
-      await sleep(2500);
-      const [row] = await place.stage.sql<{ blocks: string }>(
-        `SELECT toast_blks_hit + toast_blks_read AS blocks FROM pg_statio_user_tables WHERE relname = 'approval'`,
-      );
-      return Number(row?.blocks);
-    };
-    const before = await blocks();
-    await Promise.all(Array.from({ length: 60 }, () => place.service.call('GET', calls, { key: place.apiKey })));
-    return (await blocks()) - before;
-  };
-  // Notices read the document as well.
-  const untold = () => place.stage.sql(`SELECT 1 FROM approval_notice WHERE told_at IS NULL`);
-  await until('the notices', 30, async () => (await untold()).length === 0);
-  const once = await blocksRead(path);
-  expect(once).toBeGreaterThan(0);
-  expect(await blocksRead(`${path}?wait=1`)).toBeLessThan(once * 1.5);
-});
-
 it('a rejected batch fails as a whole', async () => {
   const asked = await ask(2);
   expect((await vote(place.service, asked.approvalId, people[0] as Approver, { decision: 'reject' })).status).toBe(200);
