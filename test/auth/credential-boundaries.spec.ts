@@ -80,7 +80,10 @@ describe('a device session', () => {
   it('is never fresh by itself: voting and creating secrets require a step-up', async () => {
     const boss = await newApprover(place, ['admin', 'approver']);
     const { key } = await newGuardedKey(place, [{ members: [boss], threshold: 1 }]);
-    const { approvalId } = await held(place, { key: key.name, digest: digestOf(randomUUID()) });
+    const asker = await newApprover(place, ['operator']);
+    const order = () => ({ key: key.name, digest: digestOf(randomUUID()) });
+    const { approvalId } = await held(place, order(), asker.accessToken);
+    const { approvalId: ofOwner } = await held(place, order());
     const { approved, tokens } = await device(boss, ['admin:*']);
     expect(approved.status).toBe(204);
     assertProblem(await vote(service, approvalId, { accessToken: tokens.access_token }), STEP_UP);
@@ -92,6 +95,9 @@ describe('a device session', () => {
     expect((await stepUp(boss.password)).status).toBe(204);
     expect((await newKey(tokens.access_token)).status).toBe(201);
     expect((await vote(service, approvalId, { accessToken: tokens.access_token })).body.status).toBe('APPROVED');
+    // The owner of the public client made this request, and controls the program that votes.
+    const own = await vote(service, ofOwner, { accessToken: tokens.access_token });
+    assertProblem(own, { status: 403, code: 'approval.own-request' });
   });
 
   it('cannot take over the account, and API keys and clients cannot step up', async () => {
