@@ -31,7 +31,7 @@ const MAX_WAITING = 10_000;
 /** Orders passed to the key process at a time. All of them are lost with the process, so there are only enough to keep it busy. */
 const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
-/** How long orders wait for a replacement of the key process before they fail with `hsm.unavailable`. A replacement that fails to start ends the wait. */
+/** How long orders wait for the key process to start, or for its replacement, before they fail with `hsm.unavailable`. A replacement that fails to start ends the wait. */
 const GRACE_MS = 5000;
 /** Calls that change nothing. They are repeated once if the key process ends before it answers. */
 const READS: ReadonlySet<CallName> = new Set(['logAnchor', 'holdings', 'unseal']);
@@ -68,7 +68,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private lastId = 0;
   private flushing = false;
   private started = false;
-  /** Runs while callers may wait for a process that is not up. */
+  /** Runs while callers may wait for a process that is not up yet. */
   private grace?: NodeJS.Timeout;
   private firstMessage: () => void = () => undefined;
 
@@ -101,6 +101,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     if (this.started) return;
     this.started = true;
     const news = new Promise<void>((resolve) => (this.firstMessage = resolve));
+    this.grace = setTimeout(() => this.endGrace(), GRACE_MS);
     this.supervisor.start();
     await Promise.race([news, sleep(FIRST_START_MS, undefined, { ref: false })]);
   }

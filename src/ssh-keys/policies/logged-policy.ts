@@ -28,7 +28,7 @@ export function isAsLogged(policy: PolicyFacts, newest: LoggedWrite | undefined)
   // Entries of earlier versions have the acting caller only.
   const isComplete = newest.detail['madeBy'] !== undefined;
   if (!isComplete && madeBy.kind === 'user' && ownerId !== madeBy.id) return false;
-  const { madeBy: loggedAuthor, ownerId: loggedOwner, ...order } = newest.detail;
+  const { madeBy: loggedAuthor, ownerId: loggedOwner, client: _session, ...order } = newest.detail;
   const logged = isComplete ? { ...order, madeBy: loggedAuthor, ownerId: loggedOwner } : { ...order, madeBy, ownerId };
   return canonicalJson(factsOf(policy)) === canonicalJson(logged);
 }
