@@ -7,7 +7,7 @@ import { exchange, newTrust, trustIssuer } from '../auth/workload-calls.js';
 import { sealwright } from '../client/program.js';
 import { WorkloadIssuer } from '../fakes/workload-issuer.js';
 import type { Service } from '../support/service.js';
-import { createKey, digestOf, read, sign } from '../support/signing.js';
+import { createKey, digestOf, read, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { newApprovers, newGroup, unique } from './approvers.js';
 import { CLAIM_POLICIES, type ClaimPolicy, policyBody } from './claim-policies.js';
@@ -54,8 +54,11 @@ beforeAll(async () => {
   prepared = [];
   // An exchange requires that the audit log grows. The requests below are to wait for a worker, so it runs only until then.
   const worker = await stage.start({ role: 'worker' });
-  const tokenFor = async (claims: object) =>
-    (await exchange(api, await issuer.tokenFor({ ...claims }, AUDIENCE))).body.access_token as string;
+  const tokenFor = (claims: object) =>
+    until('a token', 30, async () => {
+      const { status, body } = await exchange(api, await issuer.tokenFor({ ...claims }, AUDIENCE));
+      return status === 200 && (body.access_token as string);
+    });
   const callers: string[] = [];
   for (const { claims } of CLAIM_POLICIES) callers.push(claims === undefined ? apiKey : await tokenFor(claims));
   const free = CLAIM_POLICIES.find(({ name }) => name === 'a policy without conditions');
