@@ -2,12 +2,12 @@ import { Problem } from '../../platform/errors/problem.js';
 
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;
-/** UTF-16 code units of a password as typed. A character can have several, such as a letter and its accent (NFD). */
+/** Maximum UTF-16 code units of a password as typed. A character can have several, such as a letter and its accent (NFD). */
 export const MAX_TYPED_PASSWORD_LENGTH = 4 * MAX_PASSWORD_LENGTH;
-/** A password with common words in it needs this many other characters. */
+/** A password that contains common words needs this many other characters. */
 const MIN_OTHER_CHARACTERS = 8;
 
-/** Common words that are not on the list; the product's own name among them. */
+/** Common words that are not on the list, including the product name. */
 const WORDS = ['passwort', 'motdepasse', 'administrator', 'changeme', 'welcome', 'sealwright'];
 const RUNS = [
   'abcdefghijklmnopqrstuvwxyz',
@@ -28,8 +28,8 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Refuses weak passwords. Length counts, kinds of characters do not (NIST SP 800-63B section 3.1.1.2);
- * common passwords and those derived from the address are refused.
+ * Rejects weak passwords. Length counts, character classes do not (NIST SP 800-63B section 3.1.1.2); common passwords and passwords derived from the
+ * email address are rejected.
  */
 export async function assertGoodPassword(password: string, email: string): Promise<void> {
   const fault = faultOf(password.normalize('NFC'), email.toLowerCase(), await commonPasswords());
@@ -51,7 +51,7 @@ function faultOf(password: string, email: string, common: ReadonlySet<string>): 
   return isMadeOfWords(plain, isWord) ? 'it consists of words that attackers try first' : undefined;
 }
 
-/** The address, its local part and the parts of that; fewer than four characters occur in too many words. */
+/** Returns the email address, its local part and the parts of that; parts with fewer than four characters occur in too many words. */
 function namesIn(email: string): string[] {
   const [local = ''] = email.split('@');
   return [email, local, ...local.split(/[._+-]/)].filter((name) => name.length >= 4);
