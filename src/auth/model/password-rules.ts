@@ -57,7 +57,10 @@ function namesIn(email: string): string[] {
   return [email, local, ...local.split(/[._+-]/)].filter((name) => name.length >= 4);
 }
 
-/** Whether it is one word, a repeated one, or two, also with characters for letters, and with few or predictable others around it. */
+/**
+ * Reports whether the password is one word, a repeated word, or two words, even with characters substituted for letters and a few or predictable
+ * other characters.
+ */
 function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolean {
   if (isWord(plain)) return true;
   const unmasked = Array.from(plain, (sign) => SIGNS[sign] ?? sign).join('');
@@ -69,7 +72,7 @@ function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolea
   return forms.some((form) => form.length >= 4 && (isWord(repeatedIn(form)) || isTwoWords(form, isWord)));
 }
 
-/** Returns the shortest text of which this one is a repetition. */
+/** Returns the shortest string of which this one is a repetition. */
 function repeatedIn(text: string): string {
   return text.slice(0, `${text}${text}`.indexOf(text, 1));
 }
@@ -81,7 +84,7 @@ function isTwoWords(text: string, isWord: (text: string) => boolean): boolean {
 
 let list: Promise<ReadonlySet<string>> | undefined;
 
-/** The fifty thousand most common passwords, in lower case. Loaded at first use, since few processes need them. */
+/** The fifty thousand most common passwords, in lower case. Loaded on first use, because few processes need them. */
 export function commonPasswords(): Promise<ReadonlySet<string>> {
   list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common']));
   return list;

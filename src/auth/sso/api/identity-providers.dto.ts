@@ -26,7 +26,7 @@ import {
 import type { IdentityProviderOrder } from '../providers/identity-provider-changes.service.js';
 import { storedCertificates } from '../providers/saml-certificates.js';
 
-/** RFC 3986, of an attribute in XML. */
+/** A URI (RFC 3986) in an XML attribute. */
 const URI = /^[a-z][a-z0-9+.-]{0,20}:[!#-;=?-~]{1,300}$/i;
 const COMPARISONS = ['exact', 'minimum', 'maximum', 'better'] as const;
 const LOCAL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
@@ -41,28 +41,31 @@ export class ClaimRuleBody {
 }
 
 class IdentityProviderBody {
-  /** Text of the sign-in button. @example 'Sign in with Example' */
+  /** Label of the sign-in button. @example 'Sign in with Example' */
   @Text(1, 60) label: string;
   @Flag() enabled: boolean;
-  /** From claims or attributes to roles; all that match count. Applied at every sign-in. */
+  /** Map claims or attributes to roles; all matching rules apply. Evaluated at every sign-in. */
   @ListOf(ClaimRuleBody, { max: 100 }) rules: ClaimRuleBody[];
-  /** Roles of users whom no rule matches. Without default roles these users are refused. */
+  /** Roles assigned when no rule matches. If there are none, the sign-in is refused. */
   @Optional(ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, nullable: true, example: ['viewer'] }))
   @Nullable()
   defaultRoles?: RoleName[] | null;
 }
 
 export class OidcProviderBody extends IdentityProviderBody {
-  /** The issuer, or the address of its discovery document. @example https://login.example.com/realms/main */
+  /** The issuer, or the URL of its discovery document. @example https://login.example.com/realms/main */
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
   @IsUrl({ ...LOCAL, disallow_auth: true, allow_fragments: false })
   @Length(1, 300)
   issuer: string;
   /** @example sealwright */
   @Text(1, 200) clientId: string;
-  /** Write-only. Absent: the stored secret is kept. @example 5e7a0c */
+  /** Write-only. If omitted, the stored secret is kept. @example 5e7a0c */
   @Optional(Text(1, 500)) clientSecret?: string;
-  /** How this service authenticates to the provider (OpenID Connect Core section 9); by default the method that the provider publishes. With `private_key_jwt` the service generates a key, which the provider reads from /api/auth/oidc/jwks?provider=<name>. */
+  /**
+   * How this service authenticates to the provider (OpenID Connect Core section 9). Defaults to the method that the provider publishes. With
+   * `private_key_jwt`, the service generates a key, which the provider reads from /api/auth/oidc/jwks?provider=<name>.
+   */
   @Optional(OneOf(CLIENT_AUTHENTICATIONS, { nullable: true }))
   @Nullable()
   clientAuthentication?: ClientAuthenticationMethod | null;
@@ -70,7 +73,7 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Optional(OneOf(['token-endpoint', 'issuer'], { nullable: true, default: 'token-endpoint' }))
   @Nullable()
   assertionAudience?: 'token-endpoint' | 'issuer' | null;
-  /** With `private_key_jwt`: generate a new key. The provider must be given the new key at the same time. */
+  /** With `private_key_jwt`: generate a new key. The new key must be registered at the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
   @ApiProperty({ example: ['openid', 'profile', 'email'], required: false })
   @IsOptional()
@@ -78,7 +81,10 @@ export class OidcProviderBody extends IdentityProviderBody {
   @ArrayMaxSize(20)
   @Matches(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, { each: true })
   scopes?: string[];
-  /** Authentication context classes, such as the provider's name for multi-factor authentication. They are requested as `acr_values`. A sign-in or step-up whose ID token has none of them as `acr` is refused with `sso.weak-sign-in`. Empty or absent: the provider decides. */
+  /**
+   * Authentication context classes, such as the provider's name for multi-factor authentication. They are requested as `acr_values`. A sign-in or
+   * step-up whose ID token contains none of them as `acr` is refused with `sso.weak-sign-in`. If empty or omitted, the provider decides.
+   */
   @ApiProperty({ example: ['phr'], required: false, nullable: true })
   @Nullable()
   @IsOptional()
@@ -87,7 +93,11 @@ export class OidcProviderBody extends IdentityProviderBody {
   @ArrayUnique()
   @Matches(/^[\x21-\x7e]{1,200}$/, { each: true })
   acrValues?: string[] | null;
-  /** Redirect URI that is registered at the provider. `own` is `/api/auth/oidc/callback/<name>`, the default for new providers. `shared` is `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. Absent: unchanged. */
+  /**
+   * Redirect URI that is registered at the provider. `own` is `/api/auth/oidc/callback/<name>`, the default for new providers. `shared` is
+   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. If
+   * omitted, it remains unchanged.
+   */
   @Optional(OneOf(['own', 'shared'])) redirect?: OidcRedirect;
 
   toOrder(name: string): IdentityProviderOrder {
@@ -139,7 +149,7 @@ export class RequestedAuthnContextBody {
 }
 
 export class SamlProviderBody extends IdentityProviderBody {
-  /** The provider's name for itself. @example https://idp.example.com/metadata */
+  /** The provider's entity ID. @example https://idp.example.com/metadata */
   @Text(1, 300) @Matches(/\S/) entityId: string;
   /** SingleSignOnService with the HTTP-Redirect binding. @example https://idp.example.com/sso */
   @IsUrl(LOCAL) @Length(1, 500) entryPoint: string;
