@@ -26,7 +26,7 @@ import { type Introspection, TokenInspectionService } from './token-inspection.s
 /** Maximum bytes of a request; a token request is far shorter. */
 const MAX_REQUEST_BYTES = 16 * 1024;
 
-/** Responds with 200 and `no-store`; the body is a form or JSON and is parsed by OAuthParameters. */
+/** Responds with 200 and is never cached; the body is a form or JSON and is parsed by OAuthParameters. */
 const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
   applyDecorators(
     Post(path),

@@ -153,14 +153,17 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Text(1, 300) @Matches(/\S/) entityId: string;
   /** SingleSignOnService with the HTTP-Redirect binding. @example https://idp.example.com/sso */
   @IsUrl(LOCAL) @Length(1, 500) entryPoint: string;
-  /** Certificates of the keys that sign its assertions, as PEM or base64 of DER; several while the provider changes its key, also in one text. */
+  /**
+   * Certificates of the keys that sign its assertions, as PEM or base64 of DER. During a key rotation of the provider there are several, which may be
+   * in one string.
+   */
   @ListOf(Text(1, 20_000), {
     min: 1,
     max: 5,
     example: ['-----BEGIN CERTIFICATE-----\nMIIDIzCCAgugAwIBAgIUVczslfK9\n-----END CERTIFICATE-----'],
   })
   certificates: string[];
-  /** SingleLogoutService with the HTTP-Redirect binding. Absent: users stay signed in at the provider. @example https://idp.example.com/slo */
+  /** SingleLogoutService with the HTTP-Redirect binding. If omitted, users stay signed in at the provider. @example https://idp.example.com/slo */
   @ApiProperty({ type: String, required: false, nullable: true })
   @Nullable()
   @IsOptional()
@@ -169,20 +172,23 @@ export class SamlProviderBody extends IdentityProviderBody {
   logoutUrl?: string | null;
   /** Sign authentication requests. Logout messages are always signed. */
   @Optional(Flag()) signRequests?: boolean;
-  /** Format of the NameID that is requested and required; persistent by default. With null no format is requested, and the format of the first sign-in is required from then on. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress */
+  /**
+   * Format of the NameID that is requested and required. Defaults to persistent. With null, no format is requested, and the format of the first
+   * sign-in is required from then on. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress
+   */
   @ApiProperty({ type: String, required: false, nullable: true })
   @Nullable()
   @IsOptional()
   @Matches(URI)
   nameIdFormat?: string | null;
   /**
-   * Requested authentication contexts (RequestedAuthnContext). A sign-in or step-up with another context is refused with `sso.weak-sign-in`. Absent:
-   * the provider decides.
+   * Requested authentication contexts (RequestedAuthnContext). A sign-in or step-up with another context is refused with `sso.weak-sign-in`. If
+   * omitted, the provider decides.
    */
   @Optional(Nested(RequestedAuthnContextBody, { nullable: true, example: null }))
   @Nullable()
   requestedAuthnContext?: RequestedAuthnContextBody | null;
-  /** Generate a new signing key. The provider must be given its certificate (in the metadata) at the same time. */
+  /** Generate a new signing key. The new certificate (in the metadata) must be registered at the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
 
   toOrder(name: string): IdentityProviderOrder {
@@ -195,7 +201,7 @@ export class SamlProviderBody extends IdentityProviderBody {
     return { ...common, newKey, settings };
   }
 
-  /** What the AuthnRequest asks for. */
+  /** Returns the settings of the AuthnRequest. */
   private request(): Pick<SamlSettings, 'nameIdFormat' | 'requestedAuthnContext'> {
     const { nameIdFormat, requestedAuthnContext: context } = this;
     return {
@@ -221,7 +227,7 @@ function requestedContext({ classes, comparison = 'exact', accepted = [] }: Requ
   return { classes, comparison, ...(accepted.length === 0 ? {} : { accepted }) };
 }
 
-/** Changes of an OpenID Connect provider: absent members stay as they are, null resets a member to its default. */
+/** Changes to an OpenID Connect provider: omitted members are unchanged, null resets a member to its default. */
 export class ChangeOidcProviderBody extends PartialType(OmitType(OidcProviderBody, ['toOrder'])) {
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true, example: ['viewer'] })
   @Nullable()
@@ -230,13 +236,13 @@ export class ChangeOidcProviderBody extends PartialType(OmitType(OidcProviderBod
   @Nullable() declare assertionAudience?: 'token-endpoint' | 'issuer' | null;
   @Nullable() declare acrValues?: string[] | null;
 
-  /** @param provider the provider as it is */
+  /** @param provider the current provider */
   toOrder(provider: IdentityProvider): IdentityProviderOrder {
     return Object.assign(new OidcProviderBody(), bodyOf(provider), given(this)).toOrder(provider.name);
   }
 }
 
-/** Changes of a SAML 2.0 provider: absent members stay as they are, null resets a member to its default. */
+/** Changes to a SAML 2.0 provider: omitted members are unchanged, null resets a member to its default. */
 export class ChangeSamlProviderBody extends PartialType(OmitType(SamlProviderBody, ['toOrder'])) {
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true, example: ['viewer'] })
   @Nullable()
@@ -245,7 +251,7 @@ export class ChangeSamlProviderBody extends PartialType(OmitType(SamlProviderBod
   @Nullable() declare nameIdFormat?: string | null;
   @Nullable() declare requestedAuthnContext?: RequestedAuthnContextBody | null;
 
-  /** @param provider the provider as it is */
+  /** @param provider the current provider */
   toOrder(provider: IdentityProvider): IdentityProviderOrder {
     return Object.assign(new SamlProviderBody(), bodyOf(provider), given(this)).toOrder(provider.name);
   }
