@@ -64,7 +64,7 @@ export interface VoterSession {
   readonly provider: string | undefined;
 }
 
-/** The audit entry of a vote. */
+/** Returns the audit entry of a vote. */
 export function voteEntry(
   approval: About,
   { decision, stage, comment }: ApprovalVote,
@@ -81,7 +81,7 @@ export function voteEntry(
   };
 }
 
-/** The audit entry of a passed stage or a decision. */
+/** Returns the audit entry of a passed stage or a decision. */
 export function movedEntry(
   approval: About,
   to: { readonly status: ApprovalStatus; readonly stage: number },

@@ -12,10 +12,10 @@ import { LoggedApprovals } from './logged-approvals.js';
 /** VotesSoFar describes the votes on an approval when its last stage passes. */
 export interface VotesSoFar {
   readonly rejections: number;
-  /** Returns the audit entry of a vote. */
+  /** Reports whether a person's vote in a stage still counts. */
   readonly counts: (person: string, stage: number) => Promise<boolean>;
   readonly rights: RightsHistory;
-  /** Returns the audit entry of a passed stage or a decision. */
+  /** Basis of the request; undefined for requests made by earlier versions. */
   readonly basis: RequestBasis | undefined;
 }
 

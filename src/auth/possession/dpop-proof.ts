@@ -23,7 +23,7 @@ export interface ProvenCall {
   readonly accessToken: string | undefined;
 }
 
-/** A proof that was made for the call. Its first use has yet to be checked. */
+/** A proof that was made for the call. Whether it was used before has yet to be checked. */
 export interface VerifiedProof {
   /** Thumbprint of the key (RFC 7638, SHA-256) in base64url, the value of `cnf.jkt`. */
   readonly thumbprint: string;

@@ -143,7 +143,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   };
 }
 
-/** A token for several audiences could be used here by each of the others. */
+/** Any other audience of a token with several could use it here. */
 function audienceOf({ aud }: Claims): string {
   const all: unknown[] = Array.isArray(aud) ? aud : [aud];
   const [one] = all;
@@ -151,7 +151,7 @@ function audienceOf({ aud }: Claims): string {
   throw new WorkloadTokenRefused('The token must have exactly one audience.');
 }
 
-/** Claims are stored, shown and hashed: PostgreSQL does not accept NUL or an unpaired surrogate. */
+/** Claims are stored, displayed and hashed, and PostgreSQL does not accept NUL or unpaired surrogates. */
 function assertStorable(claims: Claims): void {
   let count = 0;
   const visit = (value: unknown, depth: number): boolean => {
@@ -167,7 +167,7 @@ function assertStorable(claims: Claims): void {
   if (!visit(claims, 0)) throw new WorkloadTokenRefused('The token has too many claims, or invalid characters.');
 }
 
-/** RFC 6749 section 5.2 allows no other characters in a description. */
+/** RFC 6749 section 5.2 allows no other characters in an error description. */
 export function printable(text: string): string {
   return truncate(text.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?'), MAX_QUOTED_LENGTH);
 }
