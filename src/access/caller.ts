@@ -42,7 +42,7 @@ export interface Caller extends Actor {
   readonly kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'anonymous';
   /** The person behind the caller: the user, the owner of the API key or OAuth client, or the last person who changed the workload's trust. */
   readonly ownerId: string;
-  /** Ids of the other people who may know the credential. The credential and everything it creates are limited to their rights as well. */
+  /** IDs of the other people who may know the credential. The credential and everything it creates are limited to their rights as well. */
   readonly behind?: readonly string[];
   readonly scopes: ReadonlySet<Scope>;
   readonly origin: Origin;
@@ -62,9 +62,9 @@ export interface Caller extends Actor {
 export interface OrderedBy extends Actor {
   /** As in Caller. */
   readonly behind?: readonly string[];
-  /** Ids of everyone who could have made the call. Absent in requests stored by earlier versions. */
+  /** IDs of everyone who could have made the call. Absent in requests stored by earlier versions. */
   readonly requesters?: readonly string[];
-  /** Ids of the API keys and OAuth clients through which the call was made. Absent in requests stored by earlier versions. */
+  /** IDs of the API keys and OAuth clients through which the call was made. Absent in requests stored by earlier versions. */
   readonly credentials?: readonly string[];
 }
 
@@ -106,7 +106,7 @@ export function othersBehindOrder(caller: Caller): string[] | null {
   return others.length === 0 ? null : others.sort();
 }
 
-/** credentialsOf returns the ids of the API keys and OAuth clients through which a call was made. */
+/** credentialsOf returns the IDs of the API keys and OAuth clients through which a call was made. */
 export function credentialsOf({ kind, id, session, ordered }: Caller): string[] {
   const own = kind === 'api-key' || kind === 'oauth-client' ? [id] : [];
   const client = kind === 'user' && session?.clientId ? [session.clientId] : [];

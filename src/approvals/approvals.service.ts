@@ -65,7 +65,7 @@ export interface KnownApproval {
 
 /** CoveringApproval is an approval with the subjects and the document that it covers. */
 export interface CoveringApproval extends KnownApproval {
-  /** Ids of the subjects that the approval covers. */
+  /** IDs of the subjects that the approval covers. */
   readonly about: readonly string[];
   readonly hash: Buffer;
   /** The document of a batch, which cannot be composed again from one subject; canonical JSON. Null for other subjects. */

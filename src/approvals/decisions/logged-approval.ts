@@ -36,13 +36,13 @@ export interface LoggedApproval {
   readonly endsAt: number;
   /** Undefined in entries of earlier versions. */
   readonly parties: Parties | undefined;
-  /** What allowed the request. Undefined in entries of earlier versions. */
+  /** Basis of the request. Undefined in entries of earlier versions. */
   readonly basis: RequestBasis | undefined;
   /** Approving votes that count under the rules in effect when they were cast, oldest first. Each person counts once; requesters do not count. */
   readonly approvals: readonly LoggedConsent[];
   /** All votes that were cast, oldest first, whether they count or not. */
   readonly votes: readonly ShownVote[];
-  /** Ids of the people who rejected the request. */
+  /** IDs of the people who rejected the request. */
   readonly rejections: ReadonlySet<string>;
   /** Whether the approval was rejected or ended otherwise without being granted. */
   readonly hasEnded: boolean;

@@ -15,9 +15,9 @@ import type { ApprovalKind } from '../subjects/approval-subject.port.js';
 export interface RequestBasis {
   /** The scopes that the call required. */
   readonly scopes: readonly Scope[];
-  /** Ids of the users whose rights limited the call. */
+  /** IDs of the users whose rights limited the call. */
   readonly people: readonly string[];
-  /** Ids of the API keys and OAuth clients through which the call was made. */
+  /** IDs of the API keys and OAuth clients through which the call was made. */
   readonly credentials: readonly string[];
   /** The revision of a workload's trust and its issuer at the time of the request. */
   readonly run?: { readonly trust: string; readonly trustRevision: number; readonly issuer: string };
@@ -129,7 +129,7 @@ function isDisabled({ people }: RightsHistory, id: string): boolean {
   return (people.get(id)?.disabledAt ?? 0) > 0;
 }
 
-/** Reports whether the id is that of a user, an API key or an OAuth client, including revoked ones. */
+/** Reports whether the ID is that of a user, an API key or an OAuth client, including revoked ones. */
 async function isGiver(tx: EntityManager, id: string): Promise<boolean> {
   const given = uuidOf('$1::text');
   const rows: unknown[] = await tx.query(

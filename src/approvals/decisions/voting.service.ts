@@ -106,7 +106,7 @@ export class VotingService {
 
   /**
    * Reports whether a person's vote in a stage still counts: the person may still vote as a member of the group, did not request the approval, and
-   * their identity provider still admits everyone whom it admitted when they signed in.
+   * their identity provider has not become stricter since they signed in.
    */
   private async counts(
     tx: EntityManager,

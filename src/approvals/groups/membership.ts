@@ -28,7 +28,7 @@ export function possibleMembers(group: string): string {
       WHERE m.group_id = ${group} AND e.provider_id = m.provider_id`;
 }
 
-/** An `unless` over `a`, the row of the approval: members whom the requester added after the request do not count. */
+/** An `unless` over `a`, the row of the approval: members added by the requester after the request do not count. */
 export const ADDED_BY_REQUESTER =
   'array_append(m.added_behind, m.added_by) && array_append(a.requesters, a.owner_id) AND m.added_at > a.created_at';
 

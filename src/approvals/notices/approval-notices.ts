@@ -32,7 +32,7 @@ interface Waiting {
 
 type Asked = Pick<Approval, 'id' | 'createdAt'>;
 
-/** People for whom ASKED may be true; checking everyone would be slow. */
+/** People who may satisfy ASKED; checking everyone would be slow. */
 const MAY_BE_ASKED = possibleMembers('a.group_id');
 /** Members of the group of the current stage who have not voted. */
 const ASKED = `${isMember('a.group_id', 'person.id', ADDED_BY_REQUESTER)} AND NOT EXISTS (

@@ -74,7 +74,7 @@ export type PolicyOrder = Pick<
   ApprovalPolicy,
   'name' | 'subject' | 'keys' | 'conditions' | 'unless' | 'expiresInSeconds' | 'commentRequired' | 'rejectThreshold'
 > & {
-  /** `group` is the id or the name of an approver group. */
+  /** `group` is the ID or the name of an approver group. */
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
 };
 

@@ -11,7 +11,7 @@ export function isCertificateMethod(method: string | null): method is Certificat
   return method === 'tls_client_auth' || method === 'self_signed_tls_client_auth';
 }
 
-/** OAuthClient is a program that gets tokens at /oauth/token. Its id is the client_id. */
+/** OAuthClient is a program that gets tokens at /oauth/token. Its ID is the client_id. */
 @Entity('oauth_client')
 @Check(
   'oauth_client_keys',

@@ -76,7 +76,7 @@ export function ownerColumns(row: string): string {
   return `${personNow(uuidOf(`${row}.owner_id`))} AS owner, ${personNow(uuidOf(`${row}.issued_to`))} AS receiver, ${peopleNow(`${row}.behind`)} AS others`;
 }
 
-/** peopleNow returns SQL for the rows of user_account with these ids, as a JSON array or null. `ids` is an SQL expression of type text[]. */
+/** peopleNow returns SQL for the rows of user_account with these IDs, as a JSON array or null. `ids` is an SQL expression of type text[]. */
 export function peopleNow(ids: string): string {
   return `(SELECT jsonb_agg(to_jsonb(p)) FROM user_account p WHERE p.id = ANY(ARRAY(SELECT ${uuidOf('i.id')} FROM unnest(${ids}) AS i (id))))`;
 }
@@ -92,7 +92,7 @@ export function peopleOf(
   return [its, ...shown, ...peopleIn(seals, behind, others)];
 }
 
-/** Returns the people with these ids, with null for each person whose row is missing or does not match its seal. */
+/** Returns the people with these IDs, with null for each person whose row is missing or does not match its seal. */
 function peopleIn(
   seals: RowSeals,
   ids: readonly string[] | null,
@@ -101,7 +101,7 @@ function peopleIn(
   return (ids ?? []).map((id) => personIn(seals, id, rows?.find((row) => row['id'] === id.toLowerCase()) ?? null));
 }
 
-/** othersBehind returns the ids of the people behind a credential other than its owner. */
+/** othersBehind returns the IDs of the people behind a credential other than its owner. */
 export function othersBehind({ issuedTo, behind }: Omit<PeopleBehind, 'ownerId'>): string[] {
   return [...(issuedTo === null ? [] : [issuedTo]), ...(behind ?? [])];
 }

@@ -7,7 +7,7 @@ import { User } from '../model/user.entity.js';
 import { SecondFactor } from './second-factor.entity.js';
 
 /**
- * factorsOf returns the confirmed factors of an account, ordered by id. The sealed list in the account must match the rows: if a factor was deleted
+ * factorsOf returns the confirmed factors of an account, ordered by ID. The sealed list in the account must match the rows: if a factor was deleted
  * or added directly in the database, the sign-in fails instead of requiring fewer factors.
  *
  * @param account the row that authenticated the person. It is not read again, because the row may have been replaced since.

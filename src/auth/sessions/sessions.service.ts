@@ -20,7 +20,7 @@ export interface NewSession {
   readonly id?: string;
   readonly userId?: string;
   readonly clientId?: string;
-  /** What was presented at this sign-in and must still be valid when the session opens. */
+  /** Grounds of this sign-in that must still be valid when the session opens. */
   readonly grounds?: Pick<SessionGrounds, 'password' | 'client'>;
   /** The trust through which a workload gets the token. */
   readonly workload?: { readonly trustId: string; readonly trustRevision: number };

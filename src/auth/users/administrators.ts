@@ -22,7 +22,7 @@ export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
   return administratorsWhoCanSignIn(tx);
 }
 
-/** Returns the ids of the enabled administrators who can sign in. */
+/** Returns the IDs of the enabled administrators who can sign in. */
 export async function administratorsWhoCanSignIn(db: Queryable): Promise<string[]> {
   const rows: { id: string }[] = await db.query(
     `SELECT u.id FROM user_account u WHERE 'admin' = ANY(u.roles) AND NOT u.disabled AND ${CAN_SIGN_IN} ORDER BY u.id`,

@@ -90,7 +90,7 @@ export class IdentityProvidersService {
     return (await this.enabledOidc()).filter(({ settings }) => oidcRedirectOf(settings) === 'shared');
   }
 
-  /** Returns the enabled SAML providers with this entity id. Several providers share an entity ID if they request different authentication there. */
+  /** Returns the enabled SAML providers with this entity ID. Several providers share an entity ID if they request different authentication there. */
   async enabledWithEntityId(entityId: string): Promise<IdentityProvider[]> {
     const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
     return trustedRows(this.db.manager, IdentityProvider, all).filter(

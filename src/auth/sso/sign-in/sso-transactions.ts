@@ -21,7 +21,7 @@ export interface SsoOrder {
   readonly provider?: string | undefined;
   /** Path on this site to return to. */
   readonly returnTo?: string | undefined;
-  /** What the browser gets at the end; defaults to a ticket. */
+  /** Result that the browser gets; defaults to a ticket. */
   readonly answer?: 'ticket' | 'cookie' | undefined;
   /** The session to step up: the provider must authenticate the person again. */
   readonly stepUp?: string | undefined;
