@@ -30,13 +30,15 @@ const IsFact = (): PropertyDecorator =>
 export class PolicyConditionBody {
   /**
    * `algorithm`, `scheme`, `format`, `caller` (ID of an API key, an OAuth client, a trust or a user), `metadata.<name>` (stated by the caller),
-   * `trust` or `verified.<claim>` (verified claim of a workload's token). @example format
+   * `trust` or `verified.<claim>` (verified claim of a workload's token).
+   * @example format
    */
   @IsFact() fact: string;
   @OneOf(['in', 'not-in']) op: 'in' | 'not-in';
   /**
    * A value that ends in `*` is a prefix. For `trust` and `verified.<claim>`, `*` matches characters within a segment, and `**` at the end matches
-   * the rest of a path. @example ["authenticode"]
+   * the rest of a path.
+   * @example ["authenticode"]
    */
   @ListOf(Text(1, 200), { min: 1, max: 50 })
   @AreClaimPatterns((body) => isVerifiedFact((body as PolicyConditionBody).fact))

@@ -67,13 +67,13 @@ export class PolicyTrialBody {
   @Optional(Nested(ApprovalPolicyBody)) policy?: ApprovalPolicyBody;
   @Optional(ListOf(TriedUseBody, { max: 100 })) uses?: TriedUseBody[];
   /**
-   * IDs of signing requests, evaluated as if they were made now. Requests of other users require `audit:read`. @example
-   * ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"]
+   * IDs of signing requests, evaluated as if they were made now. Requests of other users require `audit:read`.
+   * @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"]
    */
   @Optional(ListOf(IdRef(), { max: 100 })) requestIds?: string[];
   /**
-   * IDs of SSH certificates, evaluated as if they were requested now. Certificates of other users require `audit:read`. @example
-   * ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"]
+   * IDs of SSH certificates, evaluated as if they were requested now. Certificates of other users require `audit:read`.
+   * @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"]
    */
   @Optional(ListOf(IdRef(), { max: 100 })) certificateIds?: string[];
 

@@ -15,18 +15,19 @@ export class ClientCertificateMembers {
   /** Certificates of the client as PEM (`self_signed_tls_client_auth`). Their issuer is not checked. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) certificates?: string[];
   /**
-   * Certificates of the authorities that issue the client's certificate, as PEM (`tls_client_auth`). @example ["-----BEGIN
-   * CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"]
+   * Certificates of the authorities that issue the client's certificate, as PEM (`tls_client_auth`).
+   * @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"]
    */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) trustAnchors?: string[];
   /**
-   * Intermediate certificates between the client's certificate and a trust anchor, for proxies that forward only the client's certificate. @example
-   * ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"]
+   * Intermediate certificates between the client's certificate and a trust anchor, for proxies that forward only the client's certificate.
+   * @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"]
    */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) intermediates?: string[];
   /**
    * The complete distinguished name of the certificate in the notation of RFC 4514 (`openssl x509 -subject -nameopt RFC2253`). Exactly one of these
-   * five members is required. @example "CN=deploy,O=Example Ltd,C=GB"
+   * five members is required.
+   * @example "CN=deploy,O=Example Ltd,C=GB"
    */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_subject_dn?: string;
   /** A host name in the subject alternative names. @example deploy.example.com */

@@ -149,7 +149,8 @@ export class OAuthClientView extends ClientCertificatesView {
   /** `client_secret_basic` also allows the secret in the request body. */
   token_endpoint_auth_method: AuthMethod;
   /**
-   * Thumbprints of the client's keys (RFC 7638, SHA-256); empty for a client without keys. @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"]
+   * Thumbprints of the client's keys (RFC 7638, SHA-256); empty for a client without keys.
+   * @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"]
    */
   keys: string[];
   /** URL at which the client publishes its keys; null if it does not. @example https://client.example.com/jwks.json */

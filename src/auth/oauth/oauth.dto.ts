@@ -10,7 +10,10 @@ export class TokenRequest {
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;
-  /** Type of the client assertion, which replaces a secret (RFC 7523 section 2.2). @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer */
+  /**
+   * Type of the client assertion, which replaces a secret (RFC 7523 section 2.2).
+   * @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer
+   */
   client_assertion_type?: string;
   /** A JWT that the client signed with its private key. @example eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiIwMTk0In0.c2ln */
   client_assertion?: string;
@@ -40,7 +43,10 @@ export class TokenParameter {
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;
-  /** Type of the client assertion, which replaces a secret (RFC 7523 section 2.2). @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer */
+  /**
+   * Type of the client assertion, which replaces a secret (RFC 7523 section 2.2).
+   * @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer
+   */
   client_assertion_type?: string;
   /** A JWT that the client signed with its private key. @example eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiIwMTk0In0.c2ln */
   client_assertion?: string;

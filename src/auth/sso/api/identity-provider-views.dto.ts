@@ -37,8 +37,8 @@ export class IdentityProviderView {
   /** Whether a client secret is stored. */
   hasSecret: boolean;
   /**
-   * Redirect URI to register at an OpenID Connect provider, or the SAML assertion consumer service. @example
-   * https://sign.example.com/api/auth/oidc/callback/example
+   * Redirect URI to register at an OpenID Connect provider, or the SAML assertion consumer service.
+   * @example https://sign.example.com/api/auth/oidc/callback/example
    */
   redirectUri: string;
   /** `shared`: this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI at the provider, then set `redirect` to `own`. */

@@ -174,7 +174,8 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Optional(Flag()) signRequests?: boolean;
   /**
    * Format of the NameID that is requested and required. Defaults to persistent. With null, no format is requested, and the format of the first
-   * sign-in is required from then on. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress
+   * sign-in is required from then on.
+   * @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress
    */
   @ApiProperty({ type: String, required: false, nullable: true })
   @Nullable()

@@ -36,8 +36,8 @@ export class OidcKeySetView {
 
 export class SignOutView {
   /**
-   * URL to redirect the browser to, so that the user is also signed out at the provider; null if there is none. @example
-   * https://login.example.com/session/end?id_token_hint=e30
+   * URL to redirect the browser to, so that the user is also signed out at the provider; null if there is none.
+   * @example https://login.example.com/session/end?id_token_hint=e30
    */
   redirect: string | null;
 }
