@@ -31,7 +31,7 @@ export const SignedIn = (): MethodDecorator =>
     ApiExtension('x-required-scopes', []),
   );
 
-/** A person who signed in at the service itself: no API key, no token of a client. */
+/** A person signed in at the service itself: not an API key or a client's token. */
 export const Person = (): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'person' } satisfies Access),
@@ -40,7 +40,7 @@ export const Person = (): MethodDecorator =>
     ApiExtension('x-person', true),
   );
 
-/** A person, also through a client that they approved; no API key, and no client that acts for itself. */
+/** A person, directly or through a client that they approved; not an API key or a client acting for itself. */
 export const PersonOrDevice = (): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'person-or-device' } satisfies Access),
@@ -49,10 +49,13 @@ export const PersonOrDevice = (): MethodDecorator =>
     ApiExtension('x-person', true),
   );
 
-/** A person must have authenticated within the last five minutes (`POST /api/auth/step-up`); for sessions of clients, in this very session. Not required of keys and clients. */
+/**
+ * A person must have authenticated within the last five minutes (`POST /api/auth/step-up`); sessions of clients need a step-up in that session. Not
+ * required of keys and clients.
+ */
 export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, true), ApiExtension('x-step-up', true));
 
-/** Everyone, without a credential. */
+/** Anyone, without a credential. */
 export const Public = (): MethodDecorator => SetMetadata(ACCESS, { kind: 'public' } satisfies Access);
 
 export interface CalledRequest extends AuthorizedRequest {

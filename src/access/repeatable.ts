@@ -6,8 +6,8 @@ import { callerOf, type CalledRequest } from './access.js';
 import { principalOf } from './caller.js';
 
 /**
- * Makes a handler safe to repeat: the use of the call's Idempotency-Key, to be claimed where its resource is written;
- * undefined without the header. Calls are the same if caller, handler, path and body are.
+ * Injects the call's IdempotentUse, which the service claims in the transaction that writes the resource; undefined without an Idempotency-Key
+ * header. Two calls are the same if caller, handler, path and body are equal.
  */
 export const Repeatable = createParamDecorator(
   (_: unknown, context: ExecutionContext): IdempotentUse | undefined => {

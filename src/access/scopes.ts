@@ -1,6 +1,6 @@
 import { Problem } from '../platform/errors/problem.js';
 
-/** Scopes: what a caller may do. The first six are the public contract of the host area; names never change. */
+/** Scopes define what a caller may do. The first six are the public contract of the host area; scope names never change. */
 export const SCOPES = {
   'hosts:read': 'List and view hosts',
   'hosts:write': 'Add, update, delete hosts',
@@ -104,10 +104,10 @@ export const ROLES = {
 
 export type RoleName = keyof typeof ROLES;
 
-/** Scopes that a wider one includes. */
+/** Scopes that are included in a wider scope. */
 const INCLUDED_IN: Partial<Record<Scope, Scope>> = { 'inventory:report': 'inventory:write' };
 
-/** Whether a set of scopes allows the wanted one. `admin:*` is the only wildcard; a wider scope includes the narrower. */
+/** Reports whether a set of scopes allows the wanted scope. `admin:*` is the only wildcard; a wider scope includes the narrower ones. */
 export function mayDo(held: ReadonlySet<string>, wanted: Scope): boolean {
   const wider = INCLUDED_IN[wanted];
   return held.has(wanted) || held.has('admin:*') || (wider !== undefined && held.has(wider));
@@ -118,13 +118,13 @@ export function scopesBeyond(held: ReadonlySet<string>, wanted: Iterable<Scope>)
   return [...wanted].filter((scope) => !mayDo(held, scope));
 }
 
-/** @throws Problem 403 `insufficient_scope`, which names the missing scope. */
+/** @throws Problem 403 `insufficient_scope` that names the missing scope */
 export function assertScope(held: ReadonlySet<string>, wanted: Scope): void {
   if (mayDo(held, wanted)) return;
   throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${wanted}.`, { scope: wanted });
 }
 
-/** The scopes of these roles. */
+/** Returns the scopes of these roles. */
 export function scopesOf(roles: readonly RoleName[]): Set<Scope> {
   return new Set<Scope>(roles.flatMap((role) => ROLES[role]));
 }

@@ -14,7 +14,7 @@ import { SigningModule, SigningWorkerModule } from '../signing/signing.module.js
 import { SshKeysModule, SshKeysWorkerModule } from '../ssh-keys/ssh-keys.module.js';
 import { SystemModule } from '../system/system.module.js';
 
-/** Modules that answer calls. */
+/** Modules that serve calls. */
 const ANSWERING = [
   PlatformModule,
   ScheduleModule.forRoot(),
@@ -45,7 +45,7 @@ const WORKING = [
   SensorsWorkerModule,
 ];
 
-/** The command line: it also serves the operator of a database that no other process may serve. */
+/** The command line, which also works on a database that no other process may serve. */
 @Module({ imports: ANSWERING })
 export class AdministrationModule {}
 
@@ -53,6 +53,6 @@ export class AdministrationModule {}
 @Module({ imports: [RestoreHoldModule, ...ANSWERING] })
 export class ApiModule {}
 
-/** SVC_ROLE=worker and SVC_ROLE=all; whether HTTP is opened is up to the entry point. */
+/** SVC_ROLE=worker and SVC_ROLE=all; the entry point decides whether to listen for HTTP. */
 @Module({ imports: [RestoreHoldModule, ...ANSWERING, ...WORKING] })
 export class AppModule {}

@@ -26,7 +26,7 @@ import { PolicyEvaluation } from './policies/policy-evaluation.js';
 import { PolicyTrialService } from './policies/policy-trial.service.js';
 import { PolicyChecks } from './policies/policy-checks.js';
 
-/** Approvals: N people must consent before an operation is carried out. Other modules own the subjects. */
+/** Approvals: a number of people must approve an operation before it is carried out. Other modules own the subjects. */
 @Module({
   imports: [
     RightsModule,

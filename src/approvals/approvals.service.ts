@@ -39,7 +39,7 @@ export interface ShownSubject {
   readonly title: string;
   /** The complete document that the approval covers. The hash is over its canonical JSON, so composing it again must give the same document. */
   readonly shown: Record<string, unknown>;
-  /** The parts of a subject that is many together, such as a batch. */
+  /** The parts of a subject that consists of several, such as a batch. */
   readonly items?: { readonly ids: readonly string[]; readonly manifest: ApprovalManifest };
 }
 
@@ -50,10 +50,10 @@ export interface ApprovalOrder extends ShownSubject {
   readonly demand: ApprovalRequirement;
 }
 
-/** A subject whose document has changed, for which another approval is requested. */
+/** A subject whose document has changed, so that another approval is requested. */
 interface RenewalOrder extends ShownSubject {
   readonly id: string;
-  /** The uses that the current policies judge. */
+  /** The uses to evaluate under the current policies. */
   readonly uses: readonly KeyUseToApprove[];
 }
 
@@ -65,10 +65,10 @@ export interface KnownApproval {
 
 /** CoveringApproval is an approval with the subjects and the document that it covers. */
 export interface CoveringApproval extends KnownApproval {
-  /** Ids of the subjects that the approval covers. */
+  /** IDs of the subjects that the approval covers. */
   readonly about: readonly string[];
   readonly hash: Buffer;
-  /** The document of a batch, which cannot be composed again from one subject; canonical JSON. Null for others. */
+  /** The document of a batch, which cannot be composed again from one subject; canonical JSON. Null for other subjects. */
   readonly shown: string | null;
 }
 
@@ -79,8 +79,8 @@ export interface GrantedApproval extends CoveringApproval {
 }
 
 /**
- * ApprovalsService is the API for modules whose work may need approval: it judges whether approval is needed, requests it, and checks it again before the
- * work is done.
+ * ApprovalsService is the API for modules whose operations may need approval: it evaluates the policies, requests the approval, and checks it again
+ * before the operation is carried out.
  */
 @Injectable()
 export class ApprovalsService {
@@ -92,17 +92,17 @@ export class ApprovalsService {
     private readonly extension: ApprovalExtension,
   ) {}
 
-  /** Who must approve. The statement that acts on it must check its revision (POLICY_REVISION). */
+  /** Returns the required approval, if any. The statement that acts on the result must check its revision (POLICY_REVISION). */
   judge(...asked: Parameters<PolicyEvaluation['judge']>): Promise<PolicyJudgement> {
     return this.evaluation.judge(...asked);
   }
 
-  /** Judges many uses that one approval is to release together. */
+  /** Evaluates several uses that one approval would cover. */
   judgeAll(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     return this.evaluation.judgeAll(kind, uses);
   }
 
-  /** Like `judgeAll`, with policies that are at least as new as those that the transaction sees. */
+  /** Like `judgeAll`, with policies at least as new as those that the transaction sees. */
   judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     return this.evaluation.judgeNow(tx, kind, uses);
   }
@@ -113,19 +113,19 @@ export class ApprovalsService {
   }
 
   /**
-   * Requests the stages that the current policies add to an approved request that was not carried out yet. Returns true if there are any: the approval is
-   * then PENDING again, and its votes still count.
+   * Requests the stages that the current policies add to an approved request that has not been carried out yet. Returns true if there are any: the
+   * approval is then PENDING again, and its votes still count.
    */
   async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     return demand !== undefined && (await this.extension.reopen(tx, id, demand));
   }
 
-  /** The next judgement reads the policies again. To be called when they were changed since the last one. */
+  /** Makes the next evaluation read the policies again. Call it when they have changed. */
   outdated(): void {
     this.evaluation.forget();
   }
 
-  /** Checks, in the transaction that acts on a judgement, that its revision is current. Throws Problem `approval.policies-changed`. */
+  /** Checks, in the transaction that acts on an evaluation, that its revision is current. Throws Problem `approval.policies-changed`. */
   async assertCurrent(tx: EntityManager, revision: number): Promise<void> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     if (row?.revision === revision) return;
@@ -133,15 +133,15 @@ export class ApprovalsService {
     throw new Problem('conflict', 'approval.policies-changed', 'The approval policies were just changed. Try again.');
   }
 
-  /** Verifies that the caller may open another approval. Problem `approval.too-many-open`. */
+  /** Verifies that the caller may open another approval. Throws Problem `approval.too-many-open` otherwise. */
   assertRoom(tx: EntityManager, caller: Pick<Caller, 'id' | 'ownerId' | 'identity'>): Promise<void> {
     return this.requesters.assertRoom(tx, caller);
   }
 
-  /** Requests approval, in the transaction that writes what waits for it. Problem `approval.too-many-open`. */
+  /** Requests approval, in the transaction that writes the subject waiting for it. Throws Problem `approval.too-many-open`. */
   async request(tx: EntityManager, caller: Caller, order: ApprovalOrder): Promise<void> {
     const { id, kind, subjectId, demand } = order;
-    // A rotation requests its approval when its hosts are surveyed; whether there is room was verified when it was ordered.
+    // A rotation requests its approval once its hosts are surveyed; room for it was verified when it was requested.
     if (kind !== 'ssh-rotation') await this.assertRoom(tx, caller);
     const requester = {
       ownerId: caller.ownerId,
@@ -161,8 +161,8 @@ export class ApprovalsService {
 
   /**
    * Requests a new approval under the current policies, with a new expiry, because the document has changed for a legitimate reason. Votes on the old
-   * approval do not count for the new one. The old approval becomes SUPERSEDED, unless `isRest`: then it remains valid for the parts that are not requested
-   * again. If no policy demands approval any longer, the rules of the old approval apply.
+   * approval do not count for the new one. The old approval becomes SUPERSEDED unless `isRest` is set, in which case it remains valid for the parts
+   * that are not requested again. If no policy demands approval any longer, the rules of the old approval apply.
    */
   async renew(tx: EntityManager, oldId: string, order: RenewalOrder, isRest = false): Promise<void> {
     const row = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
@@ -186,7 +186,7 @@ export class ApprovalsService {
     await this.insert(tx, asked, order.items, { actor: APPROVALS_ACTOR, basis: logged.basis });
   }
 
-  /** Locks an approval against votes. Returns undefined if it is not pending, or if another transaction holds it. */
+  /** Locks an approval against votes. Returns undefined if it is not pending, or if another transaction holds the lock. */
   async holdPending(tx: EntityManager, id: string): Promise<KnownApproval | undefined> {
     const [row] = await lockDue<KnownApproval>(
       tx,
@@ -205,7 +205,7 @@ export class ApprovalsService {
   /**
    * Returns what an approval covers according to the audit log.
    *
-   * @throws Problem `approval.mismatch` if the row of the approval differs
+   * @throws Problem `approval.mismatch` if the row of the approval differs from it
    */
   async coveringOf(tx: EntityManager, id: string): Promise<CoveringApproval> {
     const row = await tx.findOneByOrFail(Approval, { id });
@@ -239,7 +239,7 @@ export class ApprovalsService {
     ]);
   }
 
-  /** The approvals of these subjects as they stand now. Subjects that never needed one are not in the answer. */
+  /** Returns the current approvals of these subjects. Subjects that never needed one are omitted. */
   async granted(tx: EntityManager, kind: PolicySubject, subjectIds: readonly string[]): Promise<GrantedApproval[]> {
     const rows: GrantedApproval[] = await tx.query(
       `WITH asked AS (
@@ -257,7 +257,7 @@ export class ApprovalsService {
     const ids = rows.filter(({ granted }) => granted).map(({ id }) => id);
     if (ids.length === 0) return rows;
     const logged = await this.logged.read(tx, ids, await this.logged.signedRights());
-    // The check comes last: the locks of these statements keep triggers and views unchanged.
+    // This check comes last, because the locks of the statements above keep triggers and views unchanged.
     await this.logged.assertDatabaseUnchanged(tx);
     return rows.map((row) => ({ ...row, granted: row.granted && isGrantedBy(logged.get(row.id), row) }));
   }
@@ -280,7 +280,7 @@ export class ApprovalsService {
   }
 }
 
-/** Whether the log, which only the service can write, agrees with the row, which anyone with database access can change. */
+/** Reports whether the log, which only the service can write, agrees with the row, which anyone with database access can change. */
 function isGrantedBy(logged: LoggedApproval | undefined, { hash }: Pick<GrantedApproval, 'hash'>): boolean {
   return logged !== undefined && logged.hash === hash.toString('base64') && isApproved(logged);
 }

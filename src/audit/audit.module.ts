@@ -96,7 +96,7 @@ import { VouchedEntries } from './log/vouched-entries.js';
 })
 export class AuditModule {}
 
-/** Lets a process begin only with a database and a token that belong together; the others of its modules wait for it. */
+/** Lets a process start only if its database and token match; its other modules wait for this one. */
 @Module({
   providers: [
     {
@@ -112,7 +112,7 @@ export class AuditModule {}
 })
 export class RestoreHoldModule {}
 
-/** Numbers entries, signs checkpoints and sends the log to its receivers, in every process that works in the background. */
+/** Numbers entries, signs checkpoints and sends the log to its receivers, in every process with background work. */
 @Module({
   providers: [AuditBackground, AuditStreamWorker, LogSequencer, LogWitness],
 })

@@ -11,9 +11,9 @@ const CONTROL = /\p{C}/u;
 const REST = '**';
 
 /**
- * Reports whether a claim value matches the wanted value. Without `*` both must be the same text. `*` matches one or more characters within one segment;
- * segments end at `/` and `:`. `**` at the end matches one or more segments of a path. A wildcard matches only letters, digits and `_ . ~ + @ = -` of ASCII,
- * and a value with a segment that is empty, `.` or `..` matches no pattern with a wildcard. Case is significant.
+ * Reports whether a claim value matches the wanted value. Without `*`, the two strings must be equal. `*` matches one or more characters within one
+ * segment; segments end at `/` and `:`. `**` at the end matches one or more segments of a path. A wildcard matches only letters, digits and `_ . ~ +
+ * @ = -` of ASCII, and a value with a segment that is empty, `.` or `..` matches no pattern with a wildcard. Case is significant.
  */
 export function claimMatches(pattern: string, value: string): boolean {
   if (!pattern.includes('*')) return pattern === value;
@@ -29,7 +29,7 @@ export function claimMatches(pattern: string, value: string): boolean {
 
 /**
  * claimMayMatch reports whether a claim value could be meant by a pattern. It returns true for every value that `claimMatches` accepts. A value with
- * characters or segments that no wildcard of `claimMatches` stands for cannot be judged by `claimMatches`; for such a value, a wildcard stands for any
+ * characters or segments that no wildcard of `claimMatches` can match is undecidable for `claimMatches`; for such a value, a wildcard matches any
  * characters. Use claimMayMatch for rules that must apply when in doubt, such as the conditions of an approval policy.
  */
 export function claimMayMatch(pattern: string, value: string): boolean {
@@ -52,7 +52,7 @@ function containsInOrder(value: string, texts: readonly string[]): boolean {
   return value.length - last.length >= at && value.endsWith(last);
 }
 
-/** Returns why a text is not a valid pattern, for its author; undefined if it is valid. */
+/** Returns the reason why a string is not a valid pattern, for its author; undefined if it is valid. */
 export function faultOfPattern(pattern: string): string | undefined {
   if (!pattern.isWellFormed() || CONTROL.test(pattern)) return 'has a control character or half a surrogate pair';
   if (!pattern.includes('*')) return undefined;
@@ -70,12 +70,12 @@ function isRestAt(parts: readonly string[], index: number): boolean {
   return parts[index] === REST && index === parts.length - 1 && parts[index - 1] === '/';
 }
 
-/** A separator counts as no segment: they stand at the odd places. */
+/** Separators, which are at the odd indexes, are not segments. */
 function isPathTrick(part: string, index: number): boolean {
   return index % 2 === 0 && (part === '' || part === '.' || part === '..');
 }
 
-/** Whether one segment, or one separator, fits. Takes time linear in the value for each literal of the pattern. */
+/** Reports whether one segment, or one separator, matches. Takes time linear in the value for each literal of the pattern. */
 function fits(wanted: string, given: string | undefined): boolean {
   if (given === undefined) return false;
   if (!wanted.includes('*')) return wanted === given;

@@ -5,7 +5,7 @@ import { ListOf, Text } from '../../platform/http/fields/fields.js';
 import { faultOfPattern } from './claim-pattern.js';
 import type { ClaimCondition, Claims, VerifiedIdentity } from './verified-identity.js';
 
-/** Refuses values that cannot be patterns of claims. `isMeant`: whether the values of this object are compared as claims at all. */
+/** Rejects values that cannot be claim patterns. `isMeant` reports whether the values of this object are compared as claims at all. */
 export function AreClaimPatterns(isMeant: (body: object) => boolean = () => true): PropertyDecorator {
   const faults = (values: unknown) =>
     (Array.isArray(values) ? values : []).flatMap((value: unknown) => {
@@ -35,9 +35,9 @@ export class IdentityTrustView {
   name: string;
 }
 
-/** What the issuer of a workload's token proved, unlike `metadata`, which is what the caller says. */
+/** Verified claims of the workload's token, unlike `metadata`, which the caller states. */
 export class VerifiedIdentityView {
-  /** ID of the run: one token that was exchanged. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the token exchange. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   trust: IdentityTrustView;
   /** The claims of its token. */
@@ -49,7 +49,7 @@ export class VerifiedIdentityView {
   claims: Claims;
   /** SHA-256 of the signed part of the token, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   tokenSha256: string;
-  /** Of the issuer's key (RFC 7638, SHA-256), base64url. @example NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs */
+  /** RFC 7638 thumbprint (SHA-256) of the issuer's key, base64url. @example NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs */
   keyThumbprint: string;
 
   static of(identity: VerifiedIdentity): VerifiedIdentityView {

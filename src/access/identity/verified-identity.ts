@@ -3,14 +3,14 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { claimMatches } from './claim-pattern.js';
 import { pointerStep, stepsOf } from '../../platform/json/json-pointer.js';
 
-/** The claims of a token (RFC 7519), or the attributes of an assertion (SAML), as their issuer signed them. */
+/** The claims of a token (RFC 7519) or the attributes of a SAML assertion, as signed by the issuer. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** What an issuer proved about the run of a workload. */
+/** The verified identity of a workload run. */
 export interface VerifiedIdentity {
-  /** ID of the run: one token that was exchanged. */
+  /** ID of the run, which is one token exchange. */
   readonly id: string;
-  /** The trust that the token met. */
+  /** The trust that the token matched. */
   readonly trust: { readonly id: string; readonly name: string };
   readonly claims: Claims;
   /** SHA-256 of the signed part of the token (RFC 7515 section 5.1: header and payload as sent), base64. */
@@ -19,14 +19,14 @@ export interface VerifiedIdentity {
   readonly keyThumbprint: string;
 }
 
-/** A condition on a claim: one of its values must be one of these. Values are patterns, see `claimMatches`. */
+/** A condition on a claim: one of the claim's values must match one of `values`. Values are patterns, see `claimMatches`. */
 export interface ClaimCondition {
   /** The name of a claim, or a JSON pointer (RFC 6901) into it: `repository`, `/kubernetes.io/namespace`. */
   readonly claim: string;
   readonly values: readonly string[];
 }
 
-/** SHA-256 of the canonical JSON of an identity, base64: what the log has of it. */
+/** Returns the SHA-256 of an identity's canonical JSON, base64, as recorded in the audit log. */
 export function identitySha256(identity: VerifiedIdentity): string {
   return createHash('sha256').update(canonicalJson(identity)).digest('base64');
 }
@@ -39,9 +39,9 @@ export function loggedIdentity(identity: VerifiedIdentity | null): Record<string
 }
 
 /**
- * Returns the first condition that these claims do not meet; undefined if they meet all. A claim that is absent meets none. A claim that is a list must meet
- * a condition with every value, because the issuer could add an accepted value to any other. With `some`, one value is sufficient, for claims that this
- * service composes.
+ * Returns the first condition that these claims do not meet; undefined if they meet all. An absent claim meets no condition. Every value of a list
+ * claim must meet the condition, because the issuer could add an accepted value to any other. With `some`, one value is sufficient, for claims that
+ * this service composes.
  */
 export function unmetCondition(
   conditions: readonly ClaimCondition[],
@@ -55,12 +55,12 @@ export function unmetCondition(
   });
 }
 
-/** Whether conditions on the claims of a workload determine the issuer. Without one, every issuer can assert what they require. */
+/** Reports whether conditions on a workload's claims determine the issuer. Otherwise every issuer can assert the required claims. */
 export function namesIssuer(conditions: readonly ClaimCondition[]): boolean {
   return conditions.some(({ claim }) => claim === 'iss' || claim === '/iss');
 }
 
-/** The values of a claim as text: of a list each item, of an object none. */
+/** Returns the values of a claim as strings: each item of a list, nothing for an object. */
 export function claimValues(claims: Claims, claim: string): string[] {
   return textsOf(claim.startsWith('/') ? valueAt(claims, stepsOf(claim)) : own(claims, claim));
 }
@@ -84,7 +84,7 @@ export function identityFacts({ claims, trust }: VerifiedIdentity): Record<strin
   return { ...Object.fromEntries(facts), trust: [trust.name, trust.id] };
 }
 
-/** Whether a fact of a policy was verified, so that its values are compared as claims are. */
+/** Reports whether a policy fact is verified, so that its values are compared as claims are. */
 export function isVerifiedFact(fact: unknown): boolean {
   return fact === 'trust' || (typeof fact === 'string' && fact.startsWith('verified.'));
 }
@@ -111,14 +111,14 @@ function own(value: unknown, name: string): unknown {
   return Object.hasOwn(value, name) ? (value as Claims)[name] : undefined;
 }
 
-/** Numbers count if they are whole and exact, since others can be written in several ways. */
+/** Only integers that are represented exactly count, since other numbers can be written in several ways. */
 function textsOf(value: unknown): string[] {
   return (Array.isArray(value) ? value : [value]).flatMap((one: unknown) =>
     typeof one === 'string' || typeof one === 'boolean' || Number.isSafeInteger(one) ? [String(one)] : [],
   );
 }
 
-/** The tokens of workloads: who reads the database cannot present one while it is valid, and auditors see them later. */
+/** Tokens of workloads are sealed: someone who reads the database cannot present a valid one, and auditors can see them later. */
 export const SEALED_WORKLOAD_TOKEN = {
   table: 'workload_identity',
   column: 'token',

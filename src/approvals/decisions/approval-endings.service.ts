@@ -26,7 +26,7 @@ const LOST = {
   order: 'id',
 };
 
-/** ApprovalEndings ends approvals without a vote: the requester withdrew, the time ran out, or the subject cannot be carried out. */
+/** ApprovalEndings ends approvals without a vote: the requester withdrew, the approval expired, or the subject cannot be carried out. */
 @Injectable()
 export class ApprovalEndings {
   private readonly logger = new Logger(ApprovalEndings.name);

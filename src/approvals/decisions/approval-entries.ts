@@ -4,7 +4,7 @@ import type { ApprovalRequirement } from '../policies/policy-evaluation.js';
 import type { ApprovalStatus, Approval, ApprovalVote } from '../model/approval.entity.js';
 import type { RequestBasis } from './requester-standing.js';
 
-/** The actor of audit entries that no person caused: an approval expired. */
+/** The actor of audit entries that no person caused, such as the expiry of an approval. */
 export const APPROVALS_ACTOR: Actor = { kind: 'system', id: 'approvals', name: 'approvals' };
 
 type About = Pick<Approval, 'id' | 'status' | 'subjectKind' | 'subjectId' | 'hash'>;
@@ -16,7 +16,7 @@ type Requested = About &
     readonly basis?: RequestBasis;
   };
 
-/** The link from the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
+/** Links the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over the items, base64, and their number. */
 export interface ApprovalManifest {
   readonly size: number;
   readonly root: string;
@@ -64,7 +64,7 @@ export interface VoterSession {
   readonly provider: string | undefined;
 }
 
-/** The audit entry of a vote. */
+/** Returns the audit entry of a vote. */
 export function voteEntry(
   approval: About,
   { decision, stage, comment }: ApprovalVote,
@@ -81,7 +81,7 @@ export function voteEntry(
   };
 }
 
-/** The audit entry of a passed stage or a decision. */
+/** Returns the audit entry of a passed stage or a decision. */
 export function movedEntry(
   approval: About,
   to: { readonly status: ApprovalStatus; readonly stage: number },

@@ -15,7 +15,7 @@ export interface VotesSoFar {
   /** Reports whether a person's vote in a stage still counts. */
   readonly counts: (person: string, stage: number) => Promise<boolean>;
   readonly rights: RightsHistory;
-  /** What allowed the request; undefined for requests of an earlier version. */
+  /** Basis of the request; undefined for requests made by earlier versions. */
   readonly basis: RequestBasis | undefined;
 }
 
@@ -31,8 +31,8 @@ export class ApprovalExtension {
   ) {}
 
   /**
-   * Returns the stages that lack approvals, with the number of missing votes as their threshold: first the approval's own stages, by the votes that
-   * still count, then the stages of the demand. Without `votes`, the approval's own stages are not checked again.
+   * Returns the stages that lack approvals, with the number of missing votes as their threshold: first the approval's own stages, counting the votes
+   * that are still valid, then the stages of the demand. Without `votes`, the approval's own stages are not checked again.
    */
   async missingStages(
     tx: EntityManager,
@@ -121,7 +121,7 @@ function shortOf(stage: Stage, given: number): Stage[] {
   return given >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - given }];
 }
 
-/** Earlier demands remain: policies that no longer apply have already been met. */
+/** Earlier demands are kept: policies that no longer apply have already been met. */
 function mergedRules(approval: Approval, demand: Omit<ApprovalRequirement, 'stages'>, missing: readonly Stage[]) {
   const earlier = approval.policies.filter(({ id }) => !demand.policies.some((policy) => policy.id === id));
   return {

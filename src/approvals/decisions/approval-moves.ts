@@ -14,7 +14,7 @@ type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
 
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
 
-/** The moves of an approval, each together with what follows from it for its subject: one transaction, the caller's. */
+/** Applies the state changes of an approval and their effects on its subject, in the caller's transaction. */
 @Injectable()
 export class ApprovalMoves {
   constructor(
@@ -38,13 +38,13 @@ export class ApprovalMoves {
     await this.audit.append(tx, [movedEntry(approval, { status: 'PENDING', stage: approval.stage + 1 }, by)]);
   }
 
-  /** Ends an approval without consent, and its subject with `why`. */
+  /** Ends an approval that was not granted, and its subject with `why`. */
   async ended(tx: EntityManager, approval: Approval, status: ApprovalEnding, why: Problem, by: By): Promise<void> {
     await this.decide(tx, approval, status, by);
     await this.subjects.of(approval.subjectKind).ended(tx, await subjectOf(tx, approval), why);
   }
 
-  /** To be called after the commit of a move. */
+  /** Call it after a state change has been committed. */
   committed({ id, subjectKind, subjectId }: Approval): void {
     this.events.emit('approval.changed', { approvalId: id });
     this.subjects.of(subjectKind).decided(subjectId);

@@ -4,7 +4,7 @@ import { RowWatch } from '../../platform/database/row-watch.js';
 import { EventBus } from '../../platform/events/events.js';
 import type { Approval } from '../model/approval.entity.js';
 
-/** Watches approvals on behalf of callers who wait. */
+/** Watches approvals on behalf of waiting callers. */
 @Injectable()
 export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
   readonly rows: RowWatch;
@@ -31,7 +31,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** The marker that the query of the watch returns for this row. */
+/** Returns the marker that the watch query returns for this row. */
 export function approvalMarkOf({
   status,
   stage,

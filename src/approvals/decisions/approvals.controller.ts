@@ -108,7 +108,7 @@ export class ApprovalsController {
 
   /**
    * Withdraw a request
-   * @remarks Withdraws a pending request of yours. With `approvals:write` and `audit:read`, you can withdraw any request.
+   * @remarks Withdraws one of your pending requests. With `approvals:write` and `audit:read`, you can withdraw any request.
    */
   @Post(':id/withdraw')
   @HttpCode(200)

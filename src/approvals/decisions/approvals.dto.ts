@@ -18,7 +18,7 @@ export class VoteBody {
   @Optional(Text(1, 512))
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
   comment?: string;
-  /** Base64 of the `hash` that you were shown: the vote is refused if it is another by now. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64 of the `hash` that you were shown; the vote is refused if the hash has changed. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Optional(Text(44, 44)) @IsBase64Text() hash?: string;
 
   toBallot(decision: Decision): Ballot {
@@ -29,12 +29,12 @@ export class VoteBody {
 
 export class ApprovalsQuery extends PageQuery {
   @Optional(OneOf(APPROVAL_STATUSES)) status?: ApprovalStatus;
-  /** `me`: only approvals that wait for your vote. */
+  /** `me`: only approvals that are waiting for your vote. */
   @Optional(OneOf(['me'])) waiting?: 'me';
 }
 
 export class ApprovalWaitQuery {
-  /** Seconds to wait for a decision before answering. */
+  /** Maximum number of seconds to wait for a decision before responding. */
   @Optional(QueryInt(0, 30)) wait?: number;
 }
 
@@ -55,7 +55,7 @@ export class ApprovalStageView {
   @ApiProperty({ example: { id: ID, name: 'Release managers' } }) group: ApprovalPersonView;
   /** @example 2 */
   threshold: number;
-  /** Yes votes in this stage. @example 1 */
+  /** Number of approving votes in this stage. @example 1 */
   approvals: number;
 }
 

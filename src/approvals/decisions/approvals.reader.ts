@@ -15,18 +15,18 @@ import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
 
 export interface ApprovalFilter extends PageQuery {
   readonly status?: ApprovalStatus;
-  /** Only what waits for the caller's vote. */
+  /** `me`: only approvals that are waiting for the caller's vote. */
   readonly waiting?: 'me';
 }
 
 export interface ApprovalWithVotes extends Approval {
   /** The votes according to the audit log, in the order in which they were cast. */
   readonly votes: readonly ShownVote[];
-  /** Number of votes in the database, by which the watch notices the next one. */
+  /** Number of votes in the database, from which the watch detects the next one. */
   readonly storedVotes: number;
 }
 
-/** What the watch compares. */
+/** The fields that the watch compares. */
 type ApprovalState = Pick<ApprovalWithVotes, 'status' | 'stage' | 'storedVotes'>;
 
 const STORED_VOTES = '(SELECT count(*)::int FROM approval_vote v WHERE v.approval_id = a.id)';
@@ -35,10 +35,10 @@ const IS_PARTY = `(a.owner_id = $1::text OR EXISTS (SELECT 1 FROM unnest(a.group
 const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequester('$1::text')} AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
   AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $1::uuid)`;
 
-/** An approval of a list: a batch is shown without its up to 1,000 lines. */
+/** The document of an approval in lists: that of a batch without its up to 1,000 lines. */
 const SHOWN_IN_LISTS = `CASE subject_kind WHEN 'signing-batch' THEN (shown::jsonb - 'items' - 'details')::text ELSE shown END`;
 
-/** Finds approvals for the people concerned: the requester, members of the groups of the current stage, and readers of the audit log. */
+/** Reads approvals for the people concerned: the requester, members of the groups of the current stage, and readers of the audit log. */
 @Injectable()
 export class ApprovalsReader {
   constructor(
@@ -48,7 +48,7 @@ export class ApprovalsReader {
     private readonly logged: LoggedApprovals,
   ) {}
 
-  /** Waits up to `seconds` for the decision, and then reads the approval: the document of a batch is large. */
+  /** Waits up to `seconds` for the decision, and only then reads the approval, because the document of a batch is large. */
   async find(caller: Caller, id: string, seconds = 0): Promise<ApprovalWithVotes> {
     if (seconds > 0)
       await this.watch.rows.until(id, seconds, async () => {
@@ -58,7 +58,7 @@ export class ApprovalsReader {
     return this.read(caller, id);
   }
 
-  /** The approval as `answerEvents` needs it. */
+  /** Returns the approval in the form that `answerEvents` needs. */
   async follow<View>(caller: Caller, id: string, viewOf: (found: ApprovalWithVotes) => View): Promise<Followed<View>> {
     const found = await this.read(caller, id);
     return { id, view: viewOf(found), mark: approvalMarkOf(found), final: isDecided(found.status) };
@@ -80,7 +80,7 @@ export class ApprovalsReader {
     return row;
   }
 
-  /** Newest first. */
+  /** Returns approvals, newest first. */
   async list(caller: Caller, filter: ApprovalFilter): Promise<Page<ApprovalWithVotes>> {
     const { limit = DEFAULT_LIMIT, cursor, status, waiting } = filter;
     const name = `approvals ${status ?? ''} ${waiting ?? ''}`;

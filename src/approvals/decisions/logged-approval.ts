@@ -17,11 +17,11 @@ interface LoggedConsent {
   readonly hasComment: boolean;
   /** ID of the identity provider through which the person had signed in; undefined for other sign-ins and in entries of earlier versions. */
   readonly provider: unknown;
-  /** When the vote was cast, in milliseconds. */
+  /** Time at which the vote was cast, in milliseconds. */
   readonly at: number;
 }
 
-/** LoggedApproval is an approval as the service wrote it to the audit log. Its row may have been changed in the database. */
+/** LoggedApproval is an approval as the service wrote it to the audit log. Its row may have been modified directly in the database. */
 export interface LoggedApproval {
   /** Hash of the document, base64. */
   readonly hash: unknown;
@@ -30,21 +30,21 @@ export interface LoggedApproval {
   readonly subjectId: unknown;
   /** Members that an earlier version did not log are absent. */
   readonly rules: Partial<Rules> & Pick<Rules, 'stages'>;
-  /** When the approval was requested. */
+  /** Time at which the approval was requested. */
   readonly since: Date;
-  /** When the approval expires, in milliseconds. */
+  /** Time at which the approval expires, in milliseconds. */
   readonly endsAt: number;
   /** Undefined in entries of earlier versions. */
   readonly parties: Parties | undefined;
-  /** What allowed the request. Undefined in entries of earlier versions. */
+  /** Basis of the request. Undefined in entries of earlier versions. */
   readonly basis: RequestBasis | undefined;
   /** Approving votes that count under the rules in effect when they were cast, oldest first. Each person counts once; requesters do not count. */
   readonly approvals: readonly LoggedConsent[];
   /** All votes that were cast, oldest first, whether they count or not. */
   readonly votes: readonly ShownVote[];
-  /** Ids of the people who rejected the request. */
+  /** IDs of the people who rejected the request. */
   readonly rejections: ReadonlySet<string>;
-  /** Whether the approval was rejected, or ended in another way without consent. */
+  /** Whether the approval was rejected or ended otherwise without being granted. */
   readonly hasEnded: boolean;
 }
 
@@ -54,7 +54,7 @@ type LoggedVote = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'detail'> & Parti
 const END_TOLERANCE_MS = 10_000;
 /** KnownOfApproval is what a process has read of an approval in the audit log, where entries may have been removed since. */
 export interface KnownOfApproval {
-  /** Whether the approval ended without consent. */
+  /** Whether the approval ended without being granted. */
   readonly isRefused?: boolean;
   /** People who rejected it. */
   readonly rejectedBy?: readonly string[] | undefined;
@@ -100,7 +100,7 @@ export function loggedApprovalIn(
   ];
 }
 
-/** Reads the rules, the expiry and the votes. Each vote is judged under the rules in effect when it was cast. */
+/** Reads the rules, the expiry and the votes. Each vote is counted under the rules in effect when it was cast. */
 function votesIn(
   entries: readonly LoggedVote[],
   excluded: ReadonlySet<string | undefined>,

@@ -16,7 +16,7 @@ import type { VoterSession } from './approval-entries.js';
 import type { Approval } from '../model/approval.entity.js';
 import { textHash } from '../model/approval-text.js';
 
-/** ApprovalAsLogged is an approval whose facts come from the audit log wherever the log has them. */
+/** ApprovalAsLogged is an approval with every logged fact taken from the audit log. */
 export interface ApprovalAsLogged {
   readonly approval: Approval;
   readonly logged: LoggedApproval;
@@ -36,7 +36,8 @@ const ACTIONS = [
 ];
 
 /**
- * LoggedApprovals reads approvals, sign-ins and people from the audit log. Votes are judged by the log, because rows could have been changed in the database.
+ * LoggedApprovals reads approvals, sign-ins and people from the audit log. Votes are counted from the log, because rows could have been modified
+ * directly in the database.
  */
 @Injectable()
 export class LoggedApprovals {
@@ -61,7 +62,7 @@ export class LoggedApprovals {
     return this.catalogue.assertUnchanged(tx);
   }
 
-  /** Returns the approvals that the log has, by id. `rights` has rejections, extensions and ends of approvals whose entries were removed later. */
+  /** Returns the approvals in the log, by ID. `rights` contains rejections, extensions and ends of approvals whose entries were removed later. */
   async read(tx: EntityManager, ids: readonly string[], rights: KnownApprovals): Promise<Map<string, LoggedApproval>> {
     const entries = await this.vouched.about(tx, ids, ACTIONS);
     const byId = Map.groupBy(entries, ({ targetId }) => targetId);
@@ -73,9 +74,10 @@ export class LoggedApprovals {
   }
 
   /**
-   * Returns the approval with the rules, parties and title from the log, because columns of its row may have been changed in the database.
+   * Returns the approval with the rules, parties and title from the log, because columns of its row may have been modified directly in the database.
    *
-   * @throws Problem `approval.mismatch` if the log does not have the approval, has it as ended, or has a different document than the row
+   * @throws Problem `approval.mismatch` if the log does not contain the approval, records that it has ended, or contains a different document than
+   *   the row
    */
   async asLogged(tx: EntityManager, row: Approval, rights: KnownApprovals): Promise<ApprovalAsLogged> {
     const logged = (await this.read(tx, [row.id], rights)).get(row.id);
@@ -100,8 +102,8 @@ export class LoggedApprovals {
   }
 
   /**
-   * Returns the approvals as they are shown, with the title, requester, rules and votes from the log. If the log has a different document than the row, or the
-   * text does not match the hash, the title is replaced with a notice and the document is empty.
+   * Returns the approvals as they are shown, with the title, requester, rules and votes from the log. If the log contains a different document than
+   * the row, or the text does not match the hash, the title is replaced with a notice and the document is empty.
    *
    * @param digests SHA-256 of the text of each approval by ID, base64
    */
@@ -132,7 +134,7 @@ export class LoggedApprovals {
   }
 
   /**
-   * Returns the sign-in that opened the caller's session, so that a session that was inserted into the database, or restored after it ended,
+   * Returns the sign-in that opened the caller's session, so that a session that was inserted into the database directly, or restored after it ended,
    * cannot vote.
    *
    * @throws Problem `approval.session-unknown`, `approval.rights-ended`

@@ -15,15 +15,15 @@ import type { ApprovalKind } from '../subjects/approval-subject.port.js';
 export interface RequestBasis {
   /** The scopes that the call required. */
   readonly scopes: readonly Scope[];
-  /** Ids of the users whose rights limited the call. */
+  /** IDs of the users whose rights limited the call. */
   readonly people: readonly string[];
-  /** Ids of the API keys and OAuth clients through which the call was made. */
+  /** IDs of the API keys and OAuth clients through which the call was made. */
   readonly credentials: readonly string[];
-  /** The trust and the issuer of a workload at the time of the request. */
+  /** The revision of a workload's trust and its issuer at the time of the request. */
   readonly run?: { readonly trust: string; readonly trustRevision: number; readonly issuer: string };
 }
 
-/** A requester of each kind of subject holds at least one of these scopes. */
+/** A requester must have at least one of these scopes for each kind of subject. */
 export const REQUEST_SCOPES: Readonly<Record<ApprovalKind, readonly [Scope, ...Scope[]]>> = {
   'signing-request': ['sign:digest', 'signing-keys:write'],
   'signing-batch': ['sign:digest'],
@@ -31,21 +31,21 @@ export const REQUEST_SCOPES: Readonly<Record<ApprovalKind, readonly [Scope, ...S
   'ssh-rotation': ['keys:rotate'],
 };
 
-/** basisOf returns what allows this call. */
+/** basisOf returns the scopes, users and credentials that authorize the call. */
 export async function basisOf(tx: EntityManager, caller: Caller): Promise<RequestBasis> {
   const { ownerId, behind = [], using = [], identity } = caller;
   const people = [...new Set([ownerId, ...behind])].filter(isId);
   const common = { scopes: [...using], people, credentials: credentialsOf(caller) };
   if (identity === undefined) return common;
   const trust = await findTrusted(tx, WorkloadTrust, { id: identity.trust.id });
-  // A trust that is removed at this moment has no revision that can match later.
+  // If the trust is being removed at this moment, no later revision can match.
   const run = { trust: identity.trust.id, trustRevision: trust?.revision ?? 0, issuer: trust?.issuerId ?? '' };
   return { ...common, run };
 }
 
 /**
- * lostRequester returns why an approval could not be requested now: a person behind the request was disabled or lost the right that the call needed, a key
- * or client was revoked, or the trust or issuer of a workload no longer allows the run. Returns undefined if the grounds of the request still hold.
+ * lostRequester returns why an approval could no longer be requested: a person behind the request was disabled or lost the required right, a key or
+ * client was revoked, or the trust or issuer of a workload no longer allows the run. Returns undefined if the basis of the request is still valid.
  *
  * @param basis as logged; undefined for requests of an earlier version
  */
@@ -57,7 +57,7 @@ export async function lostRequester(
 ): Promise<Problem | undefined> {
   const { requestedBy, ownerId, requesterName } = approval;
   const lost = lostRight(requesterName);
-  // Checks the log, because the rows may have been restored or deleted in the database.
+  // Checks the log, because the rows may have been restored or deleted outside the service.
   const known = [requestedBy, ownerId, ...(basis?.people ?? []), ...(basis?.credentials ?? [])];
   if (known.some((id) => rights.revoked.has(id) || isDisabled(rights, id))) return lost;
   const asked = basis?.run;
@@ -108,7 +108,7 @@ async function mayRequest(tx: EntityManager, { requestedBy, ownerId, subjectKind
   return true;
 }
 
-/** Reports whether the rows give what the request needed. The row of a run is never deleted while its request waits. */
+/** Reports whether the rows grant what the request needed. The row of a run is never deleted while its request is pending. */
 async function holds(
   tx: EntityManager,
   run: ReadonlySet<Scope> | undefined | null,
@@ -120,7 +120,7 @@ async function holds(
   return basis.run === undefined && isHeld(tx, basis, approval);
 }
 
-/** Reports whether the log has the trust or the issuer of a run as removed. */
+/** Reports whether the trust or the issuer of a run was removed according to the log. */
 function isWithdrawn({ withdrawn }: RightsHistory, { trust, issuer }: NonNullable<RequestBasis['run']>): boolean {
   return withdrawn.has(trust) || withdrawn.has(issuer);
 }
@@ -129,7 +129,7 @@ function isDisabled({ people }: RightsHistory, id: string): boolean {
   return (people.get(id)?.disabledAt ?? 0) > 0;
 }
 
-/** Reports whether the id is that of a user, an API key or an OAuth client, including revoked ones. */
+/** Reports whether the ID is that of a user, an API key or an OAuth client, including revoked ones. */
 async function isGiver(tx: EntityManager, id: string): Promise<boolean> {
   const given = uuidOf('$1::text');
   const rows: unknown[] = await tx.query(

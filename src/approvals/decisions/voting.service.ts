@@ -17,7 +17,7 @@ import { isDecided, Approval, ApprovalVote, type Decision } from '../model/appro
 export interface Ballot {
   readonly decision: Decision;
   readonly comment: string | null;
-  /** The hash of the document that the voter saw; absent when the client does not send it. */
+  /** The hash of the document that the voter saw; absent if the client did not send it. */
   readonly hash?: Buffer;
 }
 
@@ -33,7 +33,7 @@ export class VotingService {
   ) {}
 
   async vote(caller: Caller, id: string, ballot: Ballot, use?: IdempotentUse): Promise<void> {
-    // Refused before the audit log is read.
+    // Fails early, before the audit log is read.
     found(await this.db.manager.findOneBy(Approval, { id }));
     assertPerson(caller);
     const rights = await this.logged.rights();
@@ -46,7 +46,7 @@ export class VotingService {
     if (approval !== undefined) this.moves.committed(approval);
   }
 
-  /** Undefined when the very call was made before: its vote stands. */
+  /** Returns undefined if the same call was made before, in which case its vote is kept. */
   private async cast(
     tx: EntityManager,
     caller: Caller,
@@ -72,7 +72,7 @@ export class VotingService {
     const { decision, comment } = ballot;
     const { hash, stage } = approval;
     const vote = { approvalId: id, userId: caller.id, userName: caller.name, decision, stage, comment, hash };
-    // By the log the person has not voted: a row that is there already was inserted in the database, and is replaced.
+    // According to the log the person has not voted, so an existing row was inserted directly in the database and is replaced.
     await tx.upsert(ApprovalVote, vote, ['approvalId', 'userId']);
     await this.audit.append(tx, [voteEntry(approval, { ...vote, at: new Date() }, caller, signIn)]);
     await this.count(tx, asked, vote, caller, rights);
@@ -105,8 +105,8 @@ export class VotingService {
   }
 
   /**
-   * Reports whether a person's vote in a stage counts now: the person may still vote as a member of the group, did not request the approval, and the identity
-   * provider of their sign-in has admitted everyone since whom it admitted then.
+   * Reports whether a person's vote in a stage still counts: the person may still vote as a member of the group, did not request the approval, and
+   * their identity provider has not become stricter since they signed in.
    */
   private async counts(
     tx: EntityManager,
@@ -164,7 +164,7 @@ function assertOpen({ status }: Approval, late: boolean): void {
   if (isDecided(status)) throw new Problem('conflict', 'approval.decided', `The approval is ${status} already.`);
 }
 
-/** Rows of votes may have been inserted in the database, to keep a person from voting. */
+/** Vote rows may have been inserted directly in the database to keep a person from voting. */
 function assertNotVoted({ votes, rejections }: LoggedApproval, person: string): void {
   if (rejections.has(person) || votes.some(({ userId }) => userId === person))
     throw new Problem('conflict', 'approval.voted', 'You have voted already; a person counts once.');

@@ -11,7 +11,7 @@ export class ApproverGroup {
   @Column('text')
   name: string;
 
-  /** Counts the edits; the ETag. */
+  /** Incremented by each edit; the ETag. */
   @Column('int', { default: 1 })
   revision: number;
 
@@ -46,11 +46,11 @@ export class ApproverGroupMember extends SealedEntity {
   @Column('text', { nullable: true })
   ssoGroup: string | null;
 
-  /** The owner of the credential that added the member. Members whom a requester adds after the request do not count for it. */
+  /** The owner of the credential that added the member. Members that a requester adds after making the request do not count for it. */
   @Column('text')
   addedBy: string;
 
-  /** IDs of the other people who know that credential and could have made the call. Null if there are none. */
+  /** IDs of the other people who know that credential and could have made the call that added the member. Null if there are none. */
   @Column('text', { array: true, nullable: true })
   addedBehind: string[] | null;
 

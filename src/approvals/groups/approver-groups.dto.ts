@@ -18,10 +18,10 @@ export class SsoGroupBody {
 export class ApproverGroupBody {
   /** @example 'Release managers' */
   @Name(1, 100) name: string;
-  /** Ids of users. */
+  /** User IDs. */
   @ListOf(IdRef(), { max: MAX_MEMBERS, unique: true, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
   members: string[];
-  /** Groups of identity providers. Users whom the provider listed in a group at their last sign-in are members. */
+  /** Groups of identity providers. Users whose provider listed them in one of the groups at their last sign-in are members. */
   @ApiPropertyOptional({ type: [SsoGroupBody] })
   @IsOptional()
   @IsArray()
@@ -41,10 +41,10 @@ export class ApproverGroupView {
   id: string;
   /** @example 'Release managers' */
   name: string;
-  /** Ids of users. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /** User IDs. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   members: string[];
   ssoGroups: SsoGroupBody[];
-  /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
+  /** Incremented by each edit; in quotes it is the ETag for If-Match. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -19,7 +19,7 @@ export interface GroupOrder extends GroupMemberList {
 
 export type GroupWithMembers = ApproverGroup & GroupMemberList;
 
-/** Manages approver groups. Every edit names the revision that it was made from, and takes effect with the next vote. */
+/** Manages approver groups. Every edit specifies the revision that it is based on, and takes effect with the next vote. */
 @Injectable()
 export class ApproverGroupsService {
   constructor(
@@ -60,7 +60,7 @@ export class ApproverGroupsService {
     });
   }
 
-  /** Only a group that no policy and no pending approval names. */
+  /** Deletes a group that no policy and no pending approval uses. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       // A policy that is being created locks the group until it is committed.
@@ -86,7 +86,7 @@ export class ApproverGroupsService {
     return Object.assign(group, found);
   }
 
-  /** Newest first. */
+  /** Returns groups, newest first. */
   async list(query: PageQuery): Promise<Page<GroupWithMembers>> {
     const select = this.db.createQueryBuilder(ApproverGroup, 'g');
     const page = await this.cursors.newest('approver-groups', select, query);

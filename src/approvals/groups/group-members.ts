@@ -21,7 +21,7 @@ export interface GroupMemberList {
 
 type MemberRow = Pick<ApproverGroupMember, 'member' | 'userId' | 'providerId' | 'ssoGroup'>;
 
-/** Reads and writes the member rows of groups. A member who stays keeps the row, with its `addedBy` and time. */
+/** Reads and writes the member rows of groups. A member who remains keeps the row, including `addedBy` and the time. */
 @Injectable()
 export class GroupMembers {
   async set(tx: EntityManager, caller: Caller, groupId: string, wanted: GroupMemberList): Promise<void> {
@@ -42,7 +42,7 @@ export class GroupMembers {
     await tx.query(`DELETE FROM approver_group_member WHERE group_id = $1`, [groupId]);
   }
 
-  /** The members of each group, in the order of the ids. */
+  /** Returns the members of each group, in the order of the IDs. */
   async of(tx: EntityManager, groupIds: readonly string[]): Promise<GroupMemberList[]> {
     const rows: { group_id: string; user_id: string | null; provider: string | null; sso_group: string }[] =
       await tx.query(

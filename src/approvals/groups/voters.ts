@@ -10,16 +10,16 @@ import { ApproverGroupMember } from './approver-group.entity.js';
 /** The facts that determine who may vote on an approval, according to the audit log. */
 export interface VotersOf {
   readonly groupId: string;
-  /** The requesters. Members whom they added to the group after `since` do not count. */
+  /** The requesters. Members that they added to the group after `since` do not count. */
   readonly requesters: readonly string[];
   readonly since: Date;
   /** `RightsHistory.withdrawn`. Groups of removed or disabled identity providers have no voters. */
   readonly withdrawn: ReadonlyMap<string, number>;
-  /** When each named member of the group was added, in milliseconds. */
+  /** Time at which each named member of the group was added, in milliseconds. */
   readonly added: Readonly<Record<string, number>>;
 }
 
-/** Maximum time between the row of a member and the audit entry about it. */
+/** Maximum time between the row of a member and its audit entry. */
 const MAX_ENTRY_DELAY_MS = 10_000;
 
 interface MemberRows {
@@ -30,9 +30,9 @@ interface MemberRows {
 }
 
 /**
- * Returns how a user belongs to the group whose members may vote: like `isMember`, but judged in the service on rows that match their seals. Undefined if the
- * user may not vote. A user who is a named member and is also named by a provider belongs through the provider. Only this function decides whether a vote
- * counts; SQL predicates only select what is listed and who is notified.
+ * Returns how a user belongs to the group whose members may vote: like `isMember`, but evaluated in the service on rows that match their seals.
+ * Undefined if the user may not vote. A user who is both a named member and listed by a provider belongs through the provider. Only this function
+ * decides whether a vote counts; SQL predicates only select what is listed and who is notified.
  */
 export async function votesAs(tx: EntityManager, personId: string, voters: VotersOf): Promise<Membership | undefined> {
   const rows: MemberRows[] = await tx.query(
@@ -60,14 +60,14 @@ function wayOf(
   const isAddedByRequester = [member.addedBy, ...(member.addedBehind ?? [])].some((id) => requesters.includes(id));
   if (member.groupId !== groupId || (isAddedByRequester && member.addedAt > since)) return undefined;
   if (member.userId !== null) {
-    // A member who was removed and added again has a newer row. The earlier one says who added them then.
+    // A member who was removed and added again has a newer row. The earlier row records who added them then.
     const isCurrent = member.addedAt.getTime() >= (added[person.id] ?? 0) - MAX_ENTRY_DELAY_MS;
     return member.userId === person.id && isCurrent ? 'named' : undefined;
   }
   return withdrawn.has(member.providerId ?? '') ? undefined : broughtBy(tx, member, row, person);
 }
 
-/** Returns the group by which an enabled identity provider named the person at their last sign-in, if it is that of the member. */
+/** Returns the group that an enabled identity provider listed for the person at their last sign-in, if it is the member's group. */
 function broughtBy(
   tx: EntityManager,
   member: ApproverGroupMember,

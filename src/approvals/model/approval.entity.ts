@@ -15,7 +15,7 @@ export function isDecided(status: ApprovalStatus): boolean {
   return status !== 'PENDING';
 }
 
-/** One question to the approvers, with the rules by which it is decided. Changed only by compare-and-set statements. */
+/** An approval request, with the rules that decide it. Changed only by compare-and-set statements. */
 @Entity('approval')
 @Check('approval_decided', `(status = 'PENDING') = (decided_at IS NULL)`)
 @Check('approval_group', `(status = 'PENDING') = (group_id IS NOT NULL)`)
@@ -46,11 +46,11 @@ export class Approval {
   @Column('text')
   title: string;
 
-  /** The document that approvers see: canonical JSON. That of a batch is long, so it is read only where it is selected. */
+  /** The document that approvers see: canonical JSON. The document of a batch is long, so it is only read where it is selected explicitly. */
   @Column('text', { select: false })
   shown: string;
 
-  /** SHA-256 of `shown`: what an approval covers. */
+  /** SHA-256 of `shown`: the document that the approval covers. */
   @Column('bytea')
   hash: Buffer;
 
@@ -64,7 +64,7 @@ export class Approval {
   @Column('int', { default: 0 })
   stage: number;
 
-  /** The group of that stage; null when decided. */
+  /** The group of that stage; null once decided. */
   @Column('uuid', { nullable: true })
   groupId: string | null;
 
@@ -85,7 +85,7 @@ export class Approval {
   @Column('text')
   ownerId: string;
 
-  /** IDs of the people who could have made this request with a secret that they were shown. Their votes never count. */
+  /** IDs of the people who could have made this request with a secret that was disclosed to them. Their votes never count. */
   @Column('text', { array: true, default: '{}' })
   requesters: string[];
 
@@ -106,7 +106,7 @@ export class Approval {
   @Column('timestamptz')
   expiresAt: Date;
 
-  /** When members who have not voted are reminded; null when they were, or will not be. */
+  /** Time at which members who have not voted are reminded; null if no reminder is due. */
   @Column('timestamptz', { nullable: true })
   remindAt: Date | null;
 
@@ -118,9 +118,9 @@ export class Approval {
   supersededBy: string | null;
 }
 
-/** Approvals with less time than this have no reminder. */
+/** Approvals that expire sooner than this get no reminder. */
 const MIN_REMINDED_SECONDS = 10;
-/** Approvers are reminded after this part of the time has passed; the texts of `approval-notices.ts` state it. */
+/** Approvers are reminded after this fraction of the time has passed; the texts of `approval-notices.ts` mention it. */
 const REMINDER_SHARE = 0.5;
 
 /** Returns the columns `expiresAt` and `remindAt` of an approval that expires after the given number of seconds. */
@@ -130,15 +130,16 @@ export function endsAfter(seconds: number) {
 }
 
 /**
- * Returns SQL that is true if a person requested an approval, or could have: the person owns the credential that was used, or was shown its secret before.
+ * Returns SQL that is true if a person requested an approval or could have done so: the person owns the credential that was used, or its secret was
+ * disclosed to them.
  *
- * @param person SQL expression of the type text, over `a`, the row of the approval
+ * @param person SQL expression of type text, over `a`, the row of the approval
  */
 export function isRequester(person: string): string {
   return `(${person} = a.owner_id OR ${person} = ANY(a.requesters))`;
 }
 
-/** One of many subjects that an approval releases together, to find the approval from the subject. The approval's `shown` describes it. */
+/** One of several subjects that an approval releases together. Maps the subject to its approval. The approval's `shown` describes it. */
 @Entity('approval_item')
 @Index('approval_item_subject', ['subjectId'])
 export class ApprovalItem {
@@ -152,7 +153,7 @@ export class ApprovalItem {
 export const DECISIONS = ['APPROVE', 'REJECT'] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** The vote of one person. By the primary key a person votes once; a vote is never changed. */
+/** The vote of one person. The primary key ensures that a person votes once; a vote is never changed. */
 @Entity('approval_vote')
 export class ApprovalVote {
   @PrimaryColumn('uuid')
@@ -161,7 +162,7 @@ export class ApprovalVote {
   @PrimaryColumn('uuid')
   userId: string;
 
-  /** The person's e-mail address then. */
+  /** The person's email address at the time of the vote. */
   @Column('text')
   userName: string;
 
@@ -186,7 +187,7 @@ export class ApprovalVote {
 export const NOTICE_KINDS = ['requested', 'reminder', 'decided'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** A notice that is still to be sent: written in the transaction of its event, and turned into mails and webhooks by a worker. */
+/** A notice to be sent: written in the transaction of its event, and turned into mails and webhooks by a worker. */
 @Entity('approval_notice')
 @Index('approval_notice_waiting', ['id'], { where: 'told_at IS NULL' })
 export class ApprovalNotice {

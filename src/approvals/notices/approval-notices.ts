@@ -11,7 +11,7 @@ import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/members
 import { NoticedApprovals } from './noticed-approvals.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
-/** Further notices are sent in the next round. Notices of one round to one person form one mail. */
+/** Maximum notices per round; further notices are sent in the next round. Notices of one round to one person are combined into one mail. */
 const BATCH_SIZE = 200;
 const UNSENT = { table: 'approval_notice', where: 'told_at IS NULL', order: 'id' };
 const HALF_OVER = { table: 'approval', where: `status = 'PENDING' AND remind_at <= now()`, order: 'remind_at' };
@@ -32,14 +32,14 @@ interface Waiting {
 
 type Asked = Pick<Approval, 'id' | 'createdAt'>;
 
-/** People for whom ASKED may be true; checking all people would be slow. */
+/** People who may satisfy ASKED; checking everyone would be slow. */
 const MAY_BE_ASKED = possibleMembers('a.group_id');
 /** Members of the group of the current stage who have not voted. */
 const ASKED = `${isMember('a.group_id', 'person.id', ADDED_BY_REQUESTER)} AND NOT EXISTS (
   SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = person.id)`;
 const MAY_BE_CONCERNED = `SELECT ${uuidOf('a.owner_id')} AS user_id UNION SELECT p.user_id
   FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) CROSS JOIN LATERAL (${possibleMembers('asked.id')}) p`;
-/** Members of all groups that were requested to vote so far, and the requester. */
+/** Members of all groups that have been asked to vote so far, and the requester. */
 const CONCERNED = `(person.id = ${uuidOf('a.owner_id')} OR EXISTS (
   SELECT 1 FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) WHERE ${isMember('asked.id', 'person.id')}))`;
 
@@ -56,13 +56,13 @@ export class ApprovalNotices {
     private readonly webhooks: Webhooks,
   ) {}
 
-  /** Works through what waits. */
+  /** Sends pending notices. */
   @Background({ name: 'approval-notices', scope: 'process', due: UNSENT, wakes: ['mail', 'webhooks'] })
   async send(): Promise<void> {
     while ((await whenDue(this.db, UNSENT, (tx) => this.sendSome(tx))) === BATCH_SIZE);
   }
 
-  /** Queues a reminder, once, for approvals of which half the time has passed, and emits an alert event. */
+  /** Queues one reminder for each approval of which half the time has passed, and emits an alert event. */
   @Background({ name: 'approval-reminders', scope: 'process', due: HALF_OVER, wakes: ['approval-notices'] })
   async remind(): Promise<void> {
     await whenDue(this.db, HALF_OVER, async (tx) => {
@@ -94,7 +94,7 @@ export class ApprovalNotices {
   /** Announces the event to programs and returns the recipients of mails. */
   private async sendOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
     const approval = await this.noticed.find(tx, approvalId);
-    // It was decided in the meantime, so nobody needs to vote.
+    // The approval has been decided in the meantime, so nobody needs to vote.
     if (kind !== 'decided' && isDecided(approval.status)) return [];
     // Only people who were notified of the request are notified of its end.
     if (kind === 'decided' && approval.remindAt === null)
@@ -111,7 +111,7 @@ export class ApprovalNotices {
     return people.map(({ email }) => ({ kind, approval, email }));
   }
 
-  /** Returns one mail per person and approval, or one mail for several similar approvals of a person. */
+  /** Returns one mail per person and approval, or one mail for several similar approvals. */
   private async write(tx: EntityManager, due: readonly Due[]): Promise<void> {
     const alike = Map.groupBy(due, ({ email, kind, approval }) => `${email} ${kind} ${approval.status}`);
     for (const group of alike.values()) {
@@ -129,7 +129,7 @@ export class ApprovalNotices {
   }
 }
 
-/** Title and requester are left out: more people may read alerts than the approval. */
+/** Title and requester are omitted, because alerts may reach more people than the approval. */
 function waitingOf({ id, createdAt }: Asked): AlertEvent {
   const why = `Half of its time has passed: it was requested at ${createdAt.toISOString()}.`;
   return { type: 'approval.waiting', subject: { kind: 'approval', id, name: id }, facts: { why } };

@@ -4,10 +4,10 @@ import type { Approval, NoticeKind } from '../model/approval.entity.js';
 import { oneLine } from '../../platform/text/truncate.js';
 
 const DAY = 24 * 3600;
-/** Characters of a line with text that others wrote. */
+/** Maximum characters of a line with user-supplied text. */
 const MAX_LINE = 1000;
 
-/** Type of the message, and the first words of its title and of the mail's subject, by notice. */
+/** Message type, and first words of its title and of the mail subject, by notice kind. */
 const NOTICES = {
   requested: { type: 'approval.requested', words: 'Approval needed' },
   reminder: { type: 'approval.reminder', words: 'Approval still needed' },
@@ -23,7 +23,7 @@ function wordsOf(kind: NoticeKind, { status }: Approval) {
   return NOTICES[kind === 'decided' ? status : kind];
 }
 
-/** A mail in plain text. It holds no secret: the link leads to a page that needs a login. */
+/** Returns a mail in plain text. It contains no secret: the link leads to a page that requires a login. */
 export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, link: string): NewMail {
   const { words } = wordsOf(kind, approval);
   const asks = kind !== 'decided';
@@ -46,7 +46,7 @@ export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, 
 
 const MAX_LISTED = 100;
 
-/** Returns one mail about several approvals, such as those of a batch: at least two, all with one status. */
+/** Returns one mail about several approvals, such as those of a batch: at least two, all with the same status. */
 export function digestMailOf(
   kind: NoticeKind,
   pending: readonly { readonly approval: Approval; readonly link: string }[],
@@ -92,7 +92,7 @@ export function messageOf(kind: NoticeKind, approval: Approval, at: Date, link: 
   };
 }
 
-/** A mail that requests a vote is useless after the approval has ended. */
+/** A mail that asks for a vote is useless after the approval has ended. */
 function secondsFor(kind: NoticeKind, { expiresAt }: Approval): number {
   if (kind === 'decided') return 3 * DAY;
   return Math.max(1, Math.ceil((expiresAt.getTime() - Date.now()) / 1000));

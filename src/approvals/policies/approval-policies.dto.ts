@@ -14,9 +14,9 @@ import { POLICY_WARNINGS, type PolicyWarning, type PolicyWarningCode, policyWarn
 const DAY = 24 * 3600;
 
 export class PolicyStageBody {
-  /** Id or name of an approver group. @example 'Release managers' */
+  /** ID or name of an approver group. @example 'Release managers' */
   @Text(1, 100) group: string;
-  /** Number of different members of the group who must approve. @example 2 */
+  /** Number of group members who must approve. @example 2 */
   @Int(1, 100) threshold: number;
 }
 
@@ -28,18 +28,26 @@ const IsFact = (): PropertyDecorator =>
   );
 
 export class PolicyConditionBody {
-  /** `algorithm`, `scheme`, `format`, `caller` (ID of an API key, an OAuth client, a trust or a user), `metadata.<name>` (stated by the caller), `trust` or `verified.<claim>` (proved by the issuer of a workload's token). @example format */
+  /**
+   * `algorithm`, `scheme`, `format`, `caller` (ID of an API key, an OAuth client, a trust or a user), `metadata.<name>` (stated by the caller),
+   * `trust` or `verified.<claim>` (verified claim of a workload's token).
+   * @example format
+   */
   @IsFact() fact: string;
   @OneOf(['in', 'not-in']) op: 'in' | 'not-in';
-  /** A value that ends in `*` matches by prefix. For `trust` and `verified.<claim>`, `*` matches characters within a segment, and `**` at the end matches the rest of a path. @example ["authenticode"] */
+  /**
+   * A value that ends in `*` is a prefix. For `trust` and `verified.<claim>`, `*` matches characters within a segment, and `**` at the end matches
+   * the rest of a path.
+   * @example ["authenticode"]
+   */
   @ListOf(Text(1, 200), { min: 1, max: 50 })
   @AreClaimPatterns((body) => isVerifiedFact((body as PolicyConditionBody).fact))
   values: string[];
 }
 
-/** What exempts a use from a policy must be verified: callers choose everything else. */
+/** Facts that exempt a use from a policy must be verified, because callers choose all others. */
 export class PolicyExceptionBody extends PolicyConditionBody {
-  /** `verified.<claim>`, `trust` or `caller`: facts that an issuer proved or that the service authenticated. @example verified.repository */
+  /** `verified.<claim>`, `trust` or `caller`: facts that the service verified or authenticated. @example verified.repository */
   @ApiProperty({ example: 'verified.repository' })
   @IsFact()
   @Matches(/^(?:caller|trust|verified\.)/, {
@@ -53,19 +61,23 @@ export class ApprovalPolicyBody {
   @Name(1, 100) name: string;
   /** Kind of request that needs approval. */
   @Optional(OneOf(POLICY_SUBJECTS, { default: 'signing-request' })) subject?: PolicySubject;
-  /** Names of the keys that the policy guards; `*` is every key. @example ["release"] */
+  /** Names of the keys to which the policy applies; `*` is every key. @example ["release"] */
   @ListOf(Text(1, 64), { min: 1, max: 200, unique: true }) keys: string[];
-  /** Stages in order: the group of a stage votes after the previous stage has passed. */
+  /** Stages in order: the group of a stage votes once the previous stage has passed. */
   @ListOf(PolicyStageBody, { min: 1, max: 10 }) stages: PolicyStageBody[];
-  /** Time until the approval expires. @example 86400 */
+  /** Seconds until the approval expires. @example 86400 */
   @Optional(Int(1, 30 * DAY)) expiresInSeconds?: number = DAY;
-  /** true: approvers must say why, whichever way they vote. */
+  /** true: approvers must give a reason, whichever way they vote. */
   @Optional(Flag()) commentRequired?: boolean = false;
   /** Number of rejections that end the approval. @example 1 */
   @Optional(Int(1, 100)) rejectThreshold?: number = 1;
-  /** The policy applies if all conditions hold. A condition on a fact that a request does not have holds. Conditions on `format`, `scheme` and `algorithm` hold for every signature over the caller's own digest (`raw`, `sigstore-bundle`, `dsse`, `openpgp`), because such a signature can be embedded in any format. */
+  /**
+   * The policy applies if all conditions hold. A condition on a missing fact evaluates to true. Conditions on `format`, `scheme` and `algorithm` hold
+   * for every signature over the caller's own digest (`raw`, `sigstore-bundle`, `dsse`, `openpgp`), because such a signature can be embedded in any
+   * format.
+   */
   @Optional(ListOf(PolicyConditionBody, { max: 20 })) conditions?: PolicyConditionBody[];
-  /** The policy does not apply when all of them hold. An exception on a fact that a request does not have does not hold. */
+  /** The policy does not apply if all of these exceptions hold. An exception on a missing fact evaluates to false. */
   @Optional(ListOf(PolicyExceptionBody, { max: 20 })) unless?: PolicyExceptionBody[];
 
   toOrder(): PolicyOrder {
@@ -84,7 +96,7 @@ export class ApprovalPolicyBody {
 }
 
 export class PolicyStageView {
-  /** Id of the approver group. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approver group. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   group: string;
   /** @example 2 */
   threshold: number;
@@ -110,7 +122,7 @@ export class ApprovalPolicyView {
   subject: PolicySubject;
   /** @example ["release"] */
   keys: string[];
-  /** Keys that the policy covers at present. For SSH keys this includes the successors of the keys in `keys`. @example ["release"] */
+  /** Keys that the policy currently covers. For SSH keys this includes the successors of the keys in `keys`. @example ["release"] */
   coveredKeys: string[];
   stages: PolicyStageView[];
   /** @example 86400 */
@@ -122,7 +134,7 @@ export class ApprovalPolicyView {
   unless: PolicyExceptionBody[];
   /** Ways in which callers can avoid the policy, and exceptions that never hold. */
   warnings: PolicyWarningView[];
-  /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
+  /** Incremented by each edit; in quotes it is the ETag for If-Match. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

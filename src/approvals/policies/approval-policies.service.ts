@@ -31,7 +31,7 @@ interface PolicyChange {
   readonly logged: RightsHistory;
 }
 
-/** Manages the approval policies. Every change counts the revision of all policies up, in its own transaction. */
+/** Manages the approval policies. Every change increments the revision of the policy set in its own transaction. */
 @Injectable()
 export class ApprovalPoliciesService {
   private readonly record: EntryRecorder;
@@ -83,12 +83,12 @@ export class ApprovalPoliciesService {
     throw missing('approval-policy');
   }
 
-  /** Newest first. */
+  /** Returns policies, newest first. */
   async list(page: PageQuery): Promise<Page<ApprovalPolicy>> {
     return this.cursors.newest('approval-policies', this.db.createQueryBuilder(ApprovalPolicy, 'policy'), page);
   }
 
-  /** Exceptions that earlier versions stored on facts that callers choose, and that never hold. */
+  /** Returns exceptions stored by earlier versions on facts that callers choose. They never hold. */
   async ignoredExceptions(): Promise<IgnoredException[]> {
     const policies = await this.db.manager.find(ApprovalPolicy, { order: { name: 'ASC' } });
     return policies.flatMap((policy) =>
@@ -98,7 +98,7 @@ export class ApprovalPoliciesService {
     );
   }
 
-  /** Serializes changes by a lock on the row of the policy set. */
+  /** Serializes changes with a lock on the row of the policy set. */
   private async write<T>(
     caller: Caller,
     name: string,

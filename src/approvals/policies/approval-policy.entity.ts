@@ -6,7 +6,7 @@ import type { PolicySubject } from '../subjects/approval-subject.port.js';
 export interface Condition {
   readonly fact: string;
   readonly op: 'in' | 'not-in';
-  /** A value that ends in `*` matches by prefix. Values of verified facts are patterns, see `claimMatches`. */
+  /** A value that ends in `*` is a prefix. Values of verified facts are patterns, see `claimMatches`. */
   readonly values: readonly string[];
 }
 
@@ -16,7 +16,7 @@ export interface PolicyStage {
   readonly threshold: number;
 }
 
-/** A rule for who must approve which uses of which keys. Each change of the table counts approval_policy_revision up. */
+/** A policy: who must approve which uses of which keys. Each change to the table increments approval_policy_revision. */
 @Entity('approval_policy')
 @Sealed<ApprovalPolicy>({
   except: ['createdAt', 'updatedAt'],
@@ -32,7 +32,7 @@ export class ApprovalPolicy extends SealedEntity {
   @Column('text')
   subject: PolicySubject;
 
-  /** Names; `*` is every key. */
+  /** Key names; `*` is every key. */
   @Column('text', { array: true })
   keys: string[];
 
@@ -40,11 +40,11 @@ export class ApprovalPolicy extends SealedEntity {
   @Column('jsonb', { default: [] })
   conditions: Condition[];
 
-  /** The policy does not apply when there are some and all hold. */
+  /** The policy does not apply if there is at least one and all of them hold. */
   @Column('jsonb', { default: [] })
   unless: Condition[];
 
-  /** One after the other. */
+  /** Stages in order. */
   @Column('jsonb')
   stages: PolicyStage[];
 
@@ -58,7 +58,7 @@ export class ApprovalPolicy extends SealedEntity {
   @Column('int')
   rejectThreshold: number;
 
-  /** Counts the edits; the ETag. */
+  /** Incremented by each edit; the ETag. */
   @Column('int', { default: 1 })
   revision: number;
 
@@ -69,16 +69,16 @@ export class ApprovalPolicy extends SealedEntity {
   updatedAt: Date;
 }
 
-/** The content of a policy as it is created or changed. */
+/** The content of a policy when it is created or changed. */
 export type PolicyOrder = Pick<
   ApprovalPolicy,
   'name' | 'subject' | 'keys' | 'conditions' | 'unless' | 'expiresInSeconds' | 'commentRequired' | 'rejectThreshold'
 > & {
-  /** `group` is the id or the name of an approver group. */
+  /** `group` is the ID or the name of an approver group. */
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
 };
 
-/** One row: counts the changes of all policies together, so that a statement can check whether a judgement is still current. */
+/** A single row with the revision of all policies together, so that a statement can check whether an evaluation is still current. */
 @Entity('approval_policy_revision')
 @Sealed<ApprovalPolicyRevision>({
   except: [],
@@ -94,7 +94,10 @@ export class ApprovalPolicyRevision extends SealedEntity {
   @Column('int', { default: 0 })
   revision: number;
 
-  /** Id and revision of each policy, in order, so that a policy that is deleted in the database is missed. Null as `User.factors`. */
+  /**
+   * ID and revision of each policy, in order, so that a policy deleted directly in the database is noticed. Null under the same conditions as
+   * `User.factors`.
+   */
   @Column('text', { array: true, nullable: true })
   policies: string[] | null;
 }

@@ -38,8 +38,8 @@ export class PolicyChecks {
   ) {}
 
   /**
-   * The stages as they are stored. The groups are locked against changes until the policy that names them is committed. Stages and keys
-   * that the policy had before are not checked again.
+   * Returns the stages in stored form. The groups are locked against changes until the transaction of the policy commits. Stages and keys that the
+   * policy had before are not checked again.
    *
    * @throws Problem `approval-policy.stage` or `approval-policy.key`.
    */
@@ -60,14 +60,14 @@ export class PolicyChecks {
     return stages;
   }
 
-  /** The policy with the keys that it covers now, which are others than it names where those were replaced. */
+  /** Returns the policy with the keys that it covers now, which include the successors of replaced keys. */
   async covering(policy: ApprovalPolicy): Promise<CoveringPolicy> {
     const { subject, keys } = policy;
     if (keys.includes(WHOLE)) return { policy, coveredKeys: [WHOLE] };
     return { policy, coveredKeys: (await this.subjects.of(subject).keysCovered?.(keys)) ?? keys };
   }
 
-  /** Returns the current rights according to the log. Call it before the transaction of a change, which holds a lock. */
+  /** Returns the current rights according to the log. Call it before the transaction of a change, because that holds a lock. */
   logged(): Promise<RightsHistory> {
     return this.evaluation.logged();
   }
@@ -76,7 +76,7 @@ export class PolicyChecks {
     return this.evaluation.assertNewest(tx, logged);
   }
 
-  /** Makes the next judgement read the policies again. */
+  /** Makes the next evaluation read the policies again. */
   changed(revision?: number): void {
     this.evaluation.forget(revision);
   }
@@ -113,7 +113,7 @@ export class PolicyChecks {
   }
 }
 
-/** Verifies that groups have the names that the audit log has of them: a policy may name its groups, and rows of groups have no seal. */
+/** Verifies that groups have the names recorded in the audit log: policies may refer to groups by name, and rows of groups have no seal. */
 function assertNamed(tx: EntityManager, groups: readonly NamedGroup[], logged: RightsHistory): void {
   if (!sealsOf(tx).isStrict) return;
   for (const { id, name } of groups) {

@@ -22,7 +22,7 @@ export interface Stage {
   readonly again?: true;
 }
 
-/** Who must approve, how many, and until when. */
+/** The required approvers, their number, and the expiry. */
 export interface ApprovalRequirement {
   readonly policies: readonly { readonly id: string; readonly name: string; readonly revision: number }[];
   readonly stages: readonly Stage[];
@@ -32,23 +32,23 @@ export interface ApprovalRequirement {
 }
 
 /**
- * Certainty is how certain a judgement must be. `provisional` accepts policies that could not be compared with the audit log, because `judgeNow`
- * judges the use again before it is carried out.
+ * Certainty is how certain an evaluation must be. `provisional` accepts policies that could not be compared with the audit log, because `judgeNow`
+ * evaluates the use again before it is carried out.
  */
 type Certainty = 'confirmed' | 'provisional';
 
-/** The judgement by the policies of one revision. Without a demand, no approval is needed. */
+/** The result of evaluating the policies of one revision. Without a demand, no approval is needed. */
 export interface PolicyJudgement {
   readonly revision: number;
   readonly demand: ApprovalRequirement | undefined;
 }
 
 export interface JointJudgement extends PolicyJudgement {
-  /** Which of them need approval. */
+  /** Whether each use requires approval, in the order of the uses. */
   readonly held: readonly boolean[];
 }
 
-/** What the policies make of uses that one approval would cover, with the reasons of each. */
+/** The result of evaluating uses that one approval would cover, with the reasons. */
 interface Trial {
   /** The required approval; undefined if none is needed. */
   readonly demand: Pick<ApprovalRequirement, 'stages'> | undefined;
@@ -62,7 +62,7 @@ interface Book {
   readonly revision: number;
   readonly policies: readonly ApprovalPolicy[];
   readonly groups: ReadonlyMap<string, string>;
-  /** Why the policies could not be compared with the audit log; undefined if they were compared. */
+  /** Reason why the policies could not be compared with the audit log; undefined if they were compared. */
   readonly doubt: Problem | undefined;
 }
 
@@ -72,7 +72,7 @@ interface StoredSet {
   readonly policies: readonly ApprovalPolicy[];
 }
 
-/** All policies are remembered under one name. */
+/** Cache key: all policies are cached as one entry. */
 const WHOLE = '*';
 
 /** Transactions that see the same revision reuse the policies for this long after they were read. */
@@ -81,18 +81,18 @@ const LAST_MS = 2500;
 const MAX_READINGS = 5;
 
 /**
- * PolicyEvaluation judges uses of keys by all policies, which it caches for seconds. A statement that acts on a judgement checks its revision
- * (POLICY_REVISION). Policies that this process has not seen before are compared with the audit log, because seals do not reveal that all policies were
- * replaced with earlier ones.
+ * PolicyEvaluation evaluates all policies for uses of keys, and caches the policies for a few seconds. A statement that acts on an evaluation checks
+ * its revision (POLICY_REVISION). Policies that this process has not seen before are compared with the audit log, because seals do not reveal that
+ * all policies were replaced with earlier ones.
  */
 @Injectable()
 export class PolicyEvaluation {
   private readonly book = new TtlCache<Book>(() => this.read());
-  /** The newest revision that this process has read. An older one was restored in the database. */
+  /** The newest revision that this process has read. An older one was restored outside the service. */
   private newest = 0;
-  /** The policies that were read last, and until when transactions may use them. */
+  /** The most recently read policies, and the time until which transactions may use them. */
   private last: { readonly book: Book; readonly until: number } | undefined;
-  /** Name (`nameOf`) of the policy set that the log confirmed last. */
+  /** Name (`nameOf`) of the policy set that was last confirmed by the log. */
   private confirmed: string | undefined;
 
   constructor(
@@ -106,7 +106,7 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Judges several uses that one approval covers. The demand combines the policies that apply to any of the uses.
+   * Evaluates several uses that one approval covers. The demand combines the policies that apply to any of the uses.
    *
    * @throws Problem `approval-policy.changed`; also the Problems of RightsLedger if a use needs no approval and the policies could not be compared with the log
    */
@@ -117,7 +117,7 @@ export class PolicyEvaluation {
   ): Promise<JointJudgement> {
     const book = await this.current();
     const judged = judgedBy(book, kind, uses);
-    // A use that needs approval is judged again when the last vote is cast.
+    // A use that needs approval is evaluated again when the last vote is cast.
     if (book.doubt !== undefined && judged.held.includes(false) && certainty === 'confirmed') throw book.doubt;
     return judged;
   }
@@ -126,13 +126,13 @@ export class PolicyEvaluation {
   async judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     const isKnown = this.last?.book.revision === row?.revision && performance.now() < (this.last?.until ?? 0);
-    // Reads on the transaction's own connection: many concurrent transactions would wait forever for a second connection from the pool.
+    // Reads on the transaction's own connection, because many concurrent transactions could deadlock waiting for a second connection from the pool.
     const book = isKnown && this.last !== undefined ? this.last.book : await this.read(tx);
     if (book.doubt !== undefined) throw book.doubt;
     return judgedBy(book, kind, uses);
   }
 
-  /** Judges uses like `judgeAll` and returns the reasons. No approval is requested. */
+  /** Evaluates uses like `judgeAll` and returns the reasons. No approval is requested. */
   async explain(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<Trial> {
     const book = await this.current();
     const verdicts = book.policies.map((policy) => ({ policy, verdict: jointVerdictOf(policy, kind, uses) }));
@@ -146,21 +146,21 @@ export class PolicyEvaluation {
     return book;
   }
 
-  /** Makes the next judgement read again. This process then rejects policies older than `revision`, the one that it committed. */
+  /** Makes the next evaluation read the policies again. This process then rejects policies older than `revision`, which it committed itself. */
   forget(revision = 0): void {
     this.newest = Math.max(this.newest, revision);
     this.last = undefined;
     this.book.forget(WHOLE);
   }
 
-  /** Returns the current rights according to the log, for `assertNewest`. Problems are those of RightsLedger. */
+  /** Returns the current rights according to the log, for `assertNewest`. Throws the Problems of RightsLedger. */
   logged(): Promise<RightsHistory> {
     return this.ledger.latest();
   }
 
   /**
-   * Verifies that the policies that a transaction sees are as new as in the log. A change of older ones would get the revision that the log has, and make them
-   * valid.
+   * Verifies that the policies that a transaction sees are as new as in the log. Otherwise a change to older policies would get the revision that the
+   * log contains, and become valid.
    *
    * @throws Problem `approval-policy.changed`
    */
@@ -199,8 +199,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Compares policies with the audit log: with what this process has read of it lately and, unless this process compared the same policies last, with its
-   * newest entries. During an upgrade there is nothing to compare with until the rows are adopted.
+   * Compares policies with the audit log: with what this process has recently read of it and, unless this process compared the same policies last,
+   * with its newest entries. During an upgrade there is nothing to compare with until the rows are adopted.
    *
    * @throws Problem `approval-policy.changed` if the log has newer policies
    */
@@ -210,7 +210,7 @@ export class PolicyEvaluation {
   ): Promise<{ readonly stored: StoredSet; readonly doubt?: Problem }> {
     if (!sealsOf(this.db.manager).demandsSealOf(ApprovalPolicyRevision)) return { stored: first };
     const recent = await this.ledger.recent();
-    // The policies may have changed after they were read and before the log was.
+    // The policies may have changed between reading them and reading the log.
     if (recent !== undefined && isBefore(first, recent) && isBefore(await this.stored(db), recent)) throw rolledBack();
     let stored = first;
     for (let reading = 1; reading <= MAX_READINGS; reading += 1) {
@@ -235,7 +235,7 @@ export class PolicyEvaluation {
   }
 }
 
-/** Whether the log has newer policies. */
+/** Reports whether the log contains newer policies. */
 function isOlder({ revision, policies }: StoredSet, logged: RightsHistory): boolean {
   return revision < logged.policySet || logged.policiesBehind(policies).length > 0;
 }
@@ -263,7 +263,8 @@ function rolledBack(): Problem {
 }
 
 /**
- * Returns the combined requirement of all policies that apply: no policy weakens another. A group of several policies votes once, with the highest threshold.
+ * Returns the combined requirement of all policies that apply: no policy weakens another. A group named by several policies votes once, with the
+ * highest threshold.
  */
 function joined(policies: readonly ApprovalPolicy[], groups: ReadonlyMap<string, string>): ApprovalRequirement {
   const stages = new Map<string, Stage>();

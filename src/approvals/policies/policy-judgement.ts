@@ -6,7 +6,7 @@ import type { ApprovalPolicy, Condition } from './approval-policy.entity.js';
 
 const WHOLE = '*';
 
-/** The rules of a policy about which uses it guards. */
+/** The parts of a policy that determine which uses it applies to. */
 export type PolicyRules = Pick<ApprovalPolicy, 'subject' | 'keys' | 'conditions' | 'unless'>;
 
 /** A condition with the values of its fact in a use; empty if the use does not have the fact. */
@@ -15,18 +15,18 @@ export interface JudgedCondition extends Condition {
   readonly holds: boolean;
 }
 
-/** What a policy makes of a use of a key, with the reasons. */
+/** The result of evaluating a policy for a use of a key, with the reasons. */
 export interface PolicyVerdict {
   readonly applies: boolean;
-  /** Whether it is about this kind of use and this key at all. */
+  /** Whether the policy covers this kind of use and this key. */
   readonly guards: boolean;
   readonly conditions: readonly JudgedCondition[];
   readonly unless: readonly JudgedCondition[];
 }
 
 /**
- * Reports whether a policy applies to a use of a key. The API, the claim of a request that is about to be signed, and the trial of a policy use this one
- * rule. In doubt the policy applies: a condition on a fact that the use does not have holds, an exception on such a fact does not.
+ * Reports whether a policy applies to a use of a key. The API, the claim of a request that is about to be signed, and policy trials all use this
+ * function. In doubt the policy applies: a condition on a missing fact holds, an exception on a missing fact does not.
  */
 export function verdictOf(policy: PolicyRules, kind: PolicySubject, use: KeyUseToApprove): PolicyVerdict {
   const names = [WHOLE, use.key, ...(use.formerKeys ?? [])];
@@ -37,7 +37,10 @@ export function verdictOf(policy: PolicyRules, kind: PolicySubject, use: KeyUseT
   return { applies: guards && conditions.every(({ holds }) => holds) && !isExcepted, guards, conditions, unless };
 }
 
-/** The verdict about uses that belong together: of the first to which the policy applies, else of the first. There must be one. */
+/**
+ * Returns the verdict on uses that belong together: that of the first use to which the policy applies, otherwise that of the first use. There must be
+ * at least one.
+ */
 export function jointVerdictOf(
   policy: PolicyRules,
   kind: PolicySubject,
@@ -49,19 +52,19 @@ export function jointVerdictOf(
   return shown;
 }
 
-/** Facts that restrict whose claims an exception accepts. */
+/** Facts that restrict which issuers' claims an exception accepts. */
 const NAMES_ISSUER: readonly string[] = ['verified.iss', 'trust', 'caller'];
 
-/** Whether conditions of this list restrict which issuer asserts the others. */
+/** Reports whether these conditions restrict which issuer asserts the other claims. */
 function namesIssuer(conditions: readonly Condition[]): boolean {
   return conditions.some(({ fact, op }) => op === 'in' && NAMES_ISSUER.includes(fact));
 }
 
 const isClaim = ({ fact }: Condition) => fact.startsWith('verified.');
-/** Whether a condition frees runs with certain claims from the policy, as an exception does. */
+/** Reports whether a condition exempts runs with certain claims from the policy, as an exception does. */
 const isFreeing = (condition: Condition) => condition.op === 'not-in' && isClaim(condition);
 
-/** claimOfAnybody returns the condition that frees runs of every issuer that asserts its claim; undefined if there is none. */
+/** claimOfAnybody returns the condition that exempts runs of any issuer that asserts the claim; undefined if there is none. */
 export function claimOfAnybody({
   conditions,
   unless,
@@ -70,7 +73,10 @@ export function claimOfAnybody({
   return freeing ?? (namesIssuer(unless) ? undefined : unless.find(isClaim));
 }
 
-/** rulesForIssuers returns the rules of a policy while several issuers are enabled: nothing frees runs by a claim that every issuer can assert. */
+/**
+ * rulesForIssuers returns the rules of a policy while several issuers are enabled: no run is exempted because of a claim that every issuer can
+ * assert.
+ */
 export function rulesForIssuers({ conditions, unless }: PolicyRules): Pick<PolicyRules, 'conditions' | 'unless'> {
   return {
     conditions: namesIssuer(conditions) ? conditions : conditions.filter((condition) => !isFreeing(condition)),
@@ -78,7 +84,7 @@ export function rulesForIssuers({ conditions, unless }: PolicyRules): Pick<Polic
   };
 }
 
-/** Whether an exception may depend on a fact: on what an issuer proved or the service authenticated, never on what the caller chooses. */
+/** Reports whether an exception may depend on a fact: only facts that were verified or authenticated, never those that the caller chooses. */
 export function isExceptionFact(fact: string): boolean {
   return fact === 'caller' || isVerifiedFact(fact);
 }
@@ -88,16 +94,16 @@ function judgedCondition(condition: Condition, { facts, interchangeable = [] }: 
   return interchangeable.includes(condition.fact) ? { ...judgement, holds: true } : judgement;
 }
 
-/** Earlier versions stored exceptions on any fact. Exceptions that are now refused never apply. */
+/** Earlier versions stored exceptions on any fact. Exceptions that are now rejected never apply. */
 function judgedException(condition: Condition, { facts }: KeyUseToApprove): JudgedCondition {
   const judgement = judged(condition, facts, false);
   return isExceptionFact(condition.fact) ? judgement : { ...judgement, holds: false };
 }
 
 /**
- * Judges a condition of a use. `whenUnknown` is the result for a use that does not have the fact. If the values of a fact differ in the result, or a pattern
- * cannot judge a value, the result is the same, so that the policy applies: a condition holds if it holds for any value, an exception only if it holds for all.
- * More values than MAX_COMPARISONS allows are not judged.
+ * Evaluates a condition for a use. `whenUnknown` is the result for a use that does not have the fact. If the values of a fact lead to different
+ * results, or a pattern is undecidable for a value, the result favors the policy: a condition holds if it holds for any value, an exception only if
+ * it holds for all. More values than MAX_COMPARISONS allows are not evaluated.
  */
 function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown: boolean): JudgedCondition {
   const given = Object.hasOwn(facts, fact) ? (facts[fact] ?? []) : [];
@@ -111,10 +117,10 @@ function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown
   return { fact, op, values, given, holds: isUnclear ? whenUnknown : holds[0] === true };
 }
 
-/** Values of a fact times values of a condition: callers choose the length of some lists, and each comparison splits both texts. */
+/** Maximum of fact values times condition values: callers choose the length of some lists, and each comparison splits both strings. */
 const MAX_COMPARISONS = 2500;
 
-/** Facts whose values are all names of one thing: a caller and the person behind it, a trust and its ID, a host name as written and in lower case. */
+/** Facts whose values all name the same thing: a caller and the person behind it, a trust and its ID, a host name as written and in lower case. */
 const NAMES_OF_ONE = new Set(['caller', 'trust', 'metadata.principal']);
 
 function beginsOrIs(wanted: string, value: string): boolean {

@@ -5,8 +5,8 @@ import { changeSealed, lockSealed } from '../../platform/sealing/sealed-rows.js'
 import { ApprovalPolicy, ApprovalPolicyRevision } from './approval-policy.entity.js';
 
 /**
- * The policies that count: those whose rows match their seals, if together they are the set that the service wrote last. Otherwise a policy was deleted,
- * added, changed or restored in the database, and nothing is judged, so nothing is signed without an approval that it needed.
+ * Returns the effective policies: those whose rows match their seals, provided that together they are the set that the service wrote last. Otherwise
+ * a policy was deleted, added, changed or restored outside the service, and evaluation fails, so that nothing is signed without a required approval.
  *
  * @throws Problem `approval-policy.changed`
  */
@@ -19,7 +19,7 @@ export function assertPolicySet(
   const set = seals.trusted(ApprovalPolicyRevision, revision);
   const known = policies.filter((policy) => seals.trusted(ApprovalPolicy, policy) !== null);
   const isWhole = set !== null && known.length === policies.length && sameSet(set.policies ?? [], known);
-  // An earlier version, which may still run during an upgrade, keeps no set.
+  // An earlier version, which may still run during an upgrade, does not maintain the set.
   if (isWhole || !seals.demandsSealOf(ApprovalPolicyRevision)) return policies;
   if (set !== null) seals.report(ApprovalPolicyRevision, set);
   const detail =
@@ -27,7 +27,7 @@ export function assertPolicySet(
   throw new Problem('unavailable', 'approval-policy.changed', detail);
 }
 
-/** Locks the set until the transaction ends, and verifies it: changes of policies happen one after the other. */
+/** Locks the set until the transaction ends, which serializes policy changes, and verifies it. */
 export async function lockPolicySet(tx: EntityManager): Promise<ApprovalPolicyRevision> {
   const row = await lockSealed(tx, ApprovalPolicyRevision, { only: true });
   if (row === null) throw new Error('approval_policy_revision has no row');
@@ -35,7 +35,7 @@ export async function lockPolicySet(tx: EntityManager): Promise<ApprovalPolicyRe
   return row;
 }
 
-/** Counts the revision up, and seals the policies as they are now. */
+/** Increments the revision and seals the current policies. */
 export async function storePolicySet(tx: EntityManager, { revision }: ApprovalPolicyRevision): Promise<void> {
   const policies = membersOf(await tx.find(ApprovalPolicy));
   await changeSealed(tx, ApprovalPolicyRevision, { only: true }, { revision: revision + 1, policies });

@@ -9,22 +9,22 @@ import type { PolicyTrial, TriedSubject, TriedUse } from './policy-trial.service
 
 const CERTIFICATE_KINDS = ['user', 'host'] as const;
 
-/** What an SSH certificate would say, in place of what a signing request would. */
+/** Content of an SSH certificate, instead of that of a signing request. */
 export class TriedCertificateBody {
-  /** Login names or host names; each is judged by itself. @example ["deploy"] */
+  /** Login names or host names; each is evaluated separately. @example ["deploy"] */
   @ListOf(Text(1, 255), { min: 1, max: 20 }) principals: string[];
   /** @example ann@example.org */
   @Optional(Text(1, 255)) keyId?: string;
   @Optional(OneOf(CERTIFICATE_KINDS)) kind?: 'user' | 'host' = 'user';
-  /** Type of the key that is certified. @example ssh-ed25519 */
+  /** Type of the certified key. @example ssh-ed25519 */
   @Optional(Text(1, 64)) keyType?: string = 'ssh-ed25519';
-  /** true: as if the host renewed its certificate. */
+  /** true: evaluate as if the host renewed its certificate. */
   @Optional(Flag()) renewal?: boolean = false;
 }
 
-/** A use of a key, as if a caller asked for it. */
+/** A hypothetical use of a key. */
 export class TriedUseBody {
-  /** Name of the signing key, or of the SSH authority. @example release */
+  /** Name of the signing key or SSH authority. @example release */
   @Text(1, 64) key: string;
   /** @example sha256 */
   @Optional(Text(1, 16)) algorithm?: string = 'sha256';
@@ -34,14 +34,14 @@ export class TriedUseBody {
   @Optional(Text(1, 32)) format?: string = 'raw';
   /** Metadata that the caller would send. */
   @Optional(JsonObject(8192, { example: { filename: 'app.tar.gz' } })) metadata?: Record<string, unknown>;
-  /** Id of the caller, or of the person behind it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the caller, or of the person behind it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 64)) caller?: string;
-  /** The claims of a workload's token, as its issuer would sign them; absent: the caller is no workload. */
+  /** The claims of a workload's token, as its issuer would sign them. If omitted, the caller is not a workload. */
   @Optional(JsonObject(12_288, { example: { repository: 'org/app', ref: 'refs/tags/v1.2' } }))
   claims?: Record<string, unknown>;
-  /** Name of the trust that the token would meet. @example 'app releases' */
+  /** Name of the trust that the token would match. @example 'app releases' */
   @Optional(Text(1, 100)) trust?: string;
-  /** Of an SSH certificate; absent: a signing request. */
+  /** SSH certificate to evaluate. If omitted, a signing request is evaluated. */
   @Optional(Nested(TriedCertificateBody)) certificate?: TriedCertificateBody;
 
   toSubject(): TriedSubject {
@@ -63,12 +63,18 @@ function triedIdentity(claims: Claims, name: string) {
 }
 
 export class PolicyTrialBody {
-  /** A policy that is not stored, tested alone. Absent: all current policies. */
+  /** A policy to test on its own; it is not stored. If omitted, all current policies are tested. */
   @Optional(Nested(ApprovalPolicyBody)) policy?: ApprovalPolicyBody;
   @Optional(ListOf(TriedUseBody, { max: 100 })) uses?: TriedUseBody[];
-  /** IDs of signing requests, judged as if they were made now. Requests of other users require `audit:read`. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /**
+   * IDs of signing requests, evaluated as if they were made now. Requests of other users require `audit:read`.
+   * @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"]
+   */
   @Optional(ListOf(IdRef(), { max: 100 })) requestIds?: string[];
-  /** IDs of SSH certificates, judged as if they were requested now. Certificates of other users require `audit:read`. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /**
+   * IDs of SSH certificates, evaluated as if they were requested now. Certificates of other users require `audit:read`.
+   * @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"]
+   */
   @Optional(ListOf(IdRef(), { max: 100 })) certificateIds?: string[];
 
   toTrial(): PolicyTrial {
@@ -98,7 +104,7 @@ export class PolicyVerdictView {
   /** Name of the policy. @example 'Release signing' */
   policy: string;
   applies: boolean;
-  /** Whether it is about this key at all. */
+  /** Whether the policy covers this key. */
   guards: boolean;
   conditions: JudgedConditionView[];
   unless: JudgedConditionView[];
@@ -124,9 +130,9 @@ export class TriedStageView {
 export class TriedUseView {
   /** @example release */
   key: string;
-  /** Of a past request. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the past signing request. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
-  /** Of a past SSH certificate. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the past SSH certificate. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
   needsApproval: boolean;
   /** Groups that would have to approve; empty if no approval is needed. */
@@ -147,7 +153,7 @@ export class TriedUseView {
 
 export class PolicyTrialView {
   results: TriedUseView[];
-  /** Of the policy that was sent along: ways in which callers can avoid it. */
+  /** Ways in which callers can avoid the submitted policy. */
   warnings: PolicyWarningView[];
 
   static of(tried: readonly TriedUse[], policy: PolicyRules | undefined): PolicyTrialView {

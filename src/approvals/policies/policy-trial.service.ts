@@ -7,7 +7,7 @@ import type { KeyUseToApprove } from '../subjects/key-use.port.js';
 import { jointVerdictOf, type PolicyVerdict, type PolicyRules } from './policy-judgement.js';
 import { PolicyEvaluation } from './policy-evaluation.js';
 
-/** A policy that is tried before it is made. */
+/** A policy that is tested before it is created. */
 interface DraftPolicy extends PolicyRules {
   readonly name: string;
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
@@ -16,20 +16,20 @@ interface DraftPolicy extends PolicyRules {
 /** The subject that one approval would cover. */
 export interface TriedSubject {
   readonly kind: PolicySubject;
-  /** One at least; of a certificate one for each principal. */
+  /** At least one; for a certificate, one for each principal. */
   readonly uses: readonly KeyUseToApprove[];
 }
 
 export interface PolicyTrial {
-  /** Only policies of the current set, or only the draft. */
+  /** Evaluate only policies of the current set, or only the draft. */
   readonly policy: DraftPolicy | undefined;
   readonly subjects: readonly TriedSubject[];
-  /** Past signing requests and SSH certificates, judged as if they were requested now. */
+  /** Past signing requests and SSH certificates, evaluated as if they were requested now. */
   readonly requestIds: readonly string[];
   readonly certificateIds: readonly string[];
 }
 
-/** What would become of one subject. */
+/** The result for one subject. */
 export interface TriedUse {
   readonly key: string;
   readonly requestId?: string | undefined;
@@ -39,7 +39,7 @@ export interface TriedUse {
   readonly verdicts: readonly { readonly policy: string; readonly verdict: PolicyVerdict }[];
 }
 
-/** Tests policies on hypothetical or past uses of keys, with the same rule that judges real uses. No approval is requested. */
+/** Tests policies on hypothetical or past uses of keys, with the same function that evaluates real uses. No approval is requested. */
 @Injectable()
 export class PolicyTrialService {
   constructor(
@@ -48,7 +48,7 @@ export class PolicyTrialService {
     private readonly subjects: ApprovalSubjectsService,
   ) {}
 
-  /** Returns one result for each subject, then one for each past request and certificate, in their order. Problems if one does not exist. */
+  /** Returns one result for each subject, then one for each past request and certificate, in their order. Throws a Problem if one does not exist. */
   async try(caller: Caller, { policy, subjects, requestIds, certificateIds }: PolicyTrial): Promise<TriedUse[]> {
     const [requests, certificates] = await Promise.all([
       this.past('signing-request', caller, requestIds),
@@ -61,7 +61,7 @@ export class PolicyTrialService {
     ];
     const results: TriedUse[] = [];
     for (const { tried, ...of } of all) {
-      // Each use can take some milliseconds of the only thread that serves calls.
+      // Each use can take several milliseconds of the only thread that serves calls.
       await turn();
       results.push({ key: tried.uses[0]?.key ?? '', ...of, ...(await this.judged(policy, tried)) });
     }

@@ -3,7 +3,7 @@ import type { PolicySubject } from '../subjects/approval-subject.port.js';
 import type { Condition } from './approval-policy.entity.js';
 import { claimOfAnybody, isExceptionFact, type PolicyRules, verdictOf } from './policy-judgement.js';
 
-/** Ways in which a policy guards less than it seems to. */
+/** Ways in which a policy covers less than it seems to. */
 export const POLICY_WARNINGS = [
   'metadata-condition',
   'format-condition',
@@ -30,7 +30,7 @@ const CHOICES: Readonly<Record<PolicySubject, readonly string[]>> = {
   'ssh-certificate': ['algorithm', 'metadata.keyId'],
 };
 
-/** policyWarningsOf returns how callers can avoid a policy by what they choose, and which of its exceptions never hold. */
+/** policyWarningsOf returns how callers can avoid a policy through facts that they choose, and which of its exceptions never hold. */
 export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
   return [
     ...policy.conditions.flatMap((condition) => warningOfCondition(policy, condition) ?? []),
@@ -39,7 +39,7 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
   ];
 }
 
-/** Warns about claims alone that free runs from the policy, because every trusted issuer can assert them. */
+/** Warns if claims alone exempt runs from the policy, because every trusted issuer can assert them. */
 function warningOfIssuers(policy: PolicyRules): PolicyWarning[] {
   const claim = claimOfAnybody(policy);
   if (claim === undefined) return [];
@@ -80,7 +80,7 @@ function warningOfCondition({ subject }: PolicyRules, condition: Condition): Pol
   };
 }
 
-/** Signatures over the caller's own digest meet every such condition, so only the other formats avoid it. */
+/** Signatures over the caller's own digest meet every such condition, so only the other formats avoid the policy. */
 function warningOfFormats(condition: Condition): PolicyWarning | undefined {
   const rules = { subject: 'signing-request' as const, keys: ['*'], conditions: [condition], unless: [] };
   const free = COMPOSED_FORMATS.filter(

@@ -1,13 +1,13 @@
 import { identityFacts, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
-/** Facts about the thing to be approved, by name. A fact may have several values, such as a caller and the person behind it. */
+/** Facts about the subject to be approved, by name. A fact may have several values, such as a caller and the person behind it. */
 export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
 
-/** A use of a key that policies judge. */
+/** A use of a key that policies evaluate. */
 export interface KeyUseToApprove {
   /** Name of the key. */
   readonly key: string;
-  /** Names of the keys that this key replaced, directly or not: a policy that names one of them covers this key too. */
+  /** Names of the keys that this key replaced, directly or indirectly. A policy that names one of them covers this key too. */
   readonly formerKeys?: readonly string[];
   readonly facts: PolicyFacts;
   /**
@@ -17,27 +17,27 @@ export interface KeyUseToApprove {
   readonly interchangeable?: readonly string[];
 }
 
-/** The facts of an SSH certificate before it is judged. */
+/** CertificateUse describes a requested SSH certificate, as input to policy evaluation. */
 export interface CertificateUse {
   /** Name of the authority. */
   readonly authority: string;
   /** `user` or `host`. */
   readonly kind: string;
-  /** `ssh-ed25519`, … of the key that is certified. */
+  /** Type of the certified key, such as `ssh-ed25519`. */
   readonly keyType: string;
   readonly keyId: string;
   readonly principals: readonly string[];
   /** Whether the host renews its own certificate. */
   readonly isRenewal: boolean;
-  /** Ids of the caller and of the person behind it. */
+  /** IDs of the caller and of the person behind it. */
   readonly callers: readonly string[];
-  /** Claims that an issuer proved about the caller; null for callers that are not workloads. */
+  /** Verified claims of the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;
 }
 
 /**
- * An SSH certificate as policies judge it: each principal is a separate use of the authority, so that adding a harmless principal to a guarded one has no
- * effect.
+ * Returns an SSH certificate as uses for policy evaluation: each principal is a separate use of the authority, so that adding a harmless principal to
+ * a guarded one has no effect.
  */
 export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[] {
   const { authority: key, kind, keyType, keyId, principals, isRenewal, callers, identity } = certificate;
@@ -51,7 +51,7 @@ export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[
   };
   return principals.map((principal) => {
     const facts = { ...common, 'metadata.principal': kind === 'host' ? hostNames(principal) : [principal] };
-    // A pattern covers hosts that a condition may name, so such a condition must hold.
+    // A pattern can cover hosts that a condition names, so such a condition must hold.
     return kind === 'host' && /[*?]/.test(principal)
       ? { key, facts, interchangeable: ['metadata.principal'] }
       : { key, facts };
@@ -63,7 +63,7 @@ function hostNames(principal: string): readonly string[] {
   return [...new Set([principal, principal.toLowerCase()])];
 }
 
-/** The facts of a signing request before it is judged. */
+/** Describes a signing request, as input to policy evaluation. */
 interface SigningUse {
   /** Name of the key. */
   readonly key: string;
@@ -72,9 +72,9 @@ interface SigningUse {
   readonly format: string;
   /** Facts that the caller states. */
   readonly metadata: Record<string, unknown>;
-  /** Ids of the caller and of the person behind it. */
+  /** IDs of the caller and of the person behind it. */
   readonly callers: readonly string[];
-  /** Claims that an issuer proved about the caller; null for callers that are not workloads. */
+  /** Verified claims of the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;
 }
 
@@ -84,10 +84,13 @@ interface SigningUse {
  * Authenticode signature, with `jws` a payload of up to 64 octets.
  */
 export const COMPOSED_FORMATS: readonly string[] = ['authenticode', 'attestation'];
-/** Facts that say nothing about a signature over the caller's own digest. */
+/** Facts that carry no information about a signature over the caller's own digest. */
 const INTERCHANGEABLE = ['format', 'scheme', 'algorithm'] as const;
 
-/** signingUse returns what policies judge of a signing request: the same when it comes, when it is claimed, and when a policy is tried. */
+/**
+ * signingUse returns a signing request as input to policy evaluation. The result is the same on arrival, when the request is claimed, and in a policy
+ * trial.
+ */
 export function signingUse(request: SigningUse): KeyUseToApprove {
   const { key, algorithm, scheme, format, metadata, callers, identity } = request;
   const named = Object.entries(metadata).flatMap(([name, value]) =>
@@ -117,7 +120,7 @@ export function subjectNames({ subjects }: Record<string, unknown>): unknown[] |
   return subjects.map((subject: unknown) => (subject as { readonly name?: unknown } | null)?.name);
 }
 
-/** The trust of a workload counts as a caller, too. */
+/** The trust of a workload also counts as a caller. */
 function callersOf(callers: readonly string[], identity: VerifiedIdentity | null): readonly string[] {
   return identity === null ? callers : [...callers, identity.trust.id];
 }

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** An entry of the audit log. Entries are only ever inserted. */
+/** An entry of the audit log. Entries are append-only. */
 @Entity('audit_entry')
 @Index('audit_entry_at', ['at', 'id'])
 @Index('audit_entry_action', ['action', 'at'])
@@ -15,7 +15,7 @@ export class AuditEntry {
   @Column('timestamptz', { default: () => 'now()' })
   at: Date;
 
-  /** A dotted word: `signing.signed`, `api-key.created`, `request.refused`. */
+  /** A dotted name: `signing.signed`, `api-key.created`, `request.refused`. */
   @Column('text')
   action: string;
 
@@ -41,14 +41,14 @@ export class AuditEntry {
   @Column('text')
   correlation: string;
 
-  /** Address of the client; empty for background work. */
+  /** IP address of the client; empty for background work. */
   @Column('text')
   source: string;
 
   @Column('jsonb', { default: {} })
   detail: Record<string, unknown>;
 
-  /** The record of a signature for independent verifiers: a leaf of the log by itself. */
+  /** The record of a signature for independent verifiers, which gets its own leaf in the log. */
   @Column('text', { nullable: true })
   record: string | null;
 

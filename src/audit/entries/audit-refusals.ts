@@ -10,15 +10,12 @@ import { Background } from '../../platform/work/background.js';
 import { AuditService, type NewEntry } from './audit.service.js';
 import type { Actor } from '../../access/caller.js';
 
-/** Maximum entries per network or caller and minute; well-behaved clients stay far below. */
+/** Maximum entries per network or caller and minute; well-behaved clients stay far below this. */
 const MAX_EACH = 600;
 /** Subjects of one kind that are counted separately. */
 const MAX_SUBJECTS = 1000;
 
-/**
- * Bounds what one network or caller can write into the permanent log: beyond some hundred in a minute, refusals are only counted,
- * and recorded as a number.
- */
+/** Bounds what one network or caller can write to the permanent log: beyond MAX_EACH per minute, refusals are only counted and recorded as a sum. */
 class RefusalCounts<Who> {
   private counts = new Map<string, { count: number; readonly who: Who }>();
 
@@ -27,7 +24,7 @@ class RefusalCounts<Who> {
     return this.counts.has(key) || this.counts.size < MAX_SUBJECTS;
   }
 
-  /** Counts a refusal. @returns whether it gets its own entry. `who`: the subject of the sum, from the first refusal of the minute. */
+  /** Counts a refusal. @returns whether it gets its own entry. `who` is the subject of the sum, from the first refusal of the minute. */
   count(key: string, who: Who): boolean {
     const known = this.counts.get(key) ?? { count: 0, who };
     known.count += 1;
@@ -48,9 +45,8 @@ const PLAIN = { action: 'request.refused', detail: {} };
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Audits refusals: every refused change, and every call without valid credentials or rights.
- * A failed read (404, a wrong parameter of a GET) is not audited, and floods are summed up: per network for calls without a credential,
- * and per caller otherwise.
+ * Audits refusals: every refused change, and every call without valid credentials or rights. A failed read (404, an invalid parameter of a GET) is
+ * not audited, and floods are aggregated: per network for calls without a credential, and per caller otherwise.
  */
 @Injectable()
 export class AuditRefusals extends Refusals implements OnApplicationShutdown {

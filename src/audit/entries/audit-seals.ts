@@ -4,7 +4,7 @@ import { Config } from '../../platform/config/config.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { type DerivedKeys, derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
 
-/** The sealed fields: everything of an entry but its time, which the database sets. */
+/** The sealed fields: everything in an entry except its time, which the database sets. */
 export interface SealedFields {
   readonly id: string;
   readonly action: string;
@@ -23,8 +23,8 @@ export interface SealedFields {
 const SEAL_BYTES = 32;
 
 /**
- * Seals entries as the service writes them (HMAC-SHA-256) with a key derived from SVC_JWT_SECRET: who can write to the database,
- * but does not know the settings, cannot forge an entry of the service.
+ * Seals entries as the service writes them (HMAC-SHA-256) with a key derived from SVC_JWT_SECRET, so that someone who can write to the database but
+ * does not know the settings cannot forge an entry.
  */
 @Injectable()
 export class AuditSeals {
@@ -48,8 +48,8 @@ export class AuditSeals {
 }
 
 /**
- * Canonical JSON (RFC 8785) of an entry, the same before it is written and after it was read: as PostgreSQL stores text and jsonb. A list of
- * texts is canonical as JSON.stringify writes it.
+ * Returns the canonical JSON (RFC 8785) of an entry in PostgreSQL's representation of text and jsonb, so that it is the same before writing and after
+ * reading. JSON.stringify output is canonical for a list of strings.
  */
 function textOf(entry: SealedFields): string {
   const texts = JSON.stringify([
@@ -57,7 +57,7 @@ function textOf(entry: SealedFields): string {
     entry.action,
     entry.outcome,
     entry.actorKind,
-    // Ill-formed text is stored with U+FFFD in its place.
+    // Ill-formed strings are stored with U+FFFD replacements.
     entry.actorId.toWellFormed(),
     entry.actorName.toWellFormed(),
     entry.targetKind.toWellFormed(),

@@ -6,7 +6,7 @@ import { PageQuery } from '../../platform/http/page.js';
 import { AUDIT_OUTCOMES, type AuditOutcome } from './audit-entry.entity.js';
 import type { PlacedEntry } from './audit.service.js';
 
-/** Ids are of every kind, but all can be printed. */
+/** IDs come in many forms, but all are printable. */
 const PRINTABLE = /^\P{C}+$/u;
 
 export class AuditQuery extends PageQuery {
@@ -14,14 +14,14 @@ export class AuditQuery extends PageQuery {
   @Optional(Text(1, 100))
   @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, { message: 'action must be a dotted name, which may end in .*' })
   action?: string;
-  /** Only entries of the user, API key or client with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Only entries of the user, API key or client with this ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 100)) @Matches(PRINTABLE) actor?: string;
   @Optional(OneOf(AUDIT_OUTCOMES)) outcome?: AuditOutcome;
-  /** Only entries about the thing with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Only entries about the target with this ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 200)) @Matches(PRINTABLE) target?: string;
   /** Only entries of the refused or failed call with this X-Request-Id, which is the `requestId` of its problem. @example 0b9a7a9e-4c3f-4f6e-9a51-0a6c1c1f5b1d */
   @Optional(Text(1, 200)) @Matches(PRINTABLE) correlation?: string;
-  /** Only entries of this time or later. */
+  /** Only entries at or after this time. */
   @Optional(Moment()) from?: Date;
   /** Only entries before this time. */
   @Optional(Moment()) to?: Date;
@@ -48,9 +48,9 @@ export class AuditEntryView {
   outcome: AuditOutcome;
   actor: AuditActorView;
   target: AuditPartyView;
-  /** X-Request-Id of the call that caused it. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
+  /** X-Request-Id of the call that caused the entry. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
   correlation: string;
-  /** Address of the client. @example 192.0.2.17 */
+  /** IP address of the client. @example 192.0.2.17 */
   source: string;
   @ApiProperty({
     type: 'object',
@@ -58,9 +58,12 @@ export class AuditEntryView {
     example: { from: 'PROCESSING', to: 'SIGNED', attempt: 1 },
   })
   detail: Record<string, unknown>;
-  /** Number of the entry's leaf in the log; null until it has one. @example 4711 */
+  /** Number of the entry's leaf in the log; null until it is numbered. @example 4711 */
   @ApiProperty({ type: 'integer', nullable: true }) leaf: number | null;
-  /** Since when the entry has been waiting for its number, which takes about a second; null if it has one. An entry with neither was not written by this service. */
+  /**
+   * Time at which the entry was queued for numbering, or null once it is numbered. Numbering takes about a second. An entry with neither was not
+   * written by this service.
+   */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: null }) waitsSince: Date | null;
 
   static of({ entry, leaf, waits }: PlacedEntry): AuditEntryView {

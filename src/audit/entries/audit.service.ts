@@ -20,25 +20,25 @@ export interface NewEntry {
   readonly target: { readonly kind: string; readonly id: string };
   readonly correlation: string;
   readonly source?: string;
-  /** Facts that are safe to show: never a secret, never a whole body. */
+  /** Facts that are safe to show: never a secret or a whole body. */
   readonly detail?: Record<string, unknown>;
-  /** The record of a signature, to become a leaf of the log by itself. */
+  /** The record of a signature, which gets its own leaf in the log. */
   readonly record?: string;
 }
 
-/** An entry with its place in the log. */
+/** An entry with its position in the log. */
 export interface PlacedEntry {
   readonly entry: AuditEntry;
-  /** Number of its leaf; null while it has none. */
+  /** Number of its leaf; null until it is numbered. */
   readonly leaf: number | null;
-  /** It waits for its leaf, which takes about a second. */
+  /** Whether the entry is waiting for its leaf, which takes about a second. */
   readonly waits: boolean;
 }
 
-/** An entry without the facts of the call: caller, request ID and address. */
+/** An entry without the facts of the call: caller, request ID and IP address. */
 type CallEntry = Omit<NewEntry, 'actor' | 'correlation' | 'source'>;
 
-/** Records in the caller's transaction what a call did to the thing with this id. */
+/** Records, in the caller's transaction, what a call did to the resource with this ID. */
 export type EntryRecorder = (
   tx: EntityManager,
   by: Actor & { readonly origin: Origin },
@@ -48,7 +48,7 @@ export type EntryRecorder = (
 ) => Promise<void>;
 
 export interface AuditFilter extends PageQuery {
-  /** One action, or with `.*` at its end a prefix. */
+  /** One action, or a prefix with `.*`. */
   readonly action?: string;
   readonly actor?: string;
   readonly outcome?: AuditOutcome;
@@ -69,12 +69,12 @@ export class AuditService {
   ) {}
 
   /**
-   * Writes entries in the caller's transaction. What an entry is about does not happen without it: Problem `row.not-written` if the database left one out,
-   * such as by a trigger.
+   * Writes entries in the caller's transaction. The recorded change is rolled back with a failed entry: throws Problem `row.not-written` if the
+   * database skipped an entry, for example because of a trigger.
    */
   async append(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    // The edit of the row tells an earlier row from the present one.
+    // The edit counter distinguishes an earlier version of the row from the current one.
     const seals = sealsOf(tx);
     const rows = entries.map((entry) => this.rowOf(entry, seals.notedEdit(tx, entry.target.id)));
     const { from, values } = columns(rows, {
@@ -107,18 +107,18 @@ export class AuditService {
     if (!rows.every(({ id }) => ids.has(id))) throw notWritten('audit_entry');
   }
 
-  /** Adds an entry about what a call did. The entry has the id of the call and the address it came from. */
+  /** Adds an entry about the effect of a call. The entry contains the request ID and the address of the call. */
   appendBy(tx: EntityManager, actor: Actor & Pick<Caller, 'origin' | 'session'>, entry: CallEntry): Promise<void> {
     const { requestId: correlation, address: source } = actor.origin;
     const { clientId } = actor.session ?? {};
-    // A person's session in a client: whoever knows the secret of the client could have made the call.
+    // A person's session in a client: anyone who knows the client's secret could have made the call.
     const detail = actor.kind === 'user' && clientId ? { client: clientId, ...entry.detail } : entry.detail;
     return this.append(tx, [{ ...entry, detail, actor, correlation, source }]);
   }
 
   /**
-   * Reports whether the service recorded an action about a target. A revocation that is found in its row alone may have been written by SQL, and taken back
-   * later: it is recorded, too.
+   * Reports whether the service recorded an action about a target. A revocation found only in its row may have been written with SQL, and undone
+   * later, so it is recorded as well.
    *
    * @param undoneBy action after which the first one no longer counts
    */
@@ -127,12 +127,12 @@ export class AuditService {
     return rows.findLast((row) => this.seals.verifies(row, row.seal))?.action === action;
   }
 
-  /** The recorder for things of one kind, such as `alert-rule`: services that change them keep one. */
+  /** Returns the recorder for resources of one kind, such as `alert-rule`. */
   recorderFor(kind: string): EntryRecorder {
     return (tx, by, action, id, detail) => this.appendBy(tx, by, { action, target: { kind, id }, detail });
   }
 
-  /** Newest first, each with its place in the log. */
+  /** Returns entries, newest first, each with its position in the log. */
   async list(filter: AuditFilter): Promise<Page<PlacedEntry>> {
     const { limit = DEFAULT_LIMIT, cursor, ...wanted } = filter;
     const { action, actor, outcome, target, correlation, from, to } = wanted;
@@ -145,7 +145,7 @@ export class AuditService {
       .addOrderBy('entry.id', 'DESC')
       .take(limit + 1);
     for (const [condition, values] of conditionsOf(wanted)) query.andWhere(condition, values);
-    // Uses the time of the entry itself, since a cursor would have it in milliseconds.
+    // Uses the time of the entry itself, because a cursor would truncate it to milliseconds.
     const place = '((SELECT last.at FROM audit_entry last WHERE last.id = :before), CAST(:before AS uuid))';
     if (before !== undefined) query.andWhere(`(entry.at, entry.id) < ${place}`, { before });
     const { items, nextCursor } = this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
@@ -195,7 +195,7 @@ function conditionsOf(filter: AuditFilter): [condition: string, values: Record<s
     // Failures and refusals are rare and have a partial index.
     outcome: outcome === 'done' ? 'entry.outcome = :outcome' : `entry.outcome = :outcome AND entry.outcome <> 'done'`,
     target: 'entry.targetId = :target',
-    // Only entries of refused and failed calls are indexed by the call.
+    // Only entries of refused and failed calls are indexed by request ID.
     correlation: `entry.correlation = :correlation AND entry.outcome <> 'done'`,
     from: 'entry.at >= :from',
     to: 'entry.at < :to',

@@ -14,7 +14,8 @@ export const ENTRY_COLUMNS = `e.id, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD
   e.target_id AS "targetId", e.correlation, e.source, e.detail, e.record, e.seal`;
 
 /**
- * entriesAbout returns the entries of these actions about these targets, oldest first. Whoever writes to the database may have inserted some of them.
+ * entriesAbout returns the entries of these actions about these targets, oldest first. Anyone with write access to the database may have inserted
+ * some of them.
  *
  * @param detail members that the detail of an entry must have; a target with thousands of entries is read in part
  */
@@ -24,8 +25,8 @@ export function entriesAbout(
   actions: readonly string[],
   detail: Readonly<Record<string, string>> = {},
 ): Promise<EntryRow[]> {
-  // Each target is read by its index, and the actions are compared afterwards: statistics of a log that grows fast mislead PostgreSQL to read all entries, or
-  // all that have one of the actions.
+  // Finds the entries of each target by index and compares the actions afterwards: outdated statistics of a fast-growing log mislead PostgreSQL into
+  // reading all entries, or all with one of the actions.
   return tx.query(
     `SELECT ${ENTRY_COLUMNS} FROM unnest($1::text[]) AS target(id)
        CROSS JOIN LATERAL (SELECT * FROM audit_entry WHERE target_id = target.id OFFSET 0) e

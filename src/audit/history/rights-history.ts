@@ -1,31 +1,31 @@
 import { scopesOf, mayDo, type RoleName, type Scope } from '../../access/scopes.js';
 import { timeOfId } from '../../platform/database/new-id.js';
 
-/** A session expires after this long, so its end need not be remembered longer. */
+/** A session expires after this long, so its end need not be remembered any longer. */
 const REMEMBERED_MS = 31 * 24 * 3600_000;
 
-/** No approval is used this long after it ended. */
+/** No approval is used for this long after it ended. */
 const REMEMBERED_APPROVALS_MS = 400 * 24 * 3600_000;
 
-/** The state of a user according to the log. Absent members: the log does not have them. */
+/** The state of a user according to the log. Members that the log does not contain are absent. */
 export interface LoggedPerson {
   readonly roles?: readonly RoleName[];
-  /** When the account was disabled, in milliseconds; 0: it is enabled. */
+  /** Time at which the account was disabled, in milliseconds; 0 if it is enabled. */
   readonly disabledAt?: number;
-  /** Authenticators and passkeys: by ID, the entry that added each. */
+  /** Authenticators and passkeys: maps each ID to the entry that added it. */
   readonly factors?: Readonly<Record<string, string>>;
-  /** Groups that identity providers named at the last sign-in, by provider. */
+  /** Groups listed by identity providers at the last sign-in, by provider. */
   readonly groups?: Readonly<Record<string, readonly string[]>>;
 }
 
 interface LoggedGroup {
   readonly name: string;
   readonly members: readonly string[];
-  /** Groups of identity providers whose users are members as well. */
+  /** Groups of identity providers whose users are members, too. */
   readonly ssoGroups: readonly { readonly provider: string; readonly group: string }[];
-  /** When each named member was added, in milliseconds. */
+  /** Time at which each named member was added, in milliseconds. */
   readonly added: Readonly<Record<string, number>>;
-  /** When the members were changed, in milliseconds. */
+  /** Time at which the members were changed, in milliseconds. */
   readonly at: number;
 }
 
@@ -38,30 +38,30 @@ export interface ActingPerson {
   readonly session?: string | undefined;
   /** The approver group for which the person votes. */
   readonly groupId?: string | undefined;
-  /** The membership that the database has; undefined: not known. */
+  /** The membership according to the database; undefined if unknown. */
   readonly membership?: Membership | undefined;
   /** Authentication methods (RFC 8176) of a sign-in by password. */
   readonly methods?: readonly string[] | undefined;
-  /** The scope that the action needs. */
+  /** The scope that the action requires. */
   readonly scope?: Scope | undefined;
-  /** When the person acts, in milliseconds. */
+  /** Time of the action, in milliseconds. */
   readonly at: number;
 }
 
-/** LoggedRevocation is a revocation of an SSH certificate or key, as the log has it. */
+/** LoggedRevocation is the revocation of an SSH certificate or key according to the log. */
 export interface LoggedRevocation {
   readonly authorityId: string;
   readonly kind: string;
   readonly value: string;
 }
 
-/** The fact of the policies that an operator or an upgrade accepted. */
+/** Name of the fact that records the policies accepted by an operator or an upgrade. */
 export const ACCEPTED_POLICIES = 'policies';
 
-/** Who rejected an approval. */
+/** The people who rejected an approval. */
 export interface LoggedRejections {
   readonly people: readonly string[];
-  /** When the last of them did, in milliseconds. */
+  /** Time of the last rejection, in milliseconds. */
   readonly at: number;
 }
 
@@ -118,8 +118,8 @@ export interface PolicyBehind {
 }
 
 /**
- * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The rows of the
- * database agree unless someone restored earlier rows, which their seals do not show.
+ * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The database
+ * rows agree unless someone restored earlier rows, which their seals cannot reveal.
  */
 export class RightsHistory {
   readonly people: Map<string, LoggedPerson>;
@@ -137,32 +137,33 @@ export class RightsHistory {
   readonly destructions: Set<string>;
   /** Revision of each approval policy; 0 if the policy was removed. */
   readonly policies: Map<string, number>;
-  /** Revision of the policy set; 0 if the log does not have it. */
+  /** Revision of the policy set; 0 if the log does not contain it. */
   policySet: number;
-  /** When the policy set reached this revision, in milliseconds. */
+  /** Time at which the policy set reached this revision, in milliseconds. */
   policySetAt: number;
   /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
   readonly refused: Map<string, number>;
-  /** Rejecting votes by approval. Without them, a removed entry would let an approval continue that was rejected. */
+  /** Rejecting votes by approval. Without them, removing an entry would let a rejected approval continue. */
   readonly rejections: Map<string, LoggedRejections>;
-  /** Last edit of each row that has a counter of edits (`SealedOptions.edits`), by ID. */
+  /** Last edit of each row with an edit counter (`SealedOptions.edits`), by ID. */
   readonly edits: Map<string, number>;
   /** IDs of accounts by the names under which they were created (`addressName`, `subjectName`). */
   readonly accounts: Map<string, string>;
-  /** ID of the entry of the last extension, by approval. Without it, a removed entry would take back the stages that a stricter policy added. */
+  /** ID of the entry of the last extension, by approval. Without it, removing an entry would undo the stages that a stricter policy added. */
   readonly extensions: Map<string, string>;
   /** Signing keys whose destruction has begun. */
   readonly destroyedKeys: Set<string>;
   /** Revocations of SSH certificates and keys, by `revocationName`. */
   readonly sshRevocations: Map<string, LoggedRevocation>;
   /**
-   * When identity providers were last disabled, removed, or deprived of a certificate, rule or default role, in milliseconds. It is unknown who would still
-   * be admitted, so nothing that their users did before counts later.
+   * Time at which each identity provider was last disabled or removed, or lost a certificate, rule or default role, in milliseconds. It is unknown
+   * whom it would still admit, so nothing that its users did before counts afterwards.
    */
   readonly narrowed: Map<string, number>;
   /**
-   * ID of the newest entry about each fact, such as the roles of a user. An attacker who writes to the database can have an old entry logged again, or hold an
-   * entry back and have it logged later. Neither may undo later entries about the same fact, and a later entry about another fact must not hide it.
+   * ID of the newest entry about each fact, such as the roles of a user. An attacker with write access to the database can have an old entry logged
+   * again, or delay an entry and have it logged later. Neither may undo later entries about the same fact, and a later entry about another fact must
+   * not hide a delayed one.
    */
   private readonly newest: Map<string, string>;
 
@@ -216,14 +217,14 @@ export class RightsHistory {
     };
   }
 
-  /** Reports whether no newer entry about a fact was applied, and remembers the entry as the newest. */
+  /** Records the entry as the newest for its fact. Returns false if a newer entry was already applied. */
   isNewest(fact: string, id: string): boolean {
     if (id <= (this.newest.get(fact) ?? '')) return false;
     this.newest.set(fact, id);
     return true;
   }
 
-  /** Returns the policies that are older in the database than in the log. `now` has all policies of the database. */
+  /** Returns the policies that are older in the database than in the log. `now` contains all policies in the database. */
   policiesBehind(now: readonly { readonly id: string; readonly revision: number }[]): PolicyBehind[] {
     const revisions = new Map(now.map(({ id, revision }) => [id, revision]));
     return [...this.policies].flatMap(([id, logged]) => {
@@ -239,9 +240,10 @@ export class RightsHistory {
   }
 
   /**
-   * Returns why the user had lost the right to act at that time, in words that complete "The audit log says that …"; undefined if the log does not object.
+   * Returns why the user had lost the right to act at that time, in words that complete "The audit log says that …"; undefined if the log has no
+   * objection.
    *
-   * @param toleranceMs time between a loss and an action that may be a race of two processes
+   * @param toleranceMs maximum time between a loss and an action that counts as a race between two processes
    */
   objectionTo(person: ActingPerson, toleranceMs = 0): string | undefined {
     const { id, session, methods, scope, at } = person;
@@ -260,7 +262,7 @@ export class RightsHistory {
     const group = groupId === undefined ? undefined : this.groups.get(groupId);
     if (group === undefined || group.members.includes(id) || !isOver(group.at)) return undefined;
     const groups = this.people.get(id)?.groups;
-    // The log has the groups of a person since they last signed in or changed. For the time before, it contains nothing.
+    // The log contains a person's groups only since their last sign-in or the last change. For earlier times, it contains nothing.
     const mayBeNamed =
       membership !== 'named' &&
       group.ssoGroups.some(
@@ -286,14 +288,14 @@ export class RightsHistory {
     this.change(userId, { factors: { ...this.people.get(userId)?.factors, [factorId]: entryId } });
   }
 
-  /** Removes the factors that were added before an entry: one of them, or all. */
+  /** Removes the factors that were added before an entry: a single factor, or all. */
   removeFactors(userId: string, entryId: string, factorId?: string): void {
     const known = Object.entries(this.people.get(userId)?.factors ?? {});
     const kept = known.filter(([id, added]) => (factorId !== undefined && id !== factorId) || added > entryId);
     this.change(userId, { factors: Object.fromEntries(kept) });
   }
 
-  /** Sets the revision of a policy that a change had, unless the policy was removed, or the policies were accepted later. */
+  /** Sets the revision of a changed policy, unless the policy was removed or the policies were accepted later. */
   changePolicy(id: string, revision: number, entryId: string): void {
     if (entryId <= (this.newest.get(ACCEPTED_POLICIES) ?? '')) return;
     const known = this.policies.get(id) ?? 0;
@@ -301,18 +303,18 @@ export class RightsHistory {
   }
 }
 
-/** revocationName returns the text by which revocations are compared. */
+/** revocationName returns the string by which revocations are compared. */
 export function revocationName({ authorityId, kind, value }: LoggedRevocation): string {
   return JSON.stringify([authorityId, kind, value]);
 }
 
-/** rollBackOf returns the name in `RightsHistory.withdrawn` of an SSH key rotation that is being rolled back. */
+/** rollBackOf returns the key in `RightsHistory.withdrawn` for an SSH key rotation that is being rolled back. */
 export function rollBackOf(rotationId: string): string {
   return `roll-back of ${rotationId}`;
 }
 
-/** factorsOf returns the fact of all factors of a user. */
+/** factorsOf returns the name of the fact that covers all factors of a user. */
 const factorsOf = (userId: string) => `factors of ${userId}`;
 
-/** Whether a loss at this time, in milliseconds, counts against the action. */
+/** Reports whether a loss at this time, in milliseconds, counts against the action. */
 type IsOver = (since: number | undefined) => boolean;

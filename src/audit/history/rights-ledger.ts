@@ -14,18 +14,18 @@ import { RightsHistory, type RightsHistoryState } from './rights-history.js';
 import { applyEntry, RIGHTS_ACTIONS } from './rights-rules.js';
 import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
 
-/** Leaves that a process may have to read beyond the stored snapshot: a fraction of a second. */
+/** Maximum leaves that a process may have to read beyond the stored snapshot, which takes a fraction of a second. */
 const SNAPSHOT_LEAVES = 5000;
 /** Maximum age of the newest signed entry. If it is older, the service writes an entry to verify that the log still grows. */
 const MAX_SILENCE_MS = 30_000;
-/** Reading a log for the first time takes minutes for each ten million leaves. */
+/** Maximum wait for the log to be read: a first read takes minutes for every ten million leaves. */
 const READ_PATIENCE_MS = 8000;
 /** `recent` does not read the log again within this time. */
 const RECENT_MS = 5000;
 const PROBE_PATIENCE_MS = 8000;
 const PROBE_EVERY_MS = 200;
 
-/** Actions by which an operator accepts the log as it is in the database. */
+/** Actions by which an operator accepts the log as stored in the database. */
 const ACCEPTANCES: ReadonlySet<string> = new Set(['audit-log.accepted', 'log.rolled-back']);
 
 const LEDGER: Actor = { kind: 'system', id: 'rights-ledger', name: 'rights ledger' };
@@ -41,15 +41,15 @@ interface SnapshotContent {
   readonly newestAt: number;
 }
 
-/** The part of the log that was read, up to a signed tree. */
+/** The part of the log that has been read, up to a signed tree. */
 class LedgerState {
-  /** The first leaf whose entry was changed or removed, and that no operator accepted since. */
+  /** The first leaf whose entry was changed or removed and has not been accepted by an operator. */
   damaged: number | undefined;
 
   constructor(
     readonly tree = new GrowingRoot(),
     readonly history = new RightsHistory(),
-    /** When the newest entry was made, by the clock of its process, in milliseconds. */
+    /** Time of the newest entry by the clock of its process, in milliseconds. */
     public newestAt = 0,
   ) {}
 
@@ -66,8 +66,8 @@ class LedgerState {
 }
 
 /**
- * RightsLedger reads the rights from the audit log. It reads every entry up to the newest tree that the HSM signed. An entry that is hidden by a view,
- * removed or changed is noticed as missing, so the ledger can prove that something did not happen, such as the end of a session.
+ * RightsLedger reads the rights from the audit log. It reads every entry up to the newest tree that the HSM signed. An entry that is hidden by a
+ * view, removed or changed is detected as missing, so the ledger can prove that something did not happen, such as the end of a session.
  */
 @Injectable()
 export class RightsLedger {
@@ -95,7 +95,7 @@ export class RightsLedger {
   /**
    * Returns the current rights according to the log.
    *
-   * @throws Problem `audit-log.incomplete` if entries were changed or removed, `audit-log.behind` if new entries are not signed
+   * @throws Problem `audit-log.incomplete` if entries were changed or removed, `audit-log.behind` if new entries are not being signed
    */
   async current(): Promise<RightsHistory> {
     let state = await this.readInTime();
@@ -105,8 +105,8 @@ export class RightsLedger {
   }
 
   /**
-   * Returns the rights according to the log, including entries that are not signed yet. Unlike `current`, it does not write and await an entry when the
-   * newest entry is old.
+   * Returns the rights according to the log, including entries that have not been signed yet. Unlike `current`, it does not write an entry and wait
+   * for it if the newest entry is old.
    *
    * @throws Problem `audit-log.incomplete`, `audit-log.behind` while the log is read for the first time, and those of the HSM
    */
@@ -116,7 +116,7 @@ export class RightsLedger {
     return this.withUnsigned(state);
   }
 
-  /** Returns the rights according to the signed entries, without those of the last second. Problems are those of `current`. */
+  /** Returns the rights according to the signed entries, without those of the last second. Throws the Problems of `current`. */
   async signed(): Promise<RightsHistory> {
     const state = await this.readInTime();
     assertIntact(state);
@@ -131,8 +131,8 @@ export class RightsLedger {
   }
 
   /**
-   * Returns the rights as the log had them at most 30 seconds ago, for facts that are final. If the log cannot be read, returns what this process read last,
-   * or undefined if it has read nothing. For five seconds after a failure, calls do not wait for another attempt.
+   * Returns the rights according to the log at most 30 seconds ago, for facts that are final. If the log cannot be read, returns what this process
+   * last read, or undefined if it has read nothing. For five seconds after a failure, calls do not wait for another attempt.
    */
   async recent(): Promise<RightsHistory | undefined> {
     if (Date.now() - Math.max(this.seenAt, this.triedAt) < RECENT_MS) return this.seen;
@@ -153,7 +153,7 @@ export class RightsLedger {
   }
 
   /**
-   * Returns what this process has read of the log, which may be old, or undefined before the first read, which this call starts. Does not wait for the
+   * Returns what this process has read of the log, which may be stale. Before the first read, starts it and returns undefined. Does not wait for the
    * HSM.
    */
   known(): RightsHistory | undefined {
@@ -165,7 +165,7 @@ export class RightsLedger {
     const reading = this.upToDate();
     const state = await Promise.race([reading, sleep(READ_PATIENCE_MS, undefined, { ref: false })]);
     if (state !== undefined) return state;
-    // The walk continues for the next call, which gets its errors.
+    // The walk continues for the next call, which receives its errors.
     reading.catch(() => undefined);
     throw behind('The audit log is still being read');
   }
@@ -175,7 +175,7 @@ export class RightsLedger {
     return (await this.upToDate()).damaged;
   }
 
-  /** Reads on, and stores a snapshot when many leaves were read since the last one. */
+  /** Reads new entries, and stores a snapshot if many leaves were read since the last one. */
   async keep(): Promise<void> {
     const state = await this.upToDate();
     const { tree, history, damaged, newestAt } = state;
@@ -191,7 +191,7 @@ export class RightsLedger {
     this.storedSize = tree.size;
   }
 
-  /** Adds the entries that are not signed yet, which takes about a second. They could be hidden, so the ledger does not keep them. */
+  /** Adds the entries that have not been signed yet; signing takes about a second. They could be hidden, so the ledger does not retain them. */
   private async withUnsigned({ tree, history }: LedgerState): Promise<RightsHistory> {
     const rows: EntryRow[] = await this.db.query(
       `SELECT ${ENTRY_COLUMNS} FROM (SELECT entry_id FROM log_waiting UNION SELECT entry_id FROM log_leaf WHERE index >= $1) w
@@ -208,7 +208,7 @@ export class RightsLedger {
   private async upToDate(): Promise<LedgerState> {
     const size = await this.leaves.signedSize();
     const damaged = this.state?.damaged;
-    // The entry was restored: what follows from it is read again, from the snapshot on, which is never one of a damaged log.
+    // The entry was restored, so everything derived from it is read again from the snapshot, which is never taken from a damaged log.
     if (damaged !== undefined && (await this.leaves.isIntact(damaged))) this.state = undefined;
     let state = await this.read();
     // A walk in progress may have started with a smaller tree.
@@ -238,7 +238,7 @@ export class RightsLedger {
     }
   }
 
-  /** Returns what this process has read, or the stored snapshot if the process is far behind and the snapshot is ahead of it. */
+  /** Returns what this process has read, or the stored snapshot if that is far ahead. */
   private async begun(): Promise<LedgerState | undefined> {
     const { state } = this;
     const size = state?.tree.size ?? 0;
@@ -273,7 +273,7 @@ export class RightsLedger {
     return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);
   }
 
-  /** Writes an entry and waits until it is signed. Otherwise entries that are kept out of the log would not be noticed. */
+  /** Writes an entry and waits until it is signed. Otherwise entries that are kept out of the log would go unnoticed. */
   private async probed(): Promise<LedgerState> {
     const target = { kind: 'service', id: 'rights-ledger' };
     const began = Date.now();

@@ -5,12 +5,12 @@ import type { EntryRow } from '../entries/entry-row.js';
 import { ACCEPTED_POLICIES, revocationName, rollBackOf, type RightsHistory } from './rights-history.js';
 
 type LoggedChange = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'targetId' | 'detail'>;
-/** One change of a fact. Without `fact`, the change is final: no later action reverses it, so it counts whenever it is logged. */
+/** A change of one fact. Without `fact`, the change is final: no later action reverses it, so it counts regardless of when it is logged. */
 interface Change {
   readonly fact?: string;
   readonly set: (history: RightsHistory) => void;
 }
-/** Returns what an entry changes. */
+/** Returns the changes that an entry makes. */
 type Rule = (entry: LoggedChange) => readonly Change[];
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
@@ -51,13 +51,13 @@ const setDisabled: Rule = (entry) =>
 
 const setUser = each(setRoles, setDisabled);
 
-/** The names under which an account was created. Entries of earlier versions do not have them. */
+/** The names under which an account was created. Entries of earlier versions do not contain them. */
 const nameAccount = lasting((history, { targetId, detail: { addressSha256, providerId, subject } }) => {
   if (typeof addressSha256 === 'string') history.accounts.set(addressSha256, targetId);
   if (typeof providerId === 'string') history.accounts.set(subjectName(providerId, String(subject)), targetId);
 });
 
-/** Groups at one provider: each provider is a fact of its own. */
+/** Groups at one provider: each provider is a separate fact. */
 const setGroupsAtProvider: Rule = (entry) =>
   about(`groups at ${String(entry.detail['provider'])}`, (history, { targetId, detail: { provider, groups } }) => {
     const known = history.people.get(targetId)?.groups;
@@ -80,7 +80,7 @@ const destroyKey = lasting((history, { id, targetId }) => {
   history.destroyedKeys.add(targetId);
 });
 
-/** A rotation that ended changes no host again. */
+/** A rotation that has ended makes no further changes to hosts. */
 const end = lasting((history, { id, targetId }) => void history.withdrawn.set(targetId, timeOfId(id)));
 const rollBack = about(
   'roll-back',
@@ -97,7 +97,7 @@ function setPolicySet(history: RightsHistory, revision: unknown, entryId: string
 
 const countPolicySet = lasting((history, { id, detail }) => setPolicySet(history, detail['policySet'], id));
 
-/** Entries of earlier versions do not have the revision; each of them counts as one change. */
+/** Entries of earlier versions do not contain the revision; each of them counts as one change. */
 const changePolicy: Rule = (entry) => {
   const { revision } = entry.detail;
   if (typeof revision === 'number')
@@ -121,17 +121,17 @@ const acceptPolicies: Rule = ({ id, detail: { policySet, policies } }) => {
   return [{ fact: ACCEPTED_POLICIES, set }];
 };
 
-/** No right, but an entry accepts damage only once. */
+/** Changes no right; recorded because an entry can accept damage only once. */
 const noted = about('acceptance', () => undefined);
 
-/** What each action changes. Other actions change no right. */
+/** Changes of rights by action. Other actions do not change rights. */
 const RULES: Readonly<Record<string, Rule>> = {
   'user.created': each(setUser, nameAccount),
   'auth.signed-in': (entry) => (Array.isArray(entry.detail['groups']) ? setGroupsAtProvider(entry) : []),
   'user.changed': setUser,
   'user.roles-from-provider': setUser,
   'user.groups-from-provider': setGroupsAtProvider,
-  // The actor of these two is the user, and the target the factor.
+  // For these two, the actor is the user and the target is the factor.
   'second-factor.added': about('factor', (history, { id, actorId, targetId }) =>
     history.addFactor(actorId, targetId, id),
   ),
@@ -176,7 +176,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     countPolicySet,
   ),
   'approval-policy.changed': each(changePolicy, countPolicySet),
-  // An entry that is logged late does not bring back a removed policy (0).
+  // An entry that is logged late does not restore a removed policy (0).
   'approval-policy.removed': each(
     lasting((history, { targetId }) => void history.policies.set(targetId, 0)),
     countPolicySet,

@@ -1,13 +1,16 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** One row: what RightsLedger had read of the audit log, so that a process does not begin with the first entry. Any older snapshot will do. */
+/**
+ * A single row: the part of the audit log that RightsLedger has read, so that a process need not start at the first entry. Any older snapshot works
+ * as well.
+ */
 @Entity('rights_snapshot')
 export class RightsSnapshot {
   /** Always true. */
   @PrimaryColumn('boolean', { default: true })
   only: boolean;
 
-  /** Leaves that were read. */
+  /** Number of leaves that were read. */
   @Column('bigint')
   size: string;
 

@@ -8,19 +8,19 @@ import { leafHashes } from '../log/log-tiles.js';
 
 /** Leaves per query: four tiles. */
 const PAGE = 1024;
-/** Leaves that are hashed before other work of the event loop runs: about a millisecond. */
+/** Leaves to hash before yielding to the event loop: about a millisecond. */
 const LEAVES_PER_SLICE = 50;
 
-/** A leaf whose content was numbered; `entry` is undefined if its entry was changed or removed since. */
+/** A leaf whose content was numbered; `entry` is undefined if its entry was changed or removed later. */
 export interface VerifiedLeaf {
   readonly index: number;
   readonly entry: LeafRow | undefined;
 }
 
-/** The leaves do not make up the tree that the HSM signed last. */
+/** The leaves do not add up to the tree that the HSM signed last. */
 export class ForkedLeaves extends Error {}
 
-/** VerifiedLeaves reads the audit log up to the tree that the HSM signed last, so that no entry can be hidden, changed or left out without being noticed. */
+/** VerifiedLeaves reads the audit log up to the tree that the HSM signed last, so that hiding, changing or omitting an entry is detected. */
 @Injectable()
 export class VerifiedLeaves {
   constructor(
@@ -29,7 +29,7 @@ export class VerifiedLeaves {
     private readonly leaves: LeafRowsReader,
   ) {}
 
-  /** Number of leaves that the HSM signed. Rejects when the HSM does not answer. */
+  /** Returns the number of leaves that the HSM signed. Rejects if the HSM does not respond. */
   async signedSize(): Promise<number> {
     return (await this.anchors.newest())?.size ?? 0;
   }
@@ -44,8 +44,8 @@ export class VerifiedLeaves {
   }
 
   /**
-   * Passes the leaves that follow `tree`, which grows with them. Passed leaves are valid only when the walk has ended, because only then is the root
-   * compared.
+   * Passes the leaves that follow `tree`, which grows with them. Treat passed leaves as valid only after the walk has ended, because only then is the
+   * root compared.
    *
    * @throws ForkedLeaves
    */

@@ -13,15 +13,15 @@ const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (comma
 
 /** State of a log that an operator is about to accept. */
 export interface LogStanding {
-  /** Why no checkpoint is signed; undefined when there is nothing to accept. */
+  /** Reason why no checkpoint is signed; undefined if there is nothing to accept. */
   readonly fault: Problem | undefined;
   readonly anchor: LogAnchor | undefined;
-  /** Leaves of the log in the database, and their root. */
+  /** Number of leaves in the database. */
   readonly size: number;
   readonly root: Buffer;
 }
 
-/** Lets an operator declare that the log in the database is authoritative, although the token has signed another. */
+/** Lets an operator declare the log in the database authoritative although the token has signed a different one. */
 @Injectable()
 export class LogAcceptance {
   constructor(
@@ -39,8 +39,8 @@ export class LogAcceptance {
   }
 
   /**
-   * The entry is written first: if the token fails after that, the log has the intention. Checkpoints of another log are removed, and the entry keeps the
-   * newest of them so that its proof is not lost.
+   * The entry is written first, so that the log records the intention if the token fails afterwards. Checkpoints of another log are removed, and the
+   * entry keeps the newest of them so that its proof is not lost.
    */
   async accept(): Promise<LogStanding> {
     return this.db.transaction(async (tx) => {
@@ -65,7 +65,7 @@ export class LogAcceptance {
     });
   }
 
-  /** A log without an anchor is a fault as well if the database has no checkpoint to begin with. */
+  /** A log without an anchor is also faulty if the database has no checkpoint to begin with. */
   private async faultOf(tx: EntityManager): Promise<Problem | undefined> {
     const fault = await this.anchors.fault();
     if (fault !== undefined) return fault;
@@ -73,7 +73,7 @@ export class LogAcceptance {
     return key === undefined ? undefined : this.anchors.unanchored(tx, key);
   }
 
-  /** Removes checkpoints that are not of this log. @returns the note of the newest of them */
+  /** Removes checkpoints that do not belong to this log. @returns the note of the newest of them */
   async supersede(tx: EntityManager, size: number): Promise<string | undefined> {
     const rows: { size: string; root: Buffer; note: string }[] = await tx.query(
       `SELECT size, root, note FROM log_checkpoint ORDER BY size DESC`,
@@ -81,7 +81,7 @@ export class LogAcceptance {
     const stale: typeof rows = [];
     for (const row of rows) {
       const fits = Number(row.size) <= size && (await rootOf(tx, Number(row.size))).equals(row.root);
-      // Two trees can only share their beginning.
+      // Two trees can only have a common prefix.
       if (fits) break;
       stale.push(row);
     }

@@ -7,10 +7,10 @@ import { openNote, signedNote } from '../../verifier/signed-note.js';
 import { logHeld, LogKeys, type MadeLogKey } from './log-keys.js';
 import { rangeHashes, rootOf } from './log-tiles.js';
 
-/** After the upgrade of a log that an earlier version began, processes of that version may still write entries without a seal. */
+/** For this long after the upgrade of an earlier version's log, processes of that version may still write entries without a seal. */
 const UPGRADE_MS = 60 * 60_000;
 
-/** Compares the log in the database with the anchor: what the token signed last. */
+/** Compares the log in the database with the anchor, which is the last tree that the token signed. */
 @Injectable()
 export class LogAnchors {
   constructor(
@@ -20,8 +20,8 @@ export class LogAnchors {
   ) {}
 
   /**
-   * Signs a checkpoint over a tree and returns the signed note (C2SP tlog-checkpoint). Problems `log.rolled-back`, `log.forked`, `log.other-key`,
-   * `log.no-anchor` if the tree does not continue the last signed one, and those of the vault.
+   * Signs a checkpoint over a tree and returns the signed note (C2SP tlog-checkpoint). Throws Problem `log.rolled-back`, `log.forked`,
+   * `log.other-key` or `log.no-anchor` if the tree does not continue the last signed one, and the Problems of the vault.
    */
   async sign(tx: EntityManager, key: MadeLogKey, { size, root, lastNote }: UnsignedTree): Promise<string> {
     const { origin, ckaId, publicKey } = key;
@@ -33,7 +33,7 @@ export class LogAnchors {
     return signedNote({ origin, size, root }, Buffer.from(answer.signature), publicKey);
   }
 
-  /** The fault of the log according to the token; undefined without a fault, or if nothing was signed yet. */
+  /** Returns the fault of the log according to the token; undefined if there is none, or if nothing has been signed yet. */
   async fault(): Promise<Problem | undefined> {
     const [key, anchor] = [await this.keys.read(), await this.newest()];
     const size = await checkpointSizeOf(this.db.manager);
@@ -44,12 +44,12 @@ export class LogAnchors {
     try {
       if ((await rootOf(this.db.manager, anchor.size)).equals(anchor.root)) return undefined;
     } catch {
-      // Tiles are missing, or too short.
+      // Tiles are missing or too short.
     }
     return logHeld('forked', anchor, size);
   }
 
-  /** A log with a key but without an anchor starts with its newest checkpoint. It is a fault if its key signed none. */
+  /** A log with a key but without an anchor starts at its newest checkpoint. It is a fault if its key signed none. */
   async unanchored(tx: EntityManager, key: MadeLogKey): Promise<Problem | undefined> {
     if ((await this.newest()) !== undefined) return undefined;
     const [last]: { note: string }[] = await tx.query(`SELECT note FROM log_checkpoint ORDER BY size DESC LIMIT 1`);
@@ -57,20 +57,22 @@ export class LogAnchors {
     return isSigned ? undefined : logHeld('no-anchor', undefined, await checkpointSizeOf(tx));
   }
 
-  /** Whether entries without a seal are accepted as those of an earlier version: only for a limited time after the upgrade. */
+  /**
+   * Reports whether entries without a seal are accepted as those of an earlier version, which is the case only for a limited time after the upgrade.
+   */
   async acceptsUnsealed(): Promise<boolean> {
     const anchor = await this.newest();
     if (anchor === undefined) return (await this.keys.current()) === undefined;
     return anchor.size === 0 || (anchor.since > 0 && Date.now() < anchor.since + UPGRADE_MS);
   }
 
-  /** Reports whether an entry of this time may be one that an earlier version wrote without a seal. */
+  /** Reports whether an entry with this time may have been written without a seal by an earlier version. */
   async mayLackSeal(at: Date): Promise<boolean> {
     const since = (await this.newest())?.since ?? 0;
     return since > 0 && at.getTime() < since + UPGRADE_MS;
   }
 
-  /** The newest anchor; undefined if there is none. */
+  /** Returns the newest anchor; undefined if there is none. */
   async newest(): Promise<LogAnchor | undefined> {
     const key = await this.keys.current();
     return this.vault.logAnchor(key?.origin ?? this.keys.origin);

@@ -15,18 +15,18 @@ const LEAVES_PER_QUERY = 1024;
 const ENTRIES_PER_QUERY = 5000;
 
 interface UnloggedPart {
-  /** Where the next part begins; null after the newest entry. */
+  /** Position at which the next part begins; null after the newest entry. */
   readonly last: string | null;
   readonly unlogged: UnloggedEntry['unlogged'][] | null;
 }
 
-/** The entries after $1, and at most $2 of them that are not in the log. */
+/** Entries after $1, with at most $2 that are not in the log. */
 const UNLOGGED_PART = `
   WITH part AS MATERIALIZED (SELECT id, at, action FROM audit_entry WHERE id > $1 ORDER BY id LIMIT ${ENTRIES_PER_QUERY})
   SELECT (SELECT id FROM part ORDER BY id OFFSET ${ENTRIES_PER_QUERY - 1} LIMIT 1) AS last,
     (SELECT json_agg(u) FROM (SELECT e.id, e.at, e.action FROM part e WHERE ${IS_UNLOGGED} ORDER BY e.id LIMIT $2) u) AS unlogged`;
 
-/** The whole log up to the newest checkpoint, as lines of JSON that verify without this service. */
+/** Exports the whole log up to the newest checkpoint as lines of JSON that can be verified without this service. */
 @Injectable()
 export class LogExport {
   constructor(
@@ -47,7 +47,10 @@ export class LogExport {
     yield* this.unlogged();
   }
 
-  /** Entries that the service did not write; normally none. All entries are checked, in parts: one statement over all would eventually take too long. */
+  /**
+   * Yields entries that the service did not write; normally there are none. All entries are checked, in parts, because a single statement over all
+   * entries would eventually take too long.
+   */
   private async *unlogged(): AsyncGenerator<string> {
     let left = MAX_UNLOGGED;
     for (let after: string | null = NIL_ID; after !== null && left > 0;) {
@@ -75,7 +78,7 @@ export class LogExport {
   }
 }
 
-/** JSON of PostgreSQL has the time in another form, with the zone of the connection. */
+/** PostgreSQL's JSON formats the time differently, in the time zone of the connection. */
 function lineOf({ id, at, action }: UnloggedEntry['unlogged']): string {
   return `${JSON.stringify({ unlogged: { id, at: new Date(at).toISOString(), action } } satisfies UnloggedEntry)}\n`;
 }

@@ -8,8 +8,8 @@ const BATCH_SIZE = 10_000;
 const MAX_NAMED = 10;
 
 /**
- * Condition on audit_entry e: no transaction of the service can have left the entry in this state, since it is not a leaf and is not waiting to become one.
- * Every entry commits with its row in log_waiting, which only its leaf removes. OFFSET 0 makes PostgreSQL look each entry up by index: with outdated
+ * Condition on audit_entry e: the entry is neither a leaf nor waiting to become one, a state that no transaction of the service leaves behind. Every
+ * entry commits with its row in log_waiting, which only its leaf removes. OFFSET 0 makes PostgreSQL look up each entry by index: with outdated
  * statistics of a growing log, it would scan all leaves for each entry.
  */
 export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w WHERE w.entry_id = e.id OFFSET 0)
@@ -17,13 +17,13 @@ export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w WHERE w.entry_
     WHERE l.index >= 0 AND l.index < (SELECT size FROM log_head))`;
 
 interface Step {
-  /** Where the next run continues; null after the oldest entry. */
+  /** Position at which the next run continues; null after the oldest entry. */
   readonly last: string | null;
   readonly count: number;
   readonly unlogged: string[] | null;
 }
 
-/** Searches all entries repeatedly, newest first, for those that are not in the log and are not waiting for it. */
+/** Searches all entries repeatedly, newest first, for those that are neither in the log nor waiting for it. */
 @Injectable()
 export class LogGaps {
   private readonly logger = new Logger('AuditLog');
@@ -33,7 +33,7 @@ export class LogGaps {
 
   constructor(private readonly db: DataSource) {}
 
-  /** Ids of some that were found in this pass or the last. */
+  /** IDs of some entries found in this pass or the previous one. */
   get unlogged(): readonly string[] {
     return this.found;
   }

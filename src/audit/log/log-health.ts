@@ -6,16 +6,16 @@ import { RecentValue } from '../../platform/time/recent-value.js';
 import { LogAnchors } from './log-anchors.js';
 import { LogGaps } from './log-gaps.js';
 
-/** Entries get their number after about a second; a longer wait than this is a fault. */
+/** Entries are numbered after about a second; a longer wait than this is a fault. */
 const MAX_WAIT_MS = 60_000;
-/** Waiting entries whose time is read: the order of ids is nearly that of time. */
+/** Maximum waiting entries whose time is read; the order of IDs is nearly chronological. */
 const MAX_WAITING_READ = 100;
 /** Shorter than the timeout of the health check. */
 const TIMEOUT_MS = 500;
 /** How long the token's answer is cached. */
 const CACHE_MS = 3000;
 
-/** Reports whether entries get their number in the tree, and whether the tree matches the signed one. */
+/** Reports whether entries are being numbered, and whether the tree matches the signed one. */
 @Injectable()
 export class LogHealth {
   private readonly tokenFault: RecentValue<string | undefined>;
@@ -26,7 +26,7 @@ export class LogHealth {
     private readonly gaps: LogGaps,
     indicators: HealthIndicators,
   ) {
-    // An HSM that does not answer has its own indicator.
+    // An HSM that does not respond has its own indicator.
     const read = () =>
       anchors.fault().then(
         (fault) => fault && `${fault.code}: ${fault.message}`,
@@ -49,7 +49,7 @@ export class LogHealth {
     return { status: 'DOWN', detail: `entries wait for their number since ${oldest.at.toISOString()}; ${detail}` };
   }
 
-  /** Uses only the clock of the database: the time in an ID comes from the process that created it, which may be wrong. */
+  /** Uses only the database clock: the time in an ID comes from the process that created it, whose clock may be wrong. */
   private async oldestWaiting(): Promise<{ at: Date; ageMs: number } | undefined> {
     const [row]: { at: Date | null; ageMs: number }[] = await this.db.query(
       `SELECT min(e.at) AS at, (extract(epoch FROM clock_timestamp() - min(e.at)) * 1000)::float8 AS "ageMs"

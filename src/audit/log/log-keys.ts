@@ -8,11 +8,11 @@ import { Problem } from '../../platform/errors/problem.js';
 
 export type MadeLogKey = Omit<LogKey, 'publicKey'> & { readonly publicKey: Buffer };
 
-/** The key of the log: made in the HSM at the first checkpoint, and never used on data that a caller chooses. */
+/** The key of the log: created in the HSM for the first checkpoint, and never used on data that a caller chooses. */
 @Injectable()
 export class LogKeys {
   private known: MadeLogKey | undefined;
-  /** Name of a log that begins now. */
+  /** Name of a new log. */
   readonly origin: string;
 
   constructor(
@@ -29,8 +29,8 @@ export class LogKeys {
   }
 
   /**
-   * Returns the key, created if there is none. The caller must hold the sequencer's lock. Problem `log.other-key` if the token has already signed for a log
-   * of this name, which cannot start again.
+   * Returns the key, creating it if there is none. The caller must hold the sequencer's lock. Throws Problem `log.other-key` if the token has already
+   * signed for a log with this name, which cannot start again.
    */
   async ensured(): Promise<MadeLogKey> {
     const there = await this.current();
@@ -40,7 +40,7 @@ export class LogKeys {
     if (anchor !== undefined && anchor.size > 0) throw logHeld('other-key', anchor, 0);
     const id = newId();
     const ckaId = Buffer.from(id.replaceAll('-', ''), 'hex');
-    // Outside of the sequencer's transaction: the row must be committed before the HSM makes the key, whatever happens then.
+    // Outside the sequencer's transaction: the row must be committed before the HSM creates the key, whatever happens afterwards.
     await this.db.query(`INSERT INTO log_key (id, cka_id, origin) VALUES ($1, $2, $3)`, [id, ckaId, origin]);
     const { publicKey, evidence } = await this.vault.generateLogKey({ ckaId, origin });
     await this.db.query(`UPDATE log_key SET public_key = $2, evidence = $3 WHERE id = $1 AND public_key IS NULL`, [
@@ -53,7 +53,7 @@ export class LogKeys {
     return made;
   }
 
-  /** Reads the key from the database, past the cache. */
+  /** Reads the key from the database, bypassing the cache. */
   async read(): Promise<MadeLogKey | undefined> {
     const [row]: MadeLogKey[] = await this.db.query(
       `SELECT id, cka_id AS "ckaId", origin, public_key AS "publicKey", evidence, created_at AS "createdAt"
@@ -68,10 +68,10 @@ export class LogKeys {
   }
 }
 
-/** Not `accept-log`: after a restore it would let everything work again that was revoked since. */
+/** Not `accept-log`: after a restore, it would re-enable everything that has been revoked since the backup. */
 const ACCEPT = 'after a restore, go on with: sealwright-admin restore status (docs/restore.md)';
 
-/** The reason why no checkpoint is signed, with what to do. `size`: number of leaves in the database. */
+/** Returns the Problem that no checkpoint is signed, with the remedy. `size` is the number of leaves in the database. */
 export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: number): Problem {
   const signed = anchor?.size ?? 0;
   switch (why) {

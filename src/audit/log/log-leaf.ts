@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 
-/** An entry of the audit log as its leaf has it. `at` is RFC 3339 in UTC with microseconds, as in PostgreSQL. */
+/** An audit entry in the form in which its leaf contains it. `at` is in RFC 3339 format in UTC with microseconds, as in PostgreSQL. */
 export interface LoggedEntry {
   readonly id: string;
   readonly at: string;
@@ -18,12 +18,12 @@ export interface LoggedEntry {
   readonly detail: Record<string, unknown>;
 }
 
-/** The bytes of the leaf of an entry: canonical JSON (RFC 8785). A record is in it by its SHA-256. */
+/** Returns the leaf data of an entry: canonical JSON (RFC 8785). It contains the SHA-256 of a record, not the record itself. */
 export function logLeafOf(row: EntryRow): string {
   return canonicalJson(loggedEntry(row));
 }
 
-/** An entry as its leaf has it. */
+/** Returns an entry in the form in which its leaf contains it. */
 export function loggedEntry(row: EntryRow): LoggedEntry & { record?: string | undefined } {
   return {
     id: row.id,
@@ -39,7 +39,7 @@ export function loggedEntry(row: EntryRow): LoggedEntry & { record?: string | un
   };
 }
 
-/** The bytes of a leaf of this kind; undefined if its entry was removed or has no record. */
+/** Returns the data of a leaf of this kind; undefined if its entry was removed or has no record. */
 export function leafData(kind: LeafKind, entryId: string, row: EntryRow | undefined): string | undefined {
   if (kind === 'missing') return canonicalJson({ id: entryId, missing: true });
   if (row === undefined) return undefined;
@@ -47,31 +47,31 @@ export function leafData(kind: LeafKind, entryId: string, row: EntryRow | undefi
   return kind === 'entry' ? logLeafOf(row) : (row.record ?? undefined);
 }
 
-/** A leaf with its entry. `kind` and `entryId` are null when the leaf was removed; the columns of the entry are null when that was. */
+/** A leaf with its entry. `kind` and `entryId` are null if the leaf was removed; the columns of the entry are null if the entry was removed. */
 export type LeafRow = EntryRow & {
   readonly index: string;
   readonly kind: LeafKind | null;
   readonly entryId: string | null;
 };
 
-/** Reads leaves of the log in their order. */
+/** Reads leaves of the log in order. */
 @Injectable()
 export class LeafRowsReader {
   constructor(private readonly db: DataSource) {}
 
-  /** Number of leaves in the database, regardless of the checkpoint. */
+  /** Returns the number of leaves in the database, regardless of the checkpoint. */
   async size(): Promise<number> {
     const [row]: { size: string }[] = await this.db.query('SELECT size FROM log_head');
     return Number(row?.size ?? 0);
   }
 
-  /** One row per index from `from` to before `to`, also if the leaf or its entry was removed. */
+  /** Returns one row per index in [from, to), even if the leaf or its entry was removed. */
   rows(from: number, to: number): Promise<LeafRow[]> {
     return readLeaves(this.db, from, to);
   }
 }
 
-/** readLeaves returns one row per index from `from` to before `to`, also if the leaf or its entry was removed. */
+/** readLeaves returns one row per index in [from, to), even if the leaf or its entry was removed. */
 export function readLeaves(db: Pick<EntityManager, 'query'>, from: number, to: number): Promise<LeafRow[]> {
   return db.query(
     `SELECT n AS index, l.kind, l.entry_id AS "entryId", ${ENTRY_COLUMNS}

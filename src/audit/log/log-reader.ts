@@ -16,18 +16,18 @@ export interface ProvenLeaf {
   readonly entryId: string;
   readonly kind: LeafKind;
   readonly index: number;
-  /** The bytes of the leaf; undefined if the entry was removed. */
+  /** The data of the leaf; undefined if the entry was removed. */
   readonly data: string | undefined;
-  /** Hash of the leaf when it was numbered. */
+  /** Hash of the leaf at the time it was numbered. */
   readonly hash: Buffer;
   /** Hashes from the leaf to the root, nearest first. */
   readonly path: Buffer[];
 }
 
 export interface InclusionProof extends ProvenLeaf {
-  /** Number of leaves of the tree. */
+  /** Number of leaves in the tree. */
   readonly size: number;
-  /** Signed note over a tree of this size, if there is one. */
+  /** Signed note over a tree of this size, if one exists. */
   readonly note: string | undefined;
 }
 
@@ -51,7 +51,7 @@ interface LeafRow {
   readonly kind: LeafKind;
 }
 
-/** Checkpoints and proofs of the log. */
+/** Reads checkpoints and proofs of the log. */
 @Injectable()
 export class LogReader {
   constructor(
@@ -60,14 +60,14 @@ export class LogReader {
     private readonly cursors: Cursors,
   ) {}
 
-  /** Problem `log.empty` until the first checkpoint, about a second after the first entry. */
+  /** Throws Problem `log.empty` until the first checkpoint, about a second after the first entry. */
   async key(): Promise<MadeLogKey> {
     const key = await this.keys.current();
     if (key === undefined) throw empty();
     return key;
   }
 
-  /** Returns the newest signed checkpoint, or the one over a tree of this size. */
+  /** Returns the newest signed checkpoint, or the one for a tree of this size. */
   async checkpoint(size?: number): Promise<LogCheckpoint> {
     const [row]: LogCheckpoint[] = await this.db.query(
       `SELECT size, root, note, at FROM log_checkpoint WHERE $1::bigint IS NULL OR size = $1 ORDER BY size DESC LIMIT 1`,
@@ -79,7 +79,7 @@ export class LogReader {
       : new Problem('missing', 'log.no-checkpoint', `No checkpoint was signed over ${size} leaves.`);
   }
 
-  /** Newest first. */
+  /** Returns checkpoints, newest first. */
   async checkpoints({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<LogCheckpoint>> {
     const [before] = this.cursors.read('log checkpoints', cursor) ?? [];
     const rows: LogCheckpoint[] = await this.db.query(
@@ -89,7 +89,10 @@ export class LogReader {
     return this.cursors.page('log checkpoints', rows, limit, ({ size }) => [size]);
   }
 
-  /** Inclusion proof of an entry in the tree of the newest checkpoint, or of `size`. Problem `log.not-yet` while it is not in it. */
+  /**
+   * Returns the inclusion proof of an entry in the tree of the newest checkpoint, or of `size`. Throws Problem `log.not-yet` until the tree includes
+   * the entry.
+   */
   async inclusion(entryId: string, kind: LeafKind = 'entry', size?: number): Promise<InclusionProof> {
     const checkpoint = size === undefined ? await this.checkpoint() : undefined;
     const wanted = size ?? Number(checkpoint?.size);
@@ -112,8 +115,8 @@ export class LogReader {
   }
 
   /**
-   * Inclusion proofs of all entries about these targets, and of further entries by id, oldest first and all in the tree of one signed checkpoint.
-   * Problem `log.not-yet` while one of them is not in that tree.
+   * Returns inclusion proofs of all entries about these targets, and of further entries by ID, oldest first and all in the tree of one signed
+   * checkpoint. Throws Problem `log.not-yet` until that tree includes all of them.
    */
   async inclusionOf(targetIds: readonly string[], entryIds: readonly string[] = []): Promise<TargetProofs> {
     const { size: text, note } = await this.checkpoint();
@@ -138,7 +141,7 @@ export class LogReader {
     return { size, note, leaves };
   }
 
-  /** Consistency proof: the log of `first` leaves is a prefix of the log of `second` leaves. */
+  /** Returns the consistency proof that the log of `first` leaves is a prefix of the log of `second` leaves. */
   async consistency(first: number, second?: number): Promise<ConsistencyProof> {
     const wanted = second ?? Number((await this.checkpoint()).size);
     if (first > wanted) throw malformed('/first', `must not be more than second, which is ${wanted}`);
@@ -150,7 +153,7 @@ export class LogReader {
     return rootOf(this.db.manager, size);
   }
 
-  /** An entry that will never be in the log was not written by the service: nothing about its target is proved then. */
+  /** An entry that will never be in the log was not written by the service, so nothing about its target can be proved. */
   private async notYet(entryId: string, size: number): Promise<Problem> {
     const [unlogged]: unknown[] = await this.db.query(
       `SELECT 1 FROM audit_entry e WHERE e.id = $1 AND ${IS_UNLOGGED}`,

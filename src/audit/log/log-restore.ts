@@ -21,16 +21,16 @@ interface LogState {
   readonly root: Uint8Array;
 }
 
-/** What `accept` did. */
+/** The result of `accept`. */
 interface AcceptedRestore {
   readonly standing: LogStanding;
-  /** Name of the log before and from now on. */
+  /** Name of the log before and after. */
   readonly origin: { readonly before: string; readonly after: string };
 }
 
 /**
- * Checks that database and token belong together and are from the same time, and lets an operator accept a database that is behind. The log then continues
- * under another name, so that no two histories share one.
+ * Checks that the database and the token match and are from the same time, and lets an operator accept a database that is behind. The log then
+ * continues under another name, so that no two histories share one.
  */
 @Injectable()
 export class LogRestore {
@@ -42,39 +42,39 @@ export class LogRestore {
     private readonly audit: AuditService,
   ) {}
 
-  /** Returns why this database must not be served with this token; undefined if it may. Rejects while one of the two does not respond. */
+  /** Returns why this database must not be served with this token; undefined if it may be served. Rejects if either of them does not respond. */
   async fault(): Promise<Problem | undefined> {
     return (await this.difference()) ?? (await this.restored());
   }
 
-  /** Holds a database that was restored by other means than `restore run`. */
+  /** Holds a database that was restored by means other than `restore run`. */
   async hold(backup: string, madeAt: Date): Promise<void> {
     await RESTORED.hold(this.db.manager, { backup, madeAt });
   }
 
-  /** How the log in the database and what the token knows of it differ. */
+  /** Returns the difference between the log in the database and the token's record of it. */
   private async difference(): Promise<Problem | undefined> {
     this.keys.forget();
     const key = await this.keys.read();
     if (key === undefined) return await this.faultWithoutLog();
     if (!(await this.holds(key))) return withoutToken(key);
-    // After an accepted restore the log continues under the next name: this database is from before the restore.
+    // After an accepted restore the log continues under the next name. If the token knows that name, this database predates the restore.
     const later = await this.vault.logAnchor(nextName(key.origin));
     const { fault, size } = await this.acceptance.standing();
     return fault ?? (later === undefined ? undefined : logHeld('rolled-back', later, size));
   }
 
-  /** Reads the facts about the database that is to be accepted. */
+  /** Reads facts about the database to be accepted. */
   inspect<Answer>(work: (tx: EntityManager) => Promise<Answer>): Promise<Answer> {
     return work(this.db.manager);
   }
 
   /**
-   * Accepts the database in its present state, in one transaction with `changes`, whose result becomes part of the entry `log.rolled-back`. The entry keeps
-   * the newest checkpoint of another log.
+   * Accepts the database in its current state, in one transaction with `changes`, whose result becomes part of the entry `log.rolled-back`. The entry
+   * keeps the newest checkpoint of another log.
    *
-   * @param witnessed the newest state of the log that a witness saw and the key of the log signed: it may be newer than the state in a token that was
-   * restored as well
+   * @param witnessed the newest state of the log that a witness recorded and the log key signed; it may be newer than the state in a token that was
+   * also restored
    */
   async accept(
     changes: (tx: EntityManager) => Promise<Record<string, unknown>>,
@@ -115,7 +115,7 @@ export class LogRestore {
     return open && ofBackup(open);
   }
 
-  /** An empty database is that of a new installation, unless the token has signed for it before. */
+  /** An empty database belongs to a new installation, unless the token has already signed for it. */
   private async faultWithoutLog(): Promise<Problem | undefined> {
     const anchor = await this.vault.logAnchor(this.keys.origin);
     return anchor === undefined || anchor.size === 0 ? undefined : withoutDatabase(anchor);
@@ -133,7 +133,7 @@ export class LogRestore {
     return { id, ckaId, origin, publicKey, evidence, createdAt: new Date() };
   }
 
-  /** Returns the first of the names after this one for which the token has not signed. */
+  /** Returns the first name after this one for which the token has not signed. */
   private async free(before: string): Promise<string> {
     for (let origin = nextName(before); ; origin = nextName(origin)) {
       const anchor = await this.vault.logAnchor(origin);
@@ -148,7 +148,7 @@ function nextName(origin: string): string {
   return `${stem}/${Number(number) + 1}`;
 }
 
-/** The two states of the log, which auditors compare with their checkpoints: the newest that is known to be signed, and the one that continues. */
+/** Returns the two states of the log that auditors compare with their checkpoints: the newest one known to be signed, and the one that continues. */
 function factsOf({ anchor, size, root }: LogStanding, witnessed: LogState | undefined) {
   const signed = witnessed !== undefined && witnessed.size > (anchor?.size ?? 0) ? witnessed : anchor;
   return {

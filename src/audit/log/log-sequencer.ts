@@ -14,14 +14,14 @@ import type { LeafKind } from '../../verifier/log-verifier.js';
 import { leafHash } from '../../verifier/merkle-tree.js';
 import { openNote } from '../../verifier/signed-note.js';
 
-/** Entries per transaction, whose locks last some ten milliseconds. */
+/** Entries per transaction, which holds its locks for about ten milliseconds. */
 const BATCH_SIZE = 1000;
-/** Entries that are hashed before other work of the event loop runs: about a millisecond. */
+/** Entries to hash before yielding to the event loop: about a millisecond. */
 const LEAVES_PER_SLICE = 50;
 
 type WaitingRow = EntryRow & {
   readonly there: boolean;
-  /** The entry already has a leaf: it was queued again in the database. */
+  /** True if the entry already has a leaf because it was queued again directly in the database. */
   readonly repeated: boolean;
 };
 
@@ -31,7 +31,7 @@ interface Leaf {
   readonly hash: Buffer;
 }
 
-/** Selects entries that are not numbered yet, and a log whose newest checkpoint does not have the size of the log. */
+/** Selects entries that have not been numbered yet, and a log whose newest checkpoint does not have the size of the log. */
 export const WAITING_FOR_LOG = [
   { table: 'log_waiting', where: 'true', order: 'entry_id' },
   `SELECT FROM log_head h WHERE h.size <> coalesce((SELECT size FROM log_checkpoint ORDER BY size DESC LIMIT 1), 0)`,
@@ -40,9 +40,9 @@ export const WAITING_FOR_LOG = [
 /** Appends committed audit entries to the Merkle tree (RFC 6962) and signs checkpoints. */
 @Injectable()
 export class LogSequencer {
-  /** Whether the token has an anchor of this log. */
+  /** Whether the token has an anchor for this log. */
   private isAnchored = false;
-  /** Size of the last checkpoint that is known to be signed. */
+  /** Size of the last checkpoint known to be signed. */
   private signedSize = 0;
   private readonly own = new OwnLeaves();
   /** The newest note whose signature was verified. */
@@ -56,14 +56,14 @@ export class LogSequencer {
     private readonly events: EventBus,
   ) {}
 
-  /** Numbers waiting entries, then signs a checkpoint if the tree grew. Does nothing while another process does. */
+  /** Numbers waiting entries, then signs a checkpoint if the tree has grown. Does nothing while another process is doing so. */
   async run(stopping: () => boolean): Promise<void> {
     await this.anchor();
     while ((await this.db.transaction((tx) => this.number(tx))) === BATCH_SIZE && !stopping());
     await this.db.transaction((tx) => this.checkpoint(tx));
   }
 
-  /** Anchors a log of an earlier version before this version appends to it. */
+  /** Anchors the log of an earlier version before this version appends to it. */
   private async anchor(): Promise<void> {
     if (this.isAnchored || (await this.keys.current()) === undefined) return;
     try {
@@ -72,7 +72,7 @@ export class LogSequencer {
       this.signedSize = newest?.size ?? 0;
       if (!this.isAnchored) await this.db.transaction((tx) => this.checkpoint(tx));
     } catch {
-      // Entries are numbered nevertheless; the checkpoint after them fails for the same reason and reports it.
+      // Entries are still numbered; the checkpoint after them fails for the same reason and reports it.
     }
   }
 
@@ -110,7 +110,7 @@ export class LogSequencer {
     return rows.length;
   }
 
-  /** Returns a predicate for entries that the service wrote. It asks the HSM at most once whether entries without a seal are accepted. */
+  /** Returns a predicate for entries that the service wrote. It queries the HSM at most once whether entries without a seal are accepted. */
   private ownEntries(): IsOwn {
     let acceptsUnsealed: Promise<boolean> | undefined;
     return async (entry) =>
@@ -122,13 +122,13 @@ export class LogSequencer {
     if (!(await tryLock(tx))) return;
     const size = await checkpointSizeOf(tx);
     const last = await lastCheckpoint(tx);
-    // A log that is shorter than the signed one was rolled back, even if nothing new was written: the token refuses it.
+    // A log shorter than the signed one was rolled back even if nothing new was written, so the token must check it.
     const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;
     if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;
     const key = await this.keys.ensured();
     const root = await this.verifiedRoot(tx, size);
     const note = await this.anchors.sign(tx, key, { size, root, lastNote: last?.note });
-    // The row exists if a process was stopped after signing, or if it was inserted by SQL.
+    // The row exists if a process stopped after signing, or if it was inserted directly with SQL.
     await tx.query(
       `INSERT INTO log_checkpoint (size, root, note) VALUES ($1, $2, $3)
        ON CONFLICT (size) DO UPDATE SET root = excluded.root, note = excluded.note, at = now()`,
@@ -140,8 +140,8 @@ export class LogSequencer {
   }
 
   /**
-   * Returns the root of the tree that the HSM signed last, extended by leaves that the service wrote. Upper levels of the tiles of these leaves are not read,
-   * because only the leaves are verified. A log without an anchor is one of an earlier version, or was accepted by an operator.
+   * Returns the root of the tree that the HSM signed last, extended by leaves that the service wrote. Upper levels of the tiles of these leaves are
+   * not read, because only the leaves are verified. A log without an anchor was created by an earlier version or accepted by an operator.
    *
    * @throws Problem `log.foreign-leaf`
    */

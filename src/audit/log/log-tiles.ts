@@ -11,12 +11,12 @@ import {
   subtreesOf,
 } from '../../verifier/merkle-tree.js';
 
-/** Key of the transaction-level advisory lock: one process at a time appends to the log. */
+/** Key of the transaction-level advisory lock that serializes appends to the log. */
 export const SEQUENCER_LOCK = 0x5ea1_0610;
 
 /**
- * The tree as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 has leaf hashes, a hash of level n + 1 is the root of a
- * full tile of level n. A proof in a tree of millions touches a handful of rows.
+ * The tree is stored as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 contains leaf hashes, and a hash of level n + 1 is the root
+ * of a full tile of level n. A proof in a tree of millions touches a handful of rows.
  */
 const TILE_HEIGHT = 8;
 const TILE_WIDTH = 2 ** TILE_HEIGHT;
@@ -50,14 +50,14 @@ function hashesIn(tile: Buffer): Buffer[] {
   );
 }
 
-/** The hashes of these ranges, in their order, with one query. Throws if the tree has no such leaves. */
+/** Returns the hashes of these ranges, in order, with one query. Throws if the tree does not contain these leaves. */
 export async function rangeHashes(tx: EntityManager, ranges: readonly Range[]): Promise<Buffer[]> {
   const wanted = ranges.map((range) => subtreesOf(range).map(placeOf));
   const tiles = await readTiles(tx, wanted.flat());
   return wanted.map((places) => joinedSubtrees(places.map((place) => subtreeHash(tiles, place))));
 }
 
-/** Hashes of the leaves from `from` up to but without `to`, fewer if the tree has no more. `from` begins a tile or lies in it. */
+/** Returns the hashes of the leaves in [from, to), fewer if the tree is smaller. `from` may be anywhere in a tile. */
 export async function leafHashes(tx: EntityManager, from: number, to: number): Promise<Buffer[]> {
   const rows: { hashes: Buffer }[] = await tx.query(
     `SELECT hashes FROM log_tile WHERE level = 0 AND index >= $1 AND index <= $2 ORDER BY index`,
@@ -73,7 +73,7 @@ export async function rootOf(tx: EntityManager, size: number): Promise<Buffer> {
   return root as Buffer;
 }
 
-/** Reads the tree of the first `size` leaves, to which further leaves can be added. */
+/** Reads the tree of the first `size` leaves, to which more leaves can be added. */
 export async function readTree(tx: EntityManager, size: number): Promise<GrowingRoot> {
   const places = subtreesOf({ from: 0, to: size }).map(placeOf);
   const tiles = await readTiles(tx, places);

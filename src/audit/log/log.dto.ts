@@ -8,21 +8,21 @@ import type { MadeLogKey } from './log-keys.js';
 import type { ConsistencyProof, InclusionProof } from './log-reader.js';
 
 export class CheckpointQuery {
-  /** Number of leaves; without it the newest. */
+  /** Number of leaves in the tree. If omitted, returns the newest checkpoint. */
   @Optional(QueryInt(1)) size?: number;
 }
 
 export class InclusionQuery extends CheckpointQuery {
-  /** Id of an audit entry. */
+  /** ID of an audit entry. */
   @IdRef() entry: string;
-  /** Leaf of the entry: the entry itself, or the record of its signature. */
+  /** Leaf to prove: the entry itself, or the record of its signature. */
   @Optional(OneOf(['entry', 'record'])) leaf?: 'entry' | 'record';
 }
 
 export class ConsistencyQuery {
   /** Number of leaves of the older log. */
   @QueryInt(0) first: number;
-  /** Number of leaves of the newer log; that of the newest checkpoint by default. */
+  /** Number of leaves of the newer log. Defaults to that of the newest checkpoint. */
   @Optional(QueryInt(0)) second?: number;
 }
 
@@ -31,7 +31,7 @@ export class LogKeyView {
   origin: string;
   /** SubjectPublicKeyInfo, PEM. @example '-----BEGIN PUBLIC KEY-----…' */
   publicKey: string;
-  /** Attributes of the private key that the token reported. */
+  /** Attributes of the private key, as reported by the token. */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { tokenModel: 'SoftHSM v2', sensitive: true } })
   evidence: object;
   createdAt: Date;
@@ -44,7 +44,7 @@ export class LogKeyView {
 }
 
 export class CheckpointView {
-  /** Number of leaves. @example 4711 */
+  /** Number of leaves in the tree. @example 4711 */
   size: number;
   /** Root of the tree, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   root: string;
@@ -66,11 +66,11 @@ export class InclusionView {
   kind: 'entry' | 'record' | 'missing' | 'foreign';
   /** Number of the leaf, from 0. @example 17 */
   index: number;
-  /** Number of leaves of the tree. @example 4711 */
+  /** Number of leaves in the tree. @example 4711 */
   size: number;
-  /** Bytes of the leaf, base64; null if the entry no longer exists. @example eyJhY3Rpb24iOiJzaWduaW5nLnNpZ25lZCJ9 */
+  /** Data of the leaf, base64; null if the entry no longer exists. @example eyJhY3Rpb24iOiJzaWduaW5nLnNpZ25lZCJ9 */
   data: string | null;
-  /** SHA-256 of 0x00 and the bytes of the leaf, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** SHA-256 of 0x00 followed by the leaf data, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   hash: string;
   /** Hashes of the inclusion path, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path: string[];
@@ -93,7 +93,7 @@ export class ConsistencyView {
   first: number;
   /** @example 4711 */
   second: number;
-  /** Hashes, base64 (RFC 6962 section 2.1.2). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  /** Hashes of the consistency path, base64 (RFC 6962 section 2.1.2). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path: string[];
 
   static of({ first, second, path }: ConsistencyProof): ConsistencyView {

@@ -35,7 +35,7 @@ export class LogTile {
   hashes: Buffer;
 }
 
-/** Number of leaves of the tree: one row. */
+/** Number of leaves in the tree, in a single row. */
 @Entity('log_head')
 export class LogHead {
   /** Always true. */
@@ -46,7 +46,7 @@ export class LogHead {
   size: string;
 }
 
-/** A key that signs checkpoints. Its row is inserted before the HSM makes the key; without a public key it was never made. */
+/** A key that signs checkpoints. Its row is inserted before the HSM creates the key; without a public key, the key was never created. */
 @Entity('log_key')
 export class LogKey {
   @PrimaryColumn('uuid')
@@ -55,7 +55,7 @@ export class LogKey {
   @Column('bytea')
   ckaId: Buffer;
 
-  /** Permanent name of the log in checkpoints: `host:port/log` of SVC_PUBLIC_URL when the key was made. */
+  /** Permanent name of the log in checkpoints: `host:port/log` of SVC_PUBLIC_URL at the time the key was created. */
   @Column('text')
   origin: string;
 
@@ -71,7 +71,7 @@ export class LogKey {
   createdAt: Date;
 }
 
-/** A signed checkpoint. They are never removed: each proves what the log was at that time. */
+/** A signed checkpoint. Checkpoints are never removed, because each proves the state of the log at that time. */
 @Entity('log_checkpoint')
 export class LogCheckpoint {
   /** Number of leaves. */

@@ -9,17 +9,17 @@ import { leafHashes } from './log-tiles.js';
 
 /** Leaves per query. */
 const PAGE = 1024;
-/** Leaves that are hashed before other work of the event loop runs: about a millisecond. */
+/** Leaves to hash before yielding to the event loop: about a millisecond. */
 const LEAVES_PER_SLICE = 50;
-/** Hashes that a process remembers. Further leaves are verified by their entries. */
+/** Maximum hashes that a process caches. Leaves beyond that are verified against their entries. */
 const MAX_REMEMBERED = 200_000;
 
 /** IsOwn reports whether the service wrote an entry. */
 export type IsOwn = (entry: EntryRow) => Promise<boolean>;
 
 /**
- * OwnLeaves verifies that the service appended the leaves that are about to be signed. Without it, whoever writes to the database could append leaves of
- * their own, and the HSM would sign them with the next checkpoint.
+ * OwnLeaves verifies that the service appended the leaves that are about to be signed. Without it, anyone with write access to the database could
+ * append leaves, and the HSM would sign them with the next checkpoint.
  */
 export class OwnLeaves {
   /** Hashes of the leaves that this process appended since the last checkpoint, by index. */
@@ -36,8 +36,8 @@ export class OwnLeaves {
   }
 
   /**
-   * Adds the leaves from the size of `tree` to before `to` to the tree. Verifies that this process appended each of them, or that the service wrote its
-   * entry.
+   * Adds the leaves from the size of `tree` up to, but excluding, `to` to the tree. Verifies that this process appended each of them, or that the
+   * service wrote its entry.
    *
    * @throws Problem `log.foreign-leaf`
    */
@@ -59,7 +59,7 @@ export class OwnLeaves {
   }
 }
 
-/** The kinds of leaves that hold what the service wrote. The others state that it did not. */
+/** The kinds of leaves that contain data written by the service. The other kinds state that the service did not write the entry. */
 const WRITTEN: ReadonlySet<LeafKind> = new Set<LeafKind>(['entry', 'record']);
 
 async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: IsOwn): Promise<boolean> {

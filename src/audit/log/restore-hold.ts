@@ -11,8 +11,8 @@ const LOOK_EVERY_MS = 2000;
 const RETRY_AFTER_SECONDS = 30;
 
 /**
- * Restore mode: a process whose database and token are not from the same time does nothing until an operator accepts the database. It is checked before any
- * module starts to work. Until then every call is answered with 503 and the reason, for load balancers and users.
+ * Restore mode: a process whose database and token are not from the same time does nothing until an operator accepts the database. It is checked
+ * before any module starts working. Until then, every call is answered with 503 and the reason, for load balancers and users.
  */
 export class RestoreHold {
   private readonly logger = new Logger('Restore');
@@ -23,7 +23,7 @@ export class RestoreHold {
     private readonly config: Config,
   ) {}
 
-  /** Resolves when this process may work. It also resolves while HSM or database do not respond, and continues to check. */
+  /** Resolves once this process may work. It also resolves while the HSM or the database does not respond, and keeps checking. */
   async pass(): Promise<void> {
     await this.vault.start();
     const fault = await this.ask();
@@ -49,7 +49,7 @@ export class RestoreHold {
     await closed;
   }
 
-  /** A process that began while the HSM was away ends as soon as it learns that it must not work; its successor holds. */
+  /** A process that started while the HSM was unavailable exits as soon as it learns that it must not work; its successor enters restore mode. */
   private askOn(): void {
     this.logger.warn('it is not known yet whether database and token belong together: one of them does not respond');
     const timer = setInterval(() => {

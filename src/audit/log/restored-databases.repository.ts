@@ -1,7 +1,7 @@
 import { Column, Entity, type EntityManager, PrimaryColumn } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 
-/** A restore of this database. `restore run` writes the row in the transaction that restores (src/cli/restore/restore-backup.ts). */
+/** A restore of this database. `restore run` writes the row in the transaction of the restore (src/cli/restore/restore-backup.ts). */
 @Entity('restored_database')
 export class RestoredDatabase {
   @PrimaryColumn('uuid')
@@ -17,17 +17,17 @@ export class RestoredDatabase {
   @Column('timestamptz', { default: () => 'now()' })
   restoredAt: Date;
 
-  /** When an operator accepted it; null: nothing is served. */
+  /** Time at which an operator accepted the restore; while it is null, nothing is served. */
   @Column('timestamptz', { nullable: true })
   acceptedAt: Date | null;
 }
 
 /**
- * Detects that a database was restored from a backup. The token can tell only while it is newer than the backup: if both were lost and restored, they match,
- * and later events are in neither of them.
+ * Detects that a database was restored from a backup. The token reveals it only if it is newer than the backup: if both were lost and restored, they
+ * match, and neither contains later events.
  */
 export class RestoredDatabases {
-  /** The newest restore that was not accepted. */
+  /** Returns the newest restore that has not been accepted. */
   async open(tx: EntityManager): Promise<Pick<RestoredDatabase, 'backup' | 'madeAt'> | undefined> {
     const [row]: { backup: string; madeAt: Date }[] = await tx.query(
       `SELECT backup, made_at AS "madeAt" FROM restored_database WHERE accepted_at IS NULL ORDER BY restored_at DESC LIMIT 1`,
@@ -35,7 +35,7 @@ export class RestoredDatabases {
     return row;
   }
 
-  /** Holds the database: no process that is started from now on serves it. */
+  /** Holds the database: processes started from now on do not serve it. */
   async hold(tx: EntityManager, { backup, madeAt }: Pick<RestoredDatabase, 'backup' | 'madeAt'>): Promise<void> {
     await tx.query(`INSERT INTO restored_database (id, backup, made_at) VALUES ($1, $2, $3)`, [
       newId(),

@@ -12,8 +12,8 @@ import { rangeHashes } from './log-tiles.js';
 const MAX_CLOCK_MS = 5 * 60_000;
 
 /**
- * Entries of the audit log that the service itself wrote: sealed by it or, for entries from before there were seals, in a tree that the log's key has signed.
- * Entries that were inserted into the table by SQL are not among them.
+ * Reads audit entries that the service itself wrote: sealed by it or, for entries older than seals, in a tree signed with the log key. Entries that
+ * were inserted with SQL are excluded.
  */
 @Injectable()
 export class VouchedEntries {
@@ -23,7 +23,7 @@ export class VouchedEntries {
   ) {}
 
   /**
-   * Entries of these actions about these targets, oldest first.
+   * Returns the entries with these actions about these targets, oldest first.
    *
    * @param detail members that the detail of an entry must have; a target with thousands of entries is read in part
    */
@@ -37,7 +37,7 @@ export class VouchedEntries {
     return this.vouched(tx, await entriesAbout(tx, targetIds, actions, detail));
   }
 
-  /** All entries of an action of which there are few, oldest first. */
+  /** Returns all entries of a rare action, oldest first. */
   async ofAction(tx: EntityManager, action: string): Promise<EntryRow[]> {
     const rows: EntryRow[] = await tx.query(
       `SELECT ${ENTRY_COLUMNS} FROM audit_entry e WHERE e.action = $1 ORDER BY e.at, e.id`,
@@ -49,7 +49,7 @@ export class VouchedEntries {
     );
   }
 
-  /** Entries about the sign-in that opened this session of a person. */
+  /** Returns the entries about the sign-in that opened this session of a person. */
   async signIns(
     tx: EntityManager,
     { userId, sessionId, openedAt }: { readonly userId: string; readonly sessionId: string; readonly openedAt: Date },
@@ -68,7 +68,10 @@ export class VouchedEntries {
     return vouched;
   }
 
-  /** Written by an earlier version, or under another SVC_JWT_SECRET. An entry of this version without a seal lost it in the database. */
+  /**
+   * Reports whether the entry was written by an earlier version, or under another SVC_JWT_SECRET. An entry of this version without a seal lost its
+   * seal in the database.
+   */
   private async isOlder(tx: EntityManager, row: EntryRow): Promise<boolean> {
     if (row.seal === null) {
       if (await this.anchors.acceptsUnsealed()) return true;

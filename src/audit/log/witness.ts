@@ -2,17 +2,17 @@ import { open } from 'node:fs/promises';
 
 const PATIENCE_MS = 15_000;
 
-/** Witnessed is one line that a witness keeps outside the machines of the service: proof of what existed before a loss. */
+/** Witnessed is one line stored by a witness outside the machines of the service: proof of what existed before a loss. */
 export interface Witnessed {
   readonly at: string;
-  /** Name of the backup; undefined for a checkpoint that is witnessed by itself. */
+  /** Name of the backup; undefined for a checkpoint that is witnessed on its own. */
   readonly backup?: string | undefined;
   readonly manifestSha256?: string | undefined;
-  /** Newest checkpoint of the log, a signed note (C2SP tlog-checkpoint); undefined if none was signed yet. */
+  /** Newest checkpoint of the log, a signed note (C2SP tlog-checkpoint); undefined if none has been signed yet. */
   readonly checkpoint?: string | undefined;
 }
 
-/** tellWitness appends a line to the file, or POSTs it to the address as JSON. Rejects unless the witness accepted it. */
+/** tellWitness appends a line to the file, or POSTs it to the URL as JSON. Rejects unless the witness accepted it. */
 export async function tellWitness(witness: string, said: Witnessed): Promise<void> {
   const line = JSON.stringify(said);
   if (/^https?:\/\//i.test(witness)) return send(witness, line);

@@ -10,7 +10,7 @@ import { LogKeys } from '../log/log-keys.js';
 
 const ROW_SEALS: Actor = { kind: 'system', id: 'row-seals', name: 'row seals' };
 
-/** RowAdoption keeps in the token that the rows of an earlier version were adopted, and records the adoption in the audit log. */
+/** RowAdoption records in the token and in the audit log that the rows of an earlier version were adopted. */
 @Injectable()
 export class RowAdoption implements AdoptionMark {
   constructor(

@@ -10,7 +10,10 @@ const BY_ROW_SEALS = {
   correlation: 'row-seals',
 } as const;
 
-/** RowRefusals records in the audit log and as an alert that the database was changed: a row that does not match its seal, or its catalogue. */
+/**
+ * RowRefusals records, in the audit log and as an alert, that the database was modified directly: a row does not match its seal, or a table its
+ * catalog.
+ */
 @Injectable()
 export class RowRefusals {
   private readonly logger = new Logger(RowRefusals.name);

@@ -4,33 +4,33 @@ import type { StreamDestination } from '../../platform/config/stream-destination
 import { type ClaimedRow, dueRowsOf, WorkQueue } from '../../platform/work/work-queue.js';
 import { AuditService } from '../entries/audit.service.js';
 
-/** How far a receiver of the audit log has got. The process that sends holds the row by its lease and its fence. */
+/** Progress of a receiver of the audit log. The sending process holds the row by its lease and fence. */
 @Entity('audit_stream')
 export class AuditStream {
-  /** Name of the destination in the settings. */
+  /** Name of the destination in the configuration. */
   @PrimaryColumn('text')
   id: string;
 
-  /** Number of the first leaf that is not acknowledged. */
+  /** Number of the first leaf that has not been acknowledged. */
   @Column('bigint')
   position: string;
 
-  /** Goes up with each claim. */
+  /** Incremented with each claim. */
   @Column('bigint', { default: 0 })
   fence: string;
 
-  /** When the row may be claimed: after the lease, or after the pause that follows a failure. */
+  /** Time from which the row may be claimed: after the lease, or after the pause that follows a failure. */
   @Column('timestamptz', { default: () => 'now()' })
   dueAt: Date;
 
-  /** Failures since something was acknowledged. */
+  /** Failures since the last acknowledgement. */
   @Column('int', { default: 0 })
   failures: number;
 
   @Column('text', { nullable: true })
   lastError: string | null;
 
-  /** When something was acknowledged last. */
+  /** Time of the last acknowledgement. */
   @Column('timestamptz', { nullable: true })
   lastSuccessAt: Date | null;
 
@@ -39,19 +39,19 @@ export class AuditStream {
 }
 
 export interface StreamClaim extends ClaimedRow {
-  /** Number of the first leaf that is not acknowledged. */
+  /** Number of the first leaf that has not been acknowledged. */
   readonly position: string;
   readonly failures: number;
 }
 
-/** How a stream is doing, by the clock of the database. */
+/** State of a stream, by the database clock. */
 export interface StreamState {
   readonly name: string;
-  /** Leaves that are not acknowledged. */
+  /** Leaves that have not been acknowledged. */
   readonly waiting: number;
-  /** Age of the oldest of them in seconds; 0 when nothing waits. */
+  /** Age of the oldest of them in seconds; 0 if there are none. */
   readonly oldestSeconds: number;
-  /** Seconds since something was acknowledged; null when nothing was yet. */
+  /** Seconds since the last acknowledgement; null if there has been none. */
   readonly successSeconds: number | null;
   readonly lastError: string | null;
 }
@@ -75,7 +75,7 @@ const QUEUE = {
 export const DUE_STREAM = dueRowsOf(QUEUE);
 const OPERATOR = { kind: 'system', id: 'audit-stream', name: 'audit stream' } as const;
 
-/** The cursors of the streams. What a process writes counts only while its claim is the newest. */
+/** Stores the cursors of the streams. Writes of a process count only while its claim is the newest. */
 @Injectable()
 export class AuditStreamRepository {
   private readonly queue: WorkQueue<StreamClaim>;
@@ -87,7 +87,7 @@ export class AuditStreamRepository {
     this.queue = new WorkQueue(db, QUEUE);
   }
 
-  /** Gives a destination that has none a cursor: at the end of the log, or at its beginning. */
+  /** Creates the cursor of a new destination, at the end of the log or at its beginning. */
   async begin({ name, kind, url, format, from }: StreamDestination): Promise<void> {
     await this.db.transaction(async (tx) => {
       const rows: { position: string }[] = await tx.query(
@@ -116,13 +116,13 @@ export class AuditStreamRepository {
     });
   }
 
-  /** Records that the receiver has everything before this number. */
+  /** Records that the receiver has all leaves before this number. */
   async advance(claim: StreamClaim, position: number): Promise<void> {
     const success = `failures = 0, last_error = NULL, last_success_at = clock_timestamp()`;
     assertOurs(await this.queue.write(claim, `position = greatest(position, $3), ${success}`, [position]));
   }
 
-  /** Another process may start sending immediately. */
+  /** Releases the claim, so that another process may start sending immediately. */
   async release(claim: StreamClaim): Promise<void> {
     assertOurs(await this.queue.postpone(claim, 0));
   }

@@ -15,16 +15,16 @@ import { ReceiverRefused, type StreamSender } from './stream-sender.js';
 import { SyslogSender } from './syslog-sender.js';
 
 const LOOK_EVERY_MS = 1000;
-/** Leaves per read; a message has at most some kB. */
+/** Leaves per read; a message is at most a few kB. */
 const BATCH_SIZE = 500;
 const MAX_PAUSE_SECONDS = 60;
 const MAX_ASKED_SECONDS = 300;
-/** Time for a body in transit to end after the process was told to stop. */
+/** Time for a body in transit to complete after the process was told to stop. */
 const END_WITHIN_MS = 3000;
 
 /**
- * Sends the audit log to its receivers: each destination is sent by one process at a time, leaf by leaf in the order of the log, from a
- * cursor in the database that only an acknowledgement moves. A receiver that is away holds up nothing but its own stream.
+ * Sends the audit log to its receivers: one process at a time sends to each destination, leaf by leaf in log order, from a cursor in the database
+ * that only an acknowledgement advances. An unavailable receiver delays only its own stream.
  */
 @Injectable()
 export class AuditStreamWorker implements BeforeApplicationShutdown {
@@ -78,14 +78,14 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     return this.repository.claim([...this.destinations.keys()], capacity);
   }
 
-  /** Sends until the process stops, or until an error occurs. The row states where any process continues. */
+  /** Sends until the process stops, or until an error occurs. The row records where any process continues. */
   private async run(claim: StreamClaim): Promise<void> {
     const destination = this.destinations.get(claim.id);
     if (destination === undefined) return;
     const sender = this.senderFor(destination);
     this.senders.add(sender);
     try {
-      // The error of the closed sender ends the work. A stream that another process sends is left to it.
+      // The error of the closed sender ends the work. A stream that another process is sending is left to that process.
       await this.repository.hold(
         claim,
         () => this.follow(claim, sender),
@@ -116,7 +116,7 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     }
   }
 
-  /** The leaves from this number on. Nothing is sent before the log has its name. */
+  /** Returns the leaves from this number onwards. Nothing is sent until the log has a name. */
   private async read(from: number): Promise<StreamedLeaf[]> {
     const [key, size] = [await this.keys.read(), await this.leaves.size()];
     if (size < from)
@@ -137,7 +137,7 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     if (!this.pool.isStopping) this.logger.warn(`the stream ${claim.id} waits: ${reason}`);
     const asked = error instanceof ReceiverRefused ? Math.min(error.retryAfterSeconds ?? 0, MAX_ASKED_SECONDS) : 0;
     const pause = Math.max(asked, jittered(backOff(claim.failures + 1, 1, MAX_PAUSE_SECONDS)));
-    // The lease runs out by itself when the database is what has failed.
+    // If the database has failed, the lease expires by itself.
     await (this.pool.isStopping ? this.repository.release(claim) : this.repository.failed(claim, reason, pause)).catch(
       () => undefined,
     );

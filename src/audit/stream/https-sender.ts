@@ -6,12 +6,12 @@ import { ocsfOf } from './formats/ocsf.format.js';
 import { ReceiverRefused, type StreamSender } from './stream-sender.js';
 
 const PATIENCE_MS = 30_000;
-/** Octets of a body: the size that receivers accept by default. */
+/** Maximum octets of a body: the size that receivers accept by default. */
 const MAX_BODY_BYTES = 512 * 1024;
 const CONTENT_TOO_LARGE = 413;
 
 /**
- * Sends leaves by POST, as lines of JSON, and counts exactly the bodies answered with 2xx as received. A body whose response was lost is sent again with the
+ * Sends leaves by POST, as lines of JSON, and counts only bodies answered with 2xx as received. A body whose response was lost is sent again with the
  * same leaves.
  */
 export class HttpsSender implements StreamSender {
@@ -79,7 +79,7 @@ function statusOf(answer: OutboundAnswer): number {
   throw new ReceiverRefused(`the receiver answered ${status}`, Number.isFinite(asked) ? asked : undefined);
 }
 
-/** How many of the lines, which are ASCII, make a body of at most `maxBytes`; never none. */
+/** Returns how many of the lines, which are ASCII, fit into a body of at most `maxBytes`; at least one. */
 function fittingCount(lines: readonly string[], maxBytes: number): number {
   let bytes = 0;
   for (const [count, { length }] of lines.entries()) {
@@ -89,7 +89,7 @@ function fittingCount(lines: readonly string[], maxBytes: number): number {
   return lines.length;
 }
 
-/** A receiver that does not accept even one leaf gets it without its detail. If it refuses that as well, nothing can be sent. */
+/** A receiver that does not accept even a single leaf gets the leaf without its detail. If the receiver rejects that as well, nothing can be sent. */
 function shorter(leaf: StreamedLeaf, line: string, write: (leaf: StreamedLeaf) => string): string {
   const short = `${write(withoutParts(leaf))}\n`;
   if (short.length >= line.length) throw new ReceiverRefused('the receiver answered 413 to a single entry');

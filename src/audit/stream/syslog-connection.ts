@@ -5,19 +5,19 @@ import type { StreamDestination } from '../../platform/config/stream-destination
 import type { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { CLIENT_CIPHERS } from '../../platform/outbound/tls-ciphers.js';
 
-/** Limits of one connection, in milliseconds. */
+/** Timeouts of a connection, in milliseconds. */
 export interface SyslogPatience {
-  /** From the look-up of the name to the end of the handshake. */
+  /** Covers everything from the DNS lookup to the end of the handshake. */
   readonly connectMs: number;
-  /** How long the receiver may accept nothing, and how long it may take to close a connection. */
+  /** Maximum time without progress, and maximum time for the receiver to close a connection. */
   readonly stallMs: number;
 }
 
 export const SYSLOG_PATIENCE: SyslogPatience = { connectMs: 10_000, stallMs: 30_000 };
 
 /**
- * One connection to a receiver of syslog over TLS (RFC 5425). The receiver sends no acknowledgements. Only the way in which it closes is known: after our
- * close_notify, it closes in order only if it has read everything, and otherwise resets the connection.
+ * A connection to a syslog receiver over TLS (RFC 5425). The receiver sends no acknowledgements. Only the way in which it closes the connection is
+ * known: after our close_notify, it closes cleanly only if it has read everything, and otherwise resets the connection.
  */
 export class SyslogConnection {
   private readonly closed = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ export class SyslogConnection {
     private readonly socket: TLSSocket,
     private readonly patience: SyslogPatience,
   ) {
-    // Data from a receiver is read and discarded: unread data would turn the end of the connection into a reset.
+    // Data from a receiver is read and discarded: unread data would cause a reset when the connection closes.
     socket.resume();
     socket.setKeepAlive(true, 10_000);
     socket.once('finish', () => {
@@ -43,7 +43,7 @@ export class SyslogConnection {
     });
   }
 
-  /** Opens a connection to a permitted address. Certificates are read again. */
+  /** Opens a connection to a permitted IP address. Certificate files are read again for each connection. */
   static async open(
     { url, files }: StreamDestination,
     outbound: Pick<OutboundClient, 'addressOf'>,
@@ -74,19 +74,19 @@ export class SyslogConnection {
     return new SyslogConnection(socket, patience);
   }
 
-  /** Why nothing more can be sent, or why sent leaves may be lost; undefined if there is no fault. */
+  /** Reason why nothing more can be sent, or why sent leaves may be lost; undefined if there is no fault. */
   get fault(): Error | undefined {
     return this.reason;
   }
 
-  /** Resolves when the system has taken the text, so that a slow receiver slows its sender down. */
+  /** Resolves when the operating system has accepted the text, so that a slow receiver slows its sender down. */
   async write(text: string): Promise<void> {
     if (this.reason !== undefined) throw this.reason;
     if (this.socket.write(text)) return;
     await this.orStalls('the receiver does not accept data', (done) => this.socket.once('drain', done));
   }
 
-  /** Closes in order. Resolves when the receiver has closed too, and so has read everything. */
+  /** Closes the connection cleanly. Resolves once the receiver has closed it too, and so has read everything. */
   async end(): Promise<void> {
     if (this.reason !== undefined) throw this.reason;
     this.isEnding = true;
@@ -99,7 +99,7 @@ export class SyslogConnection {
     this.socket.destroy();
   }
 
-  /** Waits for an event, for the end of the connection, or until the receiver has had time enough. */
+  /** Waits for an event, the end of the connection, or the stall timeout. */
   private async orStalls(complaint: string, listen: (done: () => void) => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(() => this.socket.destroy(new Error(complaint)), this.patience.stallMs);

@@ -5,24 +5,25 @@ import { syslogFrame } from './formats/syslog.format.js';
 import type { StreamSender } from './stream-sender.js';
 import { SYSLOG_PATIENCE, SyslogConnection } from './syslog-connection.js';
 
-/** A connection is closed, and so confirmed, after this many leaves or milliseconds. */
+/** A connection is closed, and thereby confirmed, after this many leaves or milliseconds. */
 const MAX_UNCONFIRMED = 2000;
 const CONFIRM_AFTER_MS = 2000;
 
-/** What the receiver has read, and when that was known. */
+/** What the receiver has read, and the time at which this was confirmed. */
 interface Confirmation {
   readonly before: number;
   readonly at: number;
 }
 
 /**
- * Sends leaves by syslog over TLS (RFC 5425), which has no acknowledgement. Connections are short instead. The next connection is opened before one is
- * closed: an orderly close shows that everything was read, and the open connection shows that the receiver has not stopped since. Leaves that were read count
- * as stored when the receiver has kept running for `resendSeconds`. If a connection fails, everything after that is sent again with the same numbers.
+ * Sends leaves by syslog over TLS (RFC 5425), which has no acknowledgements. Connections are short-lived instead. The next connection is opened
+ * before the current one is closed: a clean close shows that everything was read, and the open connection shows that the receiver has not stopped
+ * since. Leaves that were read count as stored once the receiver has kept running for `resendSeconds`. If a connection fails, everything after that
+ * is sent again with the same numbers.
  */
 export class SyslogSender implements StreamSender {
   private current: SyslogConnection | undefined;
-  /** After the last leaf that was written; undefined when everything that was written is confirmed. */
+  /** Position after the last written leaf; undefined if everything written has been confirmed. */
   private unconfirmed: { before: number; leaves: number; readonly since: number } | undefined;
   private readonly confirmed: Confirmation[] = [];
   private opening: SyslogConnection | undefined;
@@ -82,7 +83,7 @@ export class SyslogSender implements StreamSender {
     return settled;
   }
 
-  /** While there is nothing to send and nothing to lose no connection is open, so that none can be cut unnoticed. */
+  /** Closes the connection when there is nothing to send or confirm, so that it cannot be cut unnoticed. */
   private rest(): void {
     const { current } = this;
     this.current = undefined;

@@ -16,13 +16,13 @@ import { ApiKeysService, type NewApiKey } from './api-keys.service.js';
 
 export interface ApiKeyRotationOrder {
   readonly expiry: Date;
-  /** How long the old key stays valid; at most seven days. */
+  /** Hours for which the old key remains valid; at most seven days. */
   readonly overlapHours: number;
-  /** Scopes of the new key; absent: those of the old one. */
+  /** Scopes of the new key. Defaults to those of the old one. */
   readonly permissions?: readonly Scope[];
 }
 
-/** Days before the expiry of a key at which its owner gets a mail. */
+/** Days before a key expires at which its owner gets a mail. */
 const WARNINGS = [14, 3] as const;
 
 /** SQL condition on api_key k: the key expires within this many days, and its owner has not been warned at this threshold. */
@@ -49,14 +49,14 @@ export class ApiKeyRenewalService {
   ) {}
 
   /**
-   * Creates a key with the same name, permissions, addresses and owner; the old one expires after the overlap. If someone other than the owner gets the new
-   * key, it is limited to their rights as well, and they count as requesters of its requests.
+   * Creates a key with the same name, permissions, addresses and owner; the old one expires after the overlap. If someone other than the owner gets
+   * the new key, it is also limited to their rights, and they count as requesters of its requests.
    */
   async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));
   }
 
-  /** The same in the caller's transaction. */
+  /** Like `rotate`, inside the caller's transaction. */
   async rotateIn(
     tx: EntityManager,
     caller: Caller,
@@ -83,7 +83,7 @@ export class ApiKeyRenewalService {
     return { row: await tx.findOneByOrFail(ApiKey, { id: next.id }), key };
   }
 
-  /** Queues a mail for every key that expires soon and was not replaced. Each warning is sent once, also with several processes. */
+  /** Queues a mail for every key that expires soon and has not been replaced. Each warning is sent once, even with several processes. */
   @Background({ name: 'api-key-warnings', scope: 'process', due: WARNINGS.map(endingWithin) })
   async warn(): Promise<void> {
     for (const days of WARNINGS) await this.db.transaction((tx) => this.warnAt(tx, days));

@@ -5,7 +5,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SHAPE = /^sw_([0-9A-Za-z]{12})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
 export interface ApiKeyText {
-  /** The whole key: `sw_<12 lookup>_<32 secret><6 checksum>`; underscores, so that a double click selects all of it. */
+  /** The whole key: `sw_<12 lookup>_<32 secret><6 checksum>`, with underscores so that a double click selects all of it. */
   readonly key: string;
   readonly lookup: string;
   readonly secretHash: Buffer;
@@ -17,7 +17,7 @@ export function newApiKeyText(): ApiKeyText {
   return { key: `sw_${lookup}_${secret}${checksum(lookup, secret)}`, lookup, secretHash: hash(secret) };
 }
 
-/** Undefined for a text that cannot be one of our keys: typing errors and keys of other products never reach the database. */
+/** Returns undefined for a string that cannot be an API key of this service, so that typos and keys of other products never reach the database. */
 export function readApiKeyText(key: string): Omit<ApiKeyText, 'key'> | undefined {
   const [, lookup, secret, sum] = SHAPE.exec(key) ?? [];
   if (lookup === undefined || secret === undefined || sum !== checksum(lookup, secret)) return undefined;
@@ -32,7 +32,7 @@ function randomText(length: number): string {
   return Array.from({ length }, () => BASE62[randomInt(62)]).join('');
 }
 
-/** CRC-32 in base62: secret scanners recognise a real key without calling the service. */
+/** CRC-32 in base62, which lets secret scanners recognize a real key without calling the service. */
 function checksum(lookup: string, secret: string): string {
   let rest = crc32(`${lookup}_${secret}`);
   let text = '';

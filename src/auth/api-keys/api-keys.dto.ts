@@ -8,7 +8,7 @@ import { isAddressBlock } from '../../formats/addresses/address.js';
 import type { ApiKey } from '../model/api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
 
-/** Every item is an address or a block of addresses. */
+/** Every item must be an IP address or a CIDR block. */
 function IsAddressBlocks(): PropertyDecorator {
   return (target, propertyName) =>
     registerDecorator({
@@ -26,9 +26,9 @@ export class CreateApiKeyBody {
   /** Scopes of the key. You can grant only scopes that you have. */
   @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];
-  /** When the key stops working; at most 366 days away. */
+  /** Time at which the key expires; at most 366 days from now. */
   @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
-  /** Addresses and CIDR blocks from which the key can be used; anywhere if absent. */
+  /** IP addresses and CIDR blocks from which the key can be used. If omitted, it can be used from anywhere. */
   @ApiProperty({ example: ['192.0.2.0/24'], required: false })
   @IsOptional()
   @ArrayMinSize(1)
@@ -43,7 +43,7 @@ export class CreateApiKeyBody {
 }
 
 export class RotateApiKeyBody {
-  /** When the new key stops working; at most 366 days away. */
+  /** Time at which the new key expires; at most 366 days from now. */
   @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
   /** Hours for which the old key remains valid. @example 24 */
   @Optional(Int(0, 168)) overlapHours?: number;
@@ -58,11 +58,11 @@ export class ApiKeyView {
   expiry: Date;
   createdAt: Date;
   revokedAt: Date | null;
-  /** When it was used last; the key of a sensor: when it was first used in that hour. */
+  /** Time of the last use. For a sensor's key: time of the first use in that hour. */
   lastUsedAt: Date | null;
-  /** Address of the last caller. @example 192.0.2.17 */
+  /** IP address of the last caller. @example 192.0.2.17 */
   lastUsedFrom: string | null;
-  /** Addresses from which the key can be used; null: anywhere. */
+  /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
   @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] }) addresses: string[] | null;
   /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy: string | null;

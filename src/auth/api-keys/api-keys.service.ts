@@ -33,17 +33,17 @@ export interface ApiKeyOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly expiry: Date;
-  /** Addresses and CIDR blocks from which it may be used; absent: anywhere. */
+  /** IP addresses and CIDR blocks from which the key can be used. If omitted, it can be used from anywhere. */
   readonly addresses?: readonly string[];
 }
 
 export interface NewApiKey {
   readonly row: ApiKey;
-  /** The whole key; it is shown once and never stored. */
+  /** The whole key, which is shown once and never stored. */
   readonly key: string;
 }
 
-/** A key as cached for the calls that use it. */
+/** A cached key. */
 interface KnownKey {
   readonly secretHash: Buffer;
   readonly expiry: Date;
@@ -60,7 +60,7 @@ interface KeyRow extends OwnerRows {
 
 const MAX_LIFE_MS = 366 * 24 * 3600 * 1000;
 
-/** API keys for pipelines and sensors: shown once, stored as a hash, known to every process within seconds. */
+/** Manages API keys for pipelines and sensors: shown once, stored as a hash, and current in every process within seconds. */
 @Injectable()
 export class ApiKeysService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeysService.name);
@@ -78,7 +78,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     this.record = audit.recorderFor('api-key');
   }
 
-  /** Creates a key. Only this answer has the key itself. */
+  /** Creates a key. Only this response contains the key itself. */
   async create(caller: Caller, order: ApiKeyOrder, use?: IdempotentUse): Promise<NewApiKey> {
     return this.db.transaction(async (tx) => {
       await this.idempotency.assertFirst(tx, use, (id) => `/api/settings/api-keys/${id}`);
@@ -86,7 +86,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     });
   }
 
-  /** The same in the caller's transaction. */
+  /** Like `create`, inside the caller's transaction. */
   async createIn(tx: EntityManager, caller: Caller, order: ApiKeyOrder, id = newId()): Promise<NewApiKey> {
     this.assertGrantable(caller, order);
     assertNoVotes(order.permissions);
@@ -107,13 +107,13 @@ export class ApiKeysService implements OnApplicationShutdown {
     return { row: await tx.findOneByOrFail(ApiKey, { id }), key };
   }
 
-  /** Whether the key can be used and was not replaced. */
+  /** Reports whether the key can be used and has not been replaced. */
   async isLive(tx: EntityManager, id: string): Promise<boolean> {
     const live = { revokedAt: IsNull(), replacedBy: IsNull(), expiry: MoreThan(new Date()) };
     return tx.existsBy(ApiKey, { id, ...live });
   }
 
-  /** Reports whether the key is valid now. An ID is not a credential: this authenticates nobody. */
+  /** Reports whether the key is valid now. An ID is not a credential, so this does not authenticate anyone. */
   async isValid(id: string): Promise<boolean> {
     const row = await this.db.manager.findOneBy(ApiKey, { id });
     const known = row === null ? null : await this.known.find(row.lookup);
@@ -124,13 +124,13 @@ export class ApiKeysService implements OnApplicationShutdown {
     return this.cursors.newest('api-keys', this.db.createQueryBuilder(ApiKey, 'key'), query);
   }
 
-  /** Revokes a key. Every process refuses it within five seconds; repeating the call changes nothing. */
+  /** Revokes a key. Every process rejects it within five seconds; the call is idempotent. */
   async revoke(caller: Caller, id: string): Promise<void> {
     const { lookup } = await this.db.transaction((tx) => this.revokeIn(tx, caller, id));
     this.known.forget(lookup);
   }
 
-  /** The same in the caller's transaction. */
+  /** Like `revoke`, inside the caller's transaction. */
   async revokeIn(tx: EntityManager, caller: Caller, id: string): Promise<ApiKey> {
     const row = await tx.findOneBy(ApiKey, { id });
     if (row === null) throw missing('api-key');
@@ -143,8 +143,8 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   /**
-   * Revokes the keys that a user created, in the caller's transaction. Keys of sensors remain: they belong to the sensor, and have no rights without those of
-   * the user.
+   * Revokes the keys that a user created, in the caller's transaction. Keys of sensors remain: they belong to the sensor and are limited to the
+   * user's rights.
    */
   async revokeAllIn(
     tx: EntityManager,
@@ -163,7 +163,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     for (const { id, name } of rows) await this.record(tx, by, 'api-key.revoked', id, { name, because });
   }
 
-  /** Drops the person's keys from the cache of this process, so that the next call reads them and the roles behind them again. */
+  /** Drops the person's keys from the cache of this process, so that the next call reads the keys and their owner's roles again. */
   async forgetAllOf(personId: string): Promise<void> {
     const rows: { lookup: string }[] = await this.db.query(
       `SELECT lookup FROM api_key WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000`,
@@ -172,13 +172,13 @@ export class ApiKeysService implements OnApplicationShutdown {
     for (const { lookup } of rows) this.known.forget(lookup);
   }
 
-  /** Makes the next call with the key of this text read its row, past the cache. */
+  /** Makes the next call with this key read its row, bypassing the cache. */
   expire(text: string): void {
     const parts = readApiKeyText(text);
     if (parts !== undefined) this.known.expire(parts.lookup);
   }
 
-  /** The caller behind a key, or a Problem with the reason. */
+  /** Returns the caller behind a key, or throws a Problem with the reason. */
   async authenticate(text: string, origin: Origin): Promise<Caller> {
     const parts = readApiKeyText(text);
     const known = parts === undefined ? null : await this.known.find(parts.lookup);
@@ -200,8 +200,8 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   /**
-   * Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. The key of a sensor, which is used every few
-   * minutes permanently, is written with its first use in each hour; its heartbeat shows when the sensor was last seen.
+   * Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. A sensor's key, which is used every
+   * few minutes, is written only with its first use in each hour; the sensor's heartbeat shows when it was last seen.
    */
   @Background({ name: 'api-key-use', scope: 'process', every: 10_000 })
   async storeLastUse(): Promise<void> {
@@ -223,7 +223,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
   }
 
-  /** Reads the key with the people behind it: its rights are limited to their current rights. */
+  /** Reads the key with the people behind it, because it is limited to their current rights. */
   private async read(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
       `SELECT to_jsonb(k) AS key, EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownerColumns('k')}
@@ -232,7 +232,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
     if (row === undefined) return null;
     const seals = sealsOf(this.db.manager);
-    // A revoked key has no seal, and is answered as revoked.
+    // A revoked key has no seal, and the call is answered accordingly.
     const read = seals.rowText(ApiKey).decoded(row.key);
     const key = read.revokedAt === null ? seals.trusted(ApiKey, read) : read;
     if (key === null || key.lookup !== lookup) return null;
@@ -249,7 +249,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     };
   }
 
-  /** Callers grant at most the scopes that they have, for at most a year. */
+  /** Callers can grant only scopes that they have, for at most a year. */
   assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
     const beyond = scopesBeyond(caller.scopes, permissions);
     if (beyond.length > 0) {
@@ -269,7 +269,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 }
 
-/** A key that was made before keeps the scope, which has no effect. @throws Problem 422 */
+/** Existing keys keep the scope, but it has no effect. @throws Problem 422 */
 function assertNoVotes(permissions: readonly Scope[]): void {
   if (!permissions.includes('approvals:approve')) return;
   const errors = [{ pointer: '/permissions', detail: 'includes approvals:approve, which only users can have' }];
@@ -281,7 +281,7 @@ function auditDetailOf({ name, permissions, expiry }: ApiKey): Record<string, un
   return { name, permissions, expiry };
 }
 
-/** Keys that an earlier version gave to sensors have `inventory:write`; a sensor only reports. */
+/** Keys that an earlier version assigned to sensors have `inventory:write`, but a sensor only reports. */
 function permissionsOf({ permissions }: ApiKey, ofSensor: boolean): Scope[] {
   if (!ofSensor) return permissions;
   return permissions.map((scope) => (scope === 'inventory:write' ? 'inventory:report' : scope));

@@ -13,8 +13,8 @@ import { SessionsService } from '../sessions/sessions.service.js';
 import type { SignedInPerson } from '../tokens/token-grants.js';
 
 /**
- * Sessions of browsers: an opaque secret in a cookie that scripts cannot read, instead of tokens that they could read. Use extends a session; one that is
- * idle for SVC_BROWSER_IDLE_MINUTES ends (`session-callers.ts`).
+ * Browser sessions use an opaque secret in a cookie that scripts cannot read, unlike tokens. Use extends a session; a session that is idle for
+ * SVC_BROWSER_IDLE_MINUTES ends (`session-callers.ts`).
  */
 @Injectable()
 export class BrowserSessions {
@@ -30,7 +30,7 @@ export class BrowserSessions {
     return this.db.transaction((tx) => this.openIn(tx, person, origin));
   }
 
-  /** The same in the caller's transaction. */
+  /** Like `open`, inside the caller's transaction. */
   async openIn(tx: EntityManager, person: SignedInPerson, origin: Origin): Promise<string> {
     const { user, way, methods, password, external, authenticatedAt, until, detail } = person;
     const { text, hash } = newSecret('browser');
@@ -53,8 +53,8 @@ export class BrowserSessions {
   }
 
   /**
-   * Replaces the secret of a session after a step-up, so that an earlier secret becomes useless (session fixation). Undefined for
-   * a session that has ended or is not a browser's.
+   * Replaces the secret of a session after a step-up, so that an earlier secret becomes useless (session fixation). Returns undefined if the session
+   * has ended or is not a browser's.
    */
   async renew(id: string): Promise<string | undefined> {
     const { text, hash } = newSecret('browser');

@@ -5,12 +5,12 @@ import { Problem } from '../../platform/errors/problem.js';
 
 export interface HostCookieOptions {
   readonly name: string;
-  /** Strict: never sent with requests that another site starts. Lax: sent when another site links or redirects here. */
+  /** Strict: never sent on cross-site requests. Lax: also sent on top-level cross-site navigation. */
   readonly sameSite: 'Strict' | 'Lax';
   readonly maxAgeSeconds: number;
 }
 
-/** A cookie for this host only, unreadable for scripts. Over https the prefix `__Host-` makes browsers enforce it (RFC 6265bis). */
+/** A cookie for this host only that scripts cannot read. Over HTTPS, the `__Host-` prefix makes browsers enforce it (RFC 6265bis). */
 class HostCookie {
   private readonly name: string;
   private readonly attributes: string;
@@ -23,7 +23,7 @@ class HostCookie {
     this.maxAgeSeconds = maxAgeSeconds;
   }
 
-  /** The value of a Set-Cookie header. */
+  /** Returns the value of a Set-Cookie header. */
   with(value: string): string {
     return `${this.name}=${value}; Max-Age=${this.maxAgeSeconds}; ${this.attributes}`;
   }
@@ -37,7 +37,7 @@ class HostCookie {
   }
 }
 
-/** The credential of a browser. SameSite=Strict: browsers do not send it with requests that another site starts. */
+/** The credential of a browser session. SameSite=Strict: browsers never send it on cross-site requests. */
 @Injectable()
 export class SessionCookie extends HostCookie {
   constructor(config: Config) {
@@ -46,15 +46,15 @@ export class SessionCookie extends HostCookie {
   }
 }
 
-/** Where to send a browser that signs in at an identity provider. */
+/** The URL to which a browser is redirected to sign in at an identity provider. */
 export interface Redirect {
   readonly url: string;
-  /** Value of the SSO cookie: the returning browser must have it. */
+  /** Value of the SSO cookie, which the returning browser must present. */
   readonly browser: string;
 }
 
 /**
- * Marks the browser in which single sign-on began. SameSite=Lax: the browser sends it when it returns, but not when another site posts. It is not a
+ * Identifies the browser in which single sign-on began. SameSite=Lax: the browser sends it when it returns, but not on a cross-site POST. It is not a
  * credential: it only binds the ticket to this browser.
  */
 @Injectable()
@@ -72,13 +72,13 @@ export class SsoCookie extends HostCookie {
   }
 }
 
-/** Pages of other sites cannot send this header without the service's consent (CORS), so it shows that a page of this service makes the call. */
+/** Pages of other sites cannot send this header unless the service permits it (CORS), so it shows that the call comes from a page of this service. */
 const HEADER = 'x-csrf-protection';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Accepts calls with a cookie only from pages of this service (CSRF, CWE-352). SameSite compares sites and not origins, so the header above and the browser's
- * statement of the caller's origin are checked as well.
+ * Accepts calls with a cookie only from pages of this service (CSRF, CWE-352). SameSite compares sites, not origins, so the header above and the
+ * origin that the browser reports are checked as well.
  */
 @Injectable()
 export class CsrfProtection {
@@ -96,7 +96,7 @@ export class CsrfProtection {
     throw new Problem('forbidden', 'auth.cross-site', detail);
   }
 
-  /** Fetch Metadata decides where the browser sends it; it does not over plain http, except to the same machine. */
+  /** Fetch Metadata decides if the browser sends it; over plain HTTP, browsers send it only to localhost. */
   private isOwn({ headers, host }: FastifyRequest): boolean {
     const { origin, 'sec-fetch-site': site } = headers;
     if (site !== undefined) return site === 'same-origin';

@@ -14,19 +14,19 @@ import type { CalledRequest } from '../../access/access.js';
 import { assertScope, type Scope } from '../../access/scopes.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 
-/** A session or an API key by its id, which is not a secret. */
+/** A session or an API key, identified by its ID, which is not a secret. */
 export interface Bearer {
   readonly kind: 'session' | 'api-key';
   readonly id: string;
 }
 
 const SCHEMES = ['bearer', 'dpop'] as const;
-/** A scheme, and behind one or more spaces its credential (RFC 9110 section 11.4). */
+/** A scheme, one or more spaces, and the credential (RFC 9110 section 11.4). */
 const CREDENTIALS = /^(\S+) +(\S*)$/;
 
 type Middleware = (request: Presented, response: object, next: (error: unknown) => void) => void;
 
-/** Turns the credential of a request into a caller. New kinds of credential are added here and nowhere else. */
+/** Resolves the credential of a request to a caller. New kinds of credentials are added only here. */
 @Injectable()
 export class Credentials {
   constructor(
@@ -37,7 +37,7 @@ export class Credentials {
     private readonly csrf: CsrfProtection,
   ) {}
 
-  /** A credential in a header takes precedence over the cookie, which browsers send by themselves. */
+  /** A credential in a header takes precedence over the cookie, which browsers send automatically. */
   async callerOfRequest(request: FastifyRequest): Promise<Caller> {
     const header = authorizationOf(request);
     const cookie = header === undefined ? this.cookie.of(request) : undefined;
@@ -49,15 +49,18 @@ export class Credentials {
   }
 
   /**
-   * holderOf returns the current caller of an access token without checking who presents the token. Never authenticate a request with the result: holderOf
-   * only answers questions about a token. It reads past the cache, because another process may have just ended the session and clients admit people based
-   * on the answer.
+   * holderOf returns the current caller of an access token without checking who presents the token. Never authenticate a request with the result:
+   * holderOf only answers questions about a token. It bypasses the cache, because another process may have just ended the session and clients admit
+   * people based on the answer.
    */
   async holderOf(token: string, origin: Origin): Promise<Caller> {
     return this.withToken({ headers: { authorization: `Bearer ${token}` }, origin, use: null });
   }
 
-  /** Reads a credential of the scheme Bearer (RFC 6750 section 2.1), whose prefix decides between API key and access token, or DPoP (RFC 9449 section 7.1). */
+  /**
+   * Reads a credential with the Bearer scheme (RFC 6750 section 2.1), whose prefix distinguishes API keys from access tokens, or with the DPoP scheme
+   * (RFC 9449 section 7.1).
+   */
   private async callerOf(header: string | undefined, request: FastifyRequest): Promise<Caller> {
     const [, given, credential] = CREDENTIALS.exec(header ?? '') ?? [];
     const scheme = SCHEMES.find((one) => one === given?.toLowerCase());
@@ -70,19 +73,19 @@ export class Credentials {
     return this.withToken({ headers, origin, use: { scheme, token: credential, request } });
   }
 
-  /** Reports whether a session or key is valid now. This authenticates nobody. */
+  /** Reports whether a session or key is valid now. This does not authenticate anyone. */
   async isValid({ kind, id }: Bearer): Promise<boolean> {
     return kind === 'session' ? this.sessions.isValid(id) : this.apiKeys.isValid(id);
   }
 
-  /** The caller as the database has it now, past the cache. */
+  /** Returns the caller as currently stored in the database, bypassing the cache. */
   async callerAgain(caller: Caller, request: FastifyRequest): Promise<Caller> {
     if (caller.session !== undefined) this.sessions.expire(caller.session.id);
     else this.apiKeys.expire(authorizationOf(request)?.split(' ').at(-1) ?? '');
     return this.callerOfRequest(request);
   }
 
-  /** Passport's JwtStrategy as a function: the access guard decides what follows. */
+  /** Wraps Passport's JwtStrategy as a function, so that the access guard decides how to proceed. */
   private withToken(presented: Presented): Promise<Caller> {
     return new Promise((resolve, reject) => {
       const settle = (error: Error | null | undefined, caller: Caller | false | null | undefined, why: unknown) => {
@@ -95,13 +98,13 @@ export class Credentials {
   }
 }
 
-/** Sensors send X-API-Key; from here on it is a bearer credential like any other. */
+/** Sensors send X-API-Key, which is treated as a bearer credential from here on. */
 function authorizationOf({ headers }: FastifyRequest): string | undefined {
   const key = headers['x-api-key'];
   return headers.authorization ?? (typeof key === 'string' && key.startsWith('sw_') ? `Bearer ${key}` : undefined);
 }
 
-/** Checks before a body is read what the access guard checks again afterwards. */
+/** Performs the access guard's checks before a body is read; the guard repeats them afterwards. */
 @Injectable()
 export class CredentialUploadAuthorizer extends UploadAuthorizer {
   constructor(private readonly credentials: Credentials) {

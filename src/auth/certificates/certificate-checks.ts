@@ -9,18 +9,20 @@ import {
 import type { X509Certificate } from 'node:crypto';
 import { EXTENDED_KEY_USAGES, wholeCertificate } from '../../platform/certificates/certificate-facts.js';
 
-/** A certificate with which no client authenticates. The message states the reason, in printable ASCII without quotes (RFC 6749 section 5.2). */
+/**
+ * The certificate cannot be used for client authentication. The message states the reason, in printable ASCII without quotes (RFC 6749 section 5.2).
+ */
 export class CertificateRefused extends Error {}
 
 const MIN_RSA_BITS = 2048;
 const NAME_CONSTRAINTS = '2.5.29.30';
-/** Extensions that are judged: key usage, subject alternative name, basic constraints, extended key usage (RFC 5280 section 4.2.1). */
+/** Extensions that are evaluated: key usage, subject alternative name, basic constraints, extended key usage (RFC 5280 section 4.2.1). */
 const JUDGED = new Set(['2.5.29.15', '2.5.29.17', '2.5.29.19', '2.5.29.37']);
 const DIGESTS = new Set(['SHA-256', 'SHA-384', 'SHA-512']);
-/** Algorithms whose digest is their own. */
+/** Algorithms with a built-in digest. */
 const WITHOUT_DIGEST = new Set(['Ed25519', 'Ed448']);
 
-/** A certificate all of whose parts can be read and whose key is strong enough. @throws CertificateRefused */
+/** Returns a certificate that can be parsed completely and whose key is strong enough. @throws CertificateRefused */
 export function strongCertificate(raw: Buffer): X509Certificate {
   const certificate = readable(raw);
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey;
@@ -38,14 +40,14 @@ function readable(raw: Buffer): X509Certificate {
   }
 }
 
-/** @throws CertificateRefused before and after the dates of the certificate, of which the first and the last moment count */
+/** @throws CertificateRefused outside the validity period of the certificate, which includes its first and last moment */
 export function assertInItsDates({ validFrom, validTo }: X509Certificate, now: Date, which = 'The certificate'): void {
-  // OpenSSL writes whole seconds.
+  // OpenSSL has a resolution of one second.
   if (now.getTime() < Date.parse(validFrom)) throw new CertificateRefused(`${which} is not valid yet.`);
   if (now.getTime() >= Date.parse(validTo) + 1000) throw new CertificateRefused(`${which} has expired.`);
 }
 
-/** Refuses a certificate that is not one for clients in TLS. @throws CertificateRefused */
+/** Rejects a certificate that is not a TLS client certificate. @throws CertificateRefused */
 export function assertEndEntity(certificate: X509Certificate, now: Date): void {
   const which = 'The certificate';
   assertInItsDates(certificate, now, which);
@@ -61,7 +63,7 @@ export function assertEndEntity(certificate: X509Certificate, now: Date): void {
 }
 
 /**
- * Refuses an issuer that is not allowed to issue the certificates below it.
+ * Rejects an issuer that is not allowed to issue the certificates below it.
  *
  * @param path the certificates below it, the client's first
  * @throws CertificateRefused
@@ -75,17 +77,17 @@ export function assertAuthority(
   assertInItsDates(issuer, now, which);
   const parsed = new ParsedCertificate(issuer.raw);
   assertUnderstood(parsed, which);
-  // The signer of an anchor is irrelevant: the anchor itself is trusted.
+  // The signature of an anchor is irrelevant, because the anchor itself is trusted.
   if (!isAnchor) assertStrongSignature(parsed, which);
   assertMayIssue(parsed, which);
   const { pathLength } = parsed.getExtension(BasicConstraintsExtension) ?? {};
-  // Self-issued certificates, as when a key is replaced, do not count (RFC 5280 section 4.2.1.9).
+  // Self-issued certificates, such as those for a key replacement, do not count (RFC 5280 section 4.2.1.9).
   const authorities = path.slice(1).filter(({ subject, issuer: by }) => subject !== by).length;
   if (pathLength !== undefined && authorities > pathLength)
     throw new CertificateRefused(`${which} does not allow this many subordinate authorities (pathLenConstraint).`);
 }
 
-/** Refuses a certificate that cannot be a trust anchor or an intermediate certificate, regardless of its use. @throws CertificateRefused */
+/** Rejects a certificate that cannot be a trust anchor or an intermediate certificate, regardless of its use. @throws CertificateRefused */
 export function assertIsAuthority({ raw }: X509Certificate): void {
   const parsed = new ParsedCertificate(raw);
   assertUnderstood(parsed, 'The certificate');
@@ -107,7 +109,7 @@ function purposesOf(parsed: ParsedCertificate): string[] | undefined {
   return parsed.getExtension(ExtendedKeyUsageExtension)?.usages.map(String);
 }
 
-/** Refuses path restrictions that are not evaluated here, and duplicate extensions (RFC 5280 section 4.2). */
+/** Rejects path restrictions that are not evaluated here, and duplicate extensions (RFC 5280 section 4.2). */
 function assertUnderstood({ extensions }: ParsedCertificate, which: string): void {
   const types = extensions.map(({ type }) => type);
   if (new Set(types).size < types.length) throw new CertificateRefused(`${which} has an extension twice.`);
@@ -118,7 +120,7 @@ function assertUnderstood({ extensions }: ParsedCertificate, which: string): voi
     throw new CertificateRefused(`${which} has the critical extension ${unknown.type}, which is not understood.`);
 }
 
-/** Digests for which others can make a second certificate with the same signature are refused. */
+/** Rejects digests that allow a second certificate with the same signature to be forged. */
 function assertStrongSignature({ signatureAlgorithm }: ParsedCertificate, which: string): void {
   const { name, hash } = signatureAlgorithm as { name: string; hash?: { name: string } };
   const isStrong = hash === undefined ? WITHOUT_DIGEST.has(name) : DIGESTS.has(hash.name);

@@ -13,27 +13,28 @@ import { hasSubject } from './certificate-subject.js';
 /** Maximum number of certificates between a client and a trust anchor. */
 const MAX_DEPTH = 6;
 /**
- * Signatures that are verified for one client. Certificates that could each have issued each other one, as a client can send them, would otherwise
- * cost their factorial.
+ * Maximum signatures that are verified for one client. Otherwise a client could send certificates that could each have issued every other one, at
+ * factorial cost.
  */
 const MAX_SIGNATURES = 40;
 
 export interface PathOrder {
-  /** The certificate that the client showed. */
+  /** The certificate that the client presented. */
   readonly leaf: X509Certificate;
   /** Certificates that are trusted to issue client certificates. */
   readonly anchors: readonly X509Certificate[];
-  /** Certificates that may stand between the two; nothing is believed of them. */
+  /** Untrusted certificates that may connect the leaf to an anchor. */
   readonly intermediates: readonly X509Certificate[];
   readonly now: Date;
 }
 
 /**
- * Finds a path of certificates from that of a client to a trust anchor, and validates it (RFC 5280 section 6.1): signatures, dates, authorities and their
- * depth, key usages. Restrictions that are not evaluated here (name constraints, policies, other critical extensions) are refused. Revocation is not checked.
+ * Finds a certificate path from a client certificate to a trust anchor, and validates it (RFC 5280 section 6.1): signatures, validity periods,
+ * authorities and their depth, key usages. Paths with restrictions that are not evaluated here (name constraints, policies, other critical
+ * extensions) are rejected. Revocation is not checked.
  *
  * @returns the path, from the client's certificate to the anchor, including both
- * @throws CertificateRefused with the fault of the first path that was found, or that there is none
+ * @throws CertificateRefused with the fault of the first path found, or because there is no path
  */
 export function pathToAnchor(order: PathOrder): readonly X509Certificate[] {
   assertEndEntity(order.leaf, order.now);
@@ -49,7 +50,7 @@ class PathSearch {
 
   constructor(private readonly order: PathOrder) {}
 
-  /** Returns the path that begins like this one; undefined if there is none, and the refusal if there is one that is invalid. */
+  /** Returns a path that begins with this one; undefined if there is none, or the refusal if the path is invalid. */
   from(path: readonly X509Certificate[]): readonly X509Certificate[] | CertificateRefused | undefined {
     let refused: CertificateRefused | undefined;
     for (const { issuer, isAnchor } of this.issuersOf(path)) {
@@ -71,7 +72,7 @@ class PathSearch {
     return isAnchor ? longer : this.from(longer);
   }
 
-  /** Anchors first, so that a path is as short as it can be. */
+  /** Yields anchors first, to keep the path as short as possible. */
   private *issuersOf(path: readonly X509Certificate[]) {
     const { anchors, intermediates } = this.order;
     for (const issuer of anchors) if (this.hasIssued(issuer, path)) yield { issuer, isAnchor: true };
@@ -82,7 +83,7 @@ class PathSearch {
   private hasIssued(issuer: X509Certificate, path: readonly X509Certificate[]): boolean {
     const last = path.at(-1);
     if (last === undefined || path.some(({ raw }) => raw.equals(issuer.raw))) return false;
-    // By names and key identifiers, before anything costs.
+    // Compares names and key identifiers before any expensive check.
     if (!last.checkIssued(issuer)) return false;
     this.signatures += 1;
     if (this.signatures > MAX_SIGNATURES)
@@ -91,7 +92,7 @@ class PathSearch {
   }
 }
 
-/** The certificates on which the acceptance of the client's certificate rests, that one first. @throws CertificateRefused */
+/** Returns the path that makes the client's certificate acceptable, starting with that certificate. @throws CertificateRefused */
 export function acceptedPath(rule: CertificateRule, shown: ShownCertificate, now: Date): readonly X509Certificate[] {
   const leaf = strongCertificate(shown.raw);
   return 'subject' in rule ? issuedPath(rule, leaf, shown.chain, now) : ownPath(rule, leaf, shown.thumbprint, now);
@@ -113,7 +114,7 @@ function issuedPath(rule: IssuedCertificates, leaf: X509Certificate, chain: read
   return path;
 }
 
-/** A weak or broken additional certificate of a client is not used in a path. */
+/** Excludes weak or malformed additional certificates of a client from paths. */
 function strongOnly(raw: Buffer): X509Certificate[] {
   try {
     return [strongCertificate(raw)];

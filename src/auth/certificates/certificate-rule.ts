@@ -6,7 +6,7 @@ import { hasSecretKey } from '../key-sets/key-set.js';
 import { assertInItsDates, assertIsAuthority, CertificateRefused, strongCertificate } from './certificate-checks.js';
 import { type ExpectedSubject, faultOfSubject, SUBJECT_KINDS, type SubjectKind } from './certificate-subject.js';
 
-/** Certificates in one list of a client. */
+/** Maximum certificates in one list of a client. */
 export const MAX_REGISTERED_CERTIFICATES = 10;
 
 /** A registered certificate. */
@@ -14,9 +14,9 @@ export interface RegisteredCertificate {
   readonly pem: string;
   /** SHA-256 of the DER, base64url (`x5t#S256`). */
   readonly sha256: string;
-  /** The subject on one line, as RFC 4514 orders it. */
+  /** The subject on one line, in the order of RFC 4514. */
   readonly subject: string;
-  /** ISO 8601. */
+  /** Expiry in ISO 8601 format. */
   readonly notAfter: string;
 }
 
@@ -25,22 +25,22 @@ export interface OwnCertificates {
   readonly certificates: readonly RegisteredCertificate[];
 }
 
-/** Who issues certificates of a client, and which of them are the client's (RFC 8705 section 2.1). */
+/** The issuers of a client's certificates, and the subject that identifies the client (RFC 8705 section 2.1). */
 export interface IssuedCertificates {
   readonly trustAnchors: readonly RegisteredCertificate[];
   readonly intermediates: readonly RegisteredCertificate[];
   readonly subject: ExpectedSubject;
 }
 
-/** By which certificates a client authenticates. */
+/** The certificates with which a client authenticates. */
 export type CertificateRule = OwnCertificates | IssuedCertificates;
 
 export type CertificateMethod = 'tls_client_auth' | 'self_signed_tls_client_auth';
 
-/** What a registration names, as it came. */
+/** The values of a registration, as received. */
 export interface CertificateRegistration {
   readonly certificates?: readonly string[] | undefined;
-  /** A JWK Set whose keys have certificates (`x5c`). */
+  /** A JWK Set whose keys contain certificates (`x5c`). */
   readonly jwks?: object | undefined;
   readonly trustAnchors?: readonly string[] | undefined;
   readonly intermediates?: readonly string[] | undefined;
@@ -51,7 +51,7 @@ export function methodOf(rule: CertificateRule): CertificateMethod {
   return 'subject' in rule ? 'tls_client_auth' : 'self_signed_tls_client_auth';
 }
 
-/** The rule in the audit log: SHA-256 of each certificate, and the subject. */
+/** Returns the rule for the audit log: SHA-256 of each certificate, and the subject. */
 export function ruleFactsOf(rule: CertificateRule): Record<string, unknown> {
   const hashes = (list: readonly RegisteredCertificate[]) => list.map(({ sha256 }) => sha256);
   if (!('subject' in rule)) return { certificates: hashes(rule.certificates) };
@@ -66,7 +66,7 @@ export function ruleFactsOf(rule: CertificateRule): Record<string, unknown> {
 /**
  * Reads and validates the registered values.
  *
- * @throws Problem `oauth-client.certificates` that points to the unusable value
+ * @throws Problem `oauth-client.certificates` that points to the invalid value
  */
 export function ruleOf(order: CertificateRegistration, now: Date): CertificateRule {
   const subject = subjectOf(order);
@@ -119,7 +119,7 @@ function readList(pointer: string, texts: readonly string[], check: Check): Regi
   return eachOnce(pointer, read);
 }
 
-/** Returns the certificates of a JWK Set: the first of each `x5c`, which must contain the key itself (RFC 7517 section 4.7). */
+/** Returns the certificates of a JWK Set: the first one of each `x5c`, which must contain the key itself (RFC 7517 section 4.7). */
 function inKeySet(jwks: object, check: Check): RegisteredCertificate[] {
   if (hasSecretKey(jwks)) throw refused('/jwks', 'it has a private or symmetric key; send only public keys');
   const { keys } = jwks as { keys?: unknown };
@@ -147,7 +147,7 @@ function usable(raw: Buffer, check: Check): RegisteredCertificate {
   return {
     pem: writePem('CERTIFICATE', raw),
     sha256: createHash('sha256').update(raw).digest('base64url'),
-    // An empty name is undefined in Node.
+    // Node returns undefined for an empty name.
     subject: ((subject as string | undefined) ?? '').split('\n').reverse().join(','),
     notAfter: new Date(validTo).toISOString(),
   };

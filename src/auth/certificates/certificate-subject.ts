@@ -5,11 +5,11 @@ import { parseAddress } from '../../formats/addresses/address.js';
 import { elementsOfSequence } from '../../formats/asn1/der-reader.js';
 import { nameInDer, nameInText } from '../../formats/asn1/distinguished-name.js';
 
-/** Kinds of subjects that a client can have, in the words of RFC 8705 section 2.1.2 behind `tls_client_auth_`. */
+/** Kinds of subjects that a client can have, named like the `tls_client_auth_` parameters of RFC 8705 section 2.1.2. */
 export const SUBJECT_KINDS = ['subject_dn', 'san_dns', 'san_uri', 'san_ip', 'san_email'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
-/** The one subject that identifies the certificate of a client. */
+/** The subject that identifies a client's certificate. */
 export interface ExpectedSubject {
   readonly kind: SubjectKind;
   readonly value: string;
@@ -23,8 +23,8 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
 /**
- * Whether a certificate names this subject: its distinguished name as a whole, or one of its alternative names of this kind. A common name stands
- * for no alternative name, and nothing in a certificate is a pattern.
+ * Reports whether a certificate has this subject: its whole distinguished name, or one of its alternative names of this kind. A common name does not
+ * count as an alternative name, and names in a certificate are never patterns.
  */
 export function hasSubject(certificate: X509Certificate, { kind, value }: ExpectedSubject): boolean {
   const parsed = new ParsedCertificate(certificate.raw);
@@ -35,13 +35,13 @@ export function hasSubject(certificate: X509Certificate, { kind, value }: Expect
   return names.some(({ contents }) => EQUAL[kind](contents, value));
 }
 
-/** By kind: whether the octets in a certificate are this name. */
+/** By kind: reports whether the octets in a certificate equal this name. */
 const EQUAL: Record<Exclude<SubjectKind, 'subject_dn'>, (octets: Buffer, value: string) => boolean> = {
   san_dns: (octets, value) => octets.toString('latin1').toLowerCase() === value.toLowerCase(),
-  // URIs are compared octet by octet: https://a/ and https://a are two.
+  // URIs are compared octet by octet: https://a/ and https://a differ.
   san_uri: (octets, value) => octets.toString('latin1') === value,
   san_ip: (octets, value) => octets.equals(octetsOfAddress(value)),
-  // Whether the part before the at sign knows upper and lower case is the business of its domain (RFC 5280 section 7.5).
+  // Whether the local part is case-sensitive is up to its domain (RFC 5280 section 7.5).
   san_email: (octets, value) => emailOf(octets.toString('latin1')) === emailOf(value),
 };
 
@@ -50,7 +50,7 @@ function emailOf(text: string): string {
   return text.slice(0, at) + text.slice(at).toLowerCase();
 }
 
-/** Returns four or sixteen octets; none if it is not an address. */
+/** Returns four or sixteen octets; none if the string is not an IP address. */
 function octetsOfAddress(text: string): Buffer {
   const address = parseAddress(text);
   if (address === undefined) return Buffer.alloc(0);
@@ -58,7 +58,7 @@ function octetsOfAddress(text: string): Buffer {
   return Buffer.from(address.value.toString(16).padStart(digits, '0'), 'hex');
 }
 
-/** Returns the fault of a registered subject; undefined if certificates can have it. */
+/** Returns the fault of a registered subject; undefined if certificates can have this subject. */
 export function faultOfSubject({ kind, value }: ExpectedSubject): string | undefined {
   return FAULT[kind](value);
 }

@@ -10,29 +10,39 @@ import {
 const MAX_PEM_LENGTH = 16 * 1024;
 const MAX_SUBJECT_LENGTH = 1000;
 
-/** Members of a body that name certificates of a client, or who issues them and the one subject that the certificate has. */
+/** Members of a body that specify a client's certificates, or their issuers and the subject of the certificate. */
 export class ClientCertificateMembers {
   /** Certificates of the client as PEM (`self_signed_tls_client_auth`). Their issuer is not checked. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) certificates?: string[];
-  /** Certificates of authorities that issue that of the client, as PEM (`tls_client_auth`). @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
+  /**
+   * Certificates of the authorities that issue the client's certificate, as PEM (`tls_client_auth`).
+   * @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"]
+   */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) trustAnchors?: string[];
-  /** Certificates between that of the client and a trust anchor, for proxies that forward only the client's certificate. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
+  /**
+   * Intermediate certificates between the client's certificate and a trust anchor, for proxies that forward only the client's certificate.
+   * @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"]
+   */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) intermediates?: string[];
-  /** The complete distinguished name of the certificate in the notation of RFC 4514 (`openssl x509 -subject -nameopt RFC2253`). Exactly one of these five members is required. @example "CN=deploy,O=Example Ltd,C=GB" */
+  /**
+   * The complete distinguished name of the certificate in the notation of RFC 4514 (`openssl x509 -subject -nameopt RFC2253`). Exactly one of these
+   * five members is required.
+   * @example "CN=deploy,O=Example Ltd,C=GB"
+   */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_subject_dn?: string;
-  /** A host name among its alternative names. @example deploy.example.com */
+  /** A host name in the subject alternative names. @example deploy.example.com */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_dns?: string;
   /** A URI in the subject alternative names, such as a SPIFFE ID. @example spiffe://example.com/ci/deploy */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_uri?: string;
-  /** An IP address among its alternative names. @example 192.0.2.7 */
+  /** An IP address in the subject alternative names. @example 192.0.2.7 */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_ip?: string;
-  /** An address of e-mail among its alternative names. @example deploy@example.com */
+  /** An email address in the subject alternative names. @example deploy@example.com */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_email?: string;
 }
 
-/** Either certificates of the client itself (`certificates`, or `jwks` with `x5c`), or trust anchors with the one subject. */
+/** Either certificates of the client itself (`certificates`, or `jwks` with `x5c`), or trust anchors with a subject. */
 export class ClientCertificatesBody extends ClientCertificateMembers {
-  /** Instead of `certificates`: a JWK Set of public keys, each with its certificate first in `x5c`. */
+  /** Alternative to `certificates`: a JWK Set of public keys, each with its certificate as the first item of `x5c`. */
   @Optional(
     JsonObject(MAX_KEY_SET_BYTES, { example: { keys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB', x5c: ['MIIB…'] }] } }),
   )
@@ -42,7 +52,7 @@ export class ClientCertificatesBody extends ClientCertificateMembers {
 export function certificateOrderOf(
   body: ClientCertificateMembers & Pick<ClientCertificatesBody, 'jwks'>,
 ): CertificateRegistration {
-  // A member that is null counts as absent.
+  // A null member counts as omitted.
   return {
     certificates: body.certificates ?? undefined,
     jwks: body.jwks ?? undefined,
@@ -59,7 +69,7 @@ export function certificateOrderOf(
 }
 
 export class RegisteredCertificateView {
-  /** SHA-256 of its DER, base64url (`x5t#S256`). @example bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2 */
+  /** SHA-256 of the certificate's DER, base64url (`x5t#S256`). @example bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2 */
   sha256: string;
   /** @example "CN=deploy,O=Example Ltd,C=GB" */
   subject: string;
@@ -70,7 +80,7 @@ export class RegisteredCertificateView {
   }
 }
 
-/** By which certificates a client authenticates; the lists are empty for other clients. */
+/** The certificates with which a client authenticates; the lists are empty for other clients. */
 export class ClientCertificatesView {
   certificates: RegisteredCertificateView[];
   trustAnchors: RegisteredCertificateView[];
@@ -87,7 +97,7 @@ export class ClientCertificatesView {
   tls_client_auth_san_email?: string;
 }
 
-/** The members of the view, of which those of the other way are empty or absent. */
+/** Returns the members of the view; those of the unused method are empty or absent. */
 export function certificatesViewOf(
   rule: CertificateRule | null,
 ): Pick<ClientCertificatesView, keyof ClientCertificatesView> {

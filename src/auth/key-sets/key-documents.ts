@@ -5,10 +5,10 @@ import { readJson } from '../../platform/json/strict-json.js';
 
 const TIMEOUT_MS = 5000;
 
-/** Reads one document. Rejects if the address cannot be called. */
+/** Reads one document. Rejects if the URL cannot be called. */
 export type DocumentReader = (url: string) => Promise<{ readonly status: number; readonly body: string }>;
 
-/** Calls addresses at which others publish their keys, through the outbound client. In prod they must be https. */
+/** Fetches published keys through the outbound client. In the prod profile, URLs must be https. */
 @Injectable()
 export class KeyDocuments {
   constructor(
@@ -16,7 +16,7 @@ export class KeyDocuments {
     private readonly outbound: OutboundClient,
   ) {}
 
-  /** Rejects with the reason if the address cannot be called. */
+  /** Rejects with the reason if the URL cannot be called. */
   async read(url: string): Promise<{ readonly status: number; readonly body: string }> {
     if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} is not https`);
     const headers = { accept: 'application/json' };
@@ -24,7 +24,7 @@ export class KeyDocuments {
   }
 }
 
-/** Returns the JSON at an address. Rejects with the reason if there is none. */
+/** Returns the JSON document at a URL. Rejects with the reason if there is no JSON document. */
 export async function jsonAt(url: string, read: DocumentReader): Promise<unknown> {
   const { status, body } = await read(url);
   if (status !== 200) throw new Error(`${url} answers ${status}`);

@@ -5,40 +5,40 @@ import { changeSealed } from '../../platform/sealing/sealed-rows.js';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { thumbprintsOf } from './key-set.js';
 
-/** Keys are read again after this time. */
+/** Keys are refetched after this time. */
 const FRESH_MS = 10 * 60_000;
-/** A publisher is not called more often, whatever tokens are presented. */
+/** Minimum time between calls to a publisher, whatever tokens are presented. */
 const PAUSE_MS = 30_000;
 export const PAUSE_SECONDS = PAUSE_MS / 1000;
-/** So long keys are believed whose publisher does not answer. */
+/** Maximum time for which keys are trusted if the publisher does not respond. */
 const MAX_STALE_MS = 60 * 60_000;
 
-/** The row of a publisher of keys, with the keys as last read. */
+/** The row of a publisher of keys, with the most recently fetched keys. */
 export interface PublishedKeys {
   readonly id: string;
   readonly name: string;
   keys: PublicJwk[] | null;
-  /** When they were last read. */
+  /** Time of the last successful fetch. */
   keysReadAt: Date | null;
-  /** When they were last requested, successfully or not. */
+  /** Time of the last fetch, successful or not. */
   keysAskedAt: Date | null;
 }
 
-/** When published keys are read again: when they are old, or when none of them fits. Calls that come at the same time share one reading. */
+/** Refetches published keys if they are old, or if none of them matches. Concurrent calls share one fetch. */
 export class KeyRenewals {
   private readonly logger: Logger;
   private readonly readings = new Map<string, Promise<PublicJwk[]>>();
 
-  /** @param whose for the log, as `the issuer` */
+  /** @param whose name of the publisher in log messages, such as `the issuer` */
   constructor(private readonly whose: string) {
     this.logger = new Logger(KeyRenewals.name);
   }
 
   /**
-   * Returns the keys that are trusted now; undefined if there are none.
+   * Returns the currently trusted keys; undefined if there are none.
    *
-   * @param fresh none of the known keys fits: read again, unless the publisher was just called
-   * @param renew reads the keys and stores them
+   * @param fresh none of the known keys matches: refetch, unless the publisher was called recently
+   * @param renew fetches the keys and stores them
    */
   async of(
     row: PublishedKeys,
@@ -58,7 +58,7 @@ export class KeyRenewals {
     this.readings.set(row.id, reading);
     try {
       const keys = await reading;
-      // The holder of the row lock does not read a second time for the same token.
+      // The holder of the row lock does not fetch a second time for the same token.
       return Object.assign(row, { keys, keysReadAt: new Date() }).keys;
     } catch (error) {
       this.logger.warn(`the keys of ${this.whose} ${row.name} cannot be read: ${reasonOf(error)}`);
@@ -70,10 +70,10 @@ export class KeyRenewals {
   }
 }
 
-/** Thumbprints (RFC 7638) of the added keys, and of the removed ones. */
+/** Thumbprints (RFC 7638) of the added and the removed keys. */
 export type KeyChange = { readonly added: string[]; readonly removed: string[] };
 
-/** Stores the publisher's current keys in the caller's transaction. Undefined if they are unchanged, or the row was deleted. */
+/** Stores the publisher's current keys in the caller's transaction. Returns undefined if they are unchanged, or if the row was deleted. */
 export async function storeKeys<Row extends PublishedKeys & SealedEntity>(
   tx: EntityManager,
   rows: SealedClass<Row>,
@@ -86,7 +86,7 @@ export async function storeKeys<Row extends PublishedKeys & SealedEntity>(
   return keyChange(before.keys ?? [], keys);
 }
 
-/** What differs between two sets of keys; undefined when they are the same. */
+/** Returns the difference between two sets of keys; undefined if they are equal. */
 export function keyChange(before: readonly PublicJwk[], after: readonly PublicJwk[]): KeyChange | undefined {
   const [old, now] = [thumbprintsOf(before), thumbprintsOf(after)];
   const added = now.filter((one) => !old.includes(one));

@@ -2,10 +2,10 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { isCostlyKey } from '../../formats/asn1/key-cost.js';
 import { jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
 
-/** JSON of a registered key set. */
+/** Maximum size of a key set's JSON. */
 export const MAX_KEY_SET_BYTES = 64 * 1024;
 
-/** MAX_KEYS is the number of keys of one set: each may have to be tried. */
+/** MAX_KEYS is the maximum number of keys in a set, because each may have to be tried. */
 export const MAX_KEYS = 50;
 const MIN_RSA_BITS = 2048;
 /** Uses of keys that verify JWTs: RFC 7517 section 4.2, and those of SPIFFE trust bundles (`x509-svid` keys verify certificates). */
@@ -15,8 +15,8 @@ const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'crv', 'n', 'e', 'x', 'y'] as const
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
 
 /**
- * Reads a JWK Set (RFC 7517 section 5): the public keys in it that verify signatures. Keys for encryption, symmetric keys, RSA keys under 2048 bits, keys
- * that cost too much and keys of unknown types are skipped, since issuers publish all kinds of keys.
+ * Reads a JWK Set (RFC 7517 section 5) and returns the public keys that verify signatures. Encryption keys, symmetric keys, RSA keys under 2048 bits,
+ * keys that are too expensive and keys of unknown types are skipped, because issuers publish all kinds of keys.
  *
  * @throws Error with the reason if it is not a key set, has no usable key, or has too many.
  */
@@ -29,25 +29,25 @@ export function readKeySet(read: unknown): PublicJwk[] {
   return usable;
 }
 
-/** Reads a JWK Set that a caller uploads. @throws Error as readKeySet; also if it has a private or symmetric key */
+/** Reads a JWK Set that a caller uploads. @throws Error like readKeySet, and if the set contains a private or symmetric key */
 export function readGivenKeySet(jwks: object): PublicJwk[] {
   if (hasSecretKey(jwks)) throw new Error('it has a private or symmetric key; send only public keys');
   return readKeySet(jwks);
 }
 
-/** Reports whether the set has a key that only the issuer should have. */
+/** Reports whether the set contains a key that only the issuer should have. */
 export function hasSecretKey(read: unknown): boolean {
   const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
   if (!Array.isArray(keys)) return false;
   return keys.some((key: unknown) => isObject(key) && SECRET_MEMBERS.some((name) => Object.hasOwn(key, name)));
 }
 
-/** Thumbprints of the keys (RFC 7638), in order. */
+/** Returns the thumbprints of the keys (RFC 7638), in order. */
 export function thumbprintsOf(keys: readonly PublicJwk[]): string[] {
   return keys.flatMap((key) => jwkThumbprint(key) ?? []).sort();
 }
 
-/** Whether a key that can be read costs too much to verify with. */
+/** Reports whether verification with a valid key is too expensive. */
 export function isCostlyJwk(key: unknown): boolean {
   try {
     return isCostlyKey(createPublicKey({ key: key as JsonWebKey, format: 'jwk' }));

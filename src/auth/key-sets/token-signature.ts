@@ -31,8 +31,8 @@ const SYMMETRIC = new Set(['HS256', 'HS384', 'HS512']);
 export type KeyReader = (fresh: boolean) => Promise<{ keys: unknown[] }>;
 
 /**
- * Verifies a token of a provider (RFC 7519). Without `kid`, and with several keys of one `kid`, keys are tried one by one; if none fits, the keys are read
- * once more, since providers rotate them.
+ * Verifies a token of a provider (RFC 7519). Without `kid`, or if several keys have the same `kid`, keys are tried one by one; if none matches, the
+ * keys are refetched once, because providers rotate them.
  *
  * @throws jose's JOSEError with the reason.
  */
@@ -59,7 +59,7 @@ export async function verifyWithSecret(token: string, secret: string): Promise<J
   return jwtVerify(token, Buffer.from(secret), { algorithms: [...SYMMETRIC] });
 }
 
-/** With a duplicate claim (RFC 7519 section 4) another reader would use the other value. */
+/** With a duplicate claim (RFC 7519 section 4), another parser could use the other value. */
 function assertUnambiguous(token: string): void {
   const [header = '', payload = ''] = token.split('.');
   try {
@@ -76,7 +76,7 @@ async function verifyWith(
 ): Promise<JWTVerifyResult> {
   const { kid } = decodeProtectedHeader(token);
   const usable = published.keys.filter(isForSignatures);
-  // A key without an id matches every id.
+  // A key without an ID matches every ID.
   const keys: JSONWebKeySet = { keys: kid === undefined ? usable : usable.map((key) => ({ kid, ...key })) };
   try {
     return await jwtVerify(token, createLocalJWKSet(keys), options);
@@ -101,7 +101,7 @@ async function verifyWithEach(
   throw new errors.JWSSignatureVerificationFailed();
 }
 
-/** Key sets may have keys for encryption as well, and kinds that no library supports. */
+/** Key sets may also contain encryption keys, and key types that no library supports. */
 function isForSignatures(key: unknown): key is JWK {
   return typeof key === 'object' && key !== null && (key as { use?: unknown }).use !== 'enc';
 }

@@ -13,7 +13,7 @@ export class ApiKey extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** The part of the key by which its row is found. */
+  /** The part of the key that identifies its row. */
   @Index('api_key_lookup', { unique: true })
   @Column('text')
   lookup: string;
@@ -27,7 +27,7 @@ export class ApiKey extends SealedEntity {
   @Column('timestamptz')
   expiry: Date;
 
-  /** SHA-256 of the secret part: 190 random bits need no slow hash. */
+  /** SHA-256 of the secret part: 190 random bits do not need a slow hash. */
   @Column('bytea')
   secretHash: Buffer;
 
@@ -35,18 +35,18 @@ export class ApiKey extends SealedEntity {
   @Column('text')
   ownerId: string;
 
-  /** The person who was shown the secret, if not the owner: the key is limited to their rights as well. */
+  /** The person to whom the secret was shown, if not the owner. The key is limited to their rights as well. */
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
   /**
-   * Sorted ids of the people other than the owner and issuedTo who could have made the call that created the secret. The key is also limited to their
+   * Sorted IDs of the people other than the owner and issuedTo who could have made the call that created the secret. The key is also limited to their
    * rights. Null if there are none.
    */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
-  /** Ids of all people who were ever shown the secret, in order. Null in rows of an earlier version. */
+  /** Sorted IDs of all people to whom the secret was ever shown. Null in rows written by earlier versions. */
   @Column('text', { array: true, nullable: true })
   disclosedTo: string[] | null;
 
@@ -62,7 +62,7 @@ export class ApiKey extends SealedEntity {
   @Column('text', { nullable: true })
   lastUsedFrom: string | null;
 
-  /** Addresses and CIDR blocks from which it may be used; null: anywhere. */
+  /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
   @Column('text', { array: true, nullable: true })
   addresses: string[] | null;
 

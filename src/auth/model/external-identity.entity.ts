@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 
-/** A person's identity at a provider: its identifier for them, never their e-mail address. */
+/** A person's identity at a provider, by the provider's identifier and never by email address. */
 @Entity('external_identity')
 @Sealed<ExternalIdentity>({
   except: ['createdAt'],
@@ -18,7 +18,7 @@ export class ExternalIdentity extends SealedEntity {
   @Column('uuid')
   userId: string;
 
-  /** Groups of the person at the last sign-in. The index is a GIN, which TypeORM does not describe. */
+  /** Groups of the person at the last sign-in. Its GIN index cannot be declared with TypeORM. */
   @Index('external_identity_groups', { synchronize: false })
   @Column('text', { array: true, default: '{}' })
   groups: string[];

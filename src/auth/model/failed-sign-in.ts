@@ -12,7 +12,7 @@ export interface SignInAttempt {
   readonly subject?: string | undefined;
   /** The authentication contexts that the provider reported. */
   readonly contexts?: readonly string[] | undefined;
-  /** Within a session, instead of a new sign-in. */
+  /** True for step-up authentication within an existing session. */
   readonly isStepUp?: boolean | undefined;
 }
 
@@ -34,12 +34,12 @@ export function failedSignIn(problem: Problem, attempt: SignInAttempt): Problem 
   );
 }
 
-/** Messages quote what was sent. PostgreSQL stores neither NUL nor lone surrogates in JSON, and the entry must not be lost. */
+/** Messages quote user input. PostgreSQL stores neither NUL nor lone surrogates in JSON, and the entry must not be lost. */
 function storable(message: string): string {
   return message.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/** Text that is not an email address is not recorded: users type their password into the wrong field. */
+/** Text that is not an email address is not recorded, because users type their password into the wrong field. */
 function auditableAccount(typed: string): string {
   const account = canonical(typed);
   return isPlainAddress(account) ? account : '(not an e-mail address)';

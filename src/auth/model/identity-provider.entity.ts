@@ -11,7 +11,7 @@ export interface ClaimRule {
   readonly roles: readonly RoleName[];
 }
 
-/** RFC 8414 puts the well-known part before the path of an issuer, OpenID Connect Discovery behind it. */
+/** RFC 8414 puts the well-known part before the path of an issuer; OpenID Connect Discovery puts it after the path. */
 const WELL_KNOWN = /^\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(?:\/|$)/;
 const APPENDED = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
 
@@ -31,27 +31,27 @@ export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** How the service authenticates to the provider. Null or absent: the method that the provider publishes. */
+  /** How the service authenticates to the provider. If null or absent, the method that the provider publishes is used. */
   readonly clientAuthentication?: ClientAuthenticationMethod | null;
-  /** private_key_jwt: audience of an assertion; absent: the token endpoint (OpenID Connect core section 9). */
+  /** private_key_jwt: audience of the assertion. Defaults to the token endpoint (OpenID Connect core section 9). */
   readonly assertionAudience?: 'token-endpoint' | 'issuer';
   /** private_key_jwt: PEM certificate of the key that signs our assertions. */
   readonly ourCertificate?: string;
-  /** Authentication context classes of which the ID token must have one (`acr`); empty or absent: any. */
+  /** Authentication context classes, one of which the ID token must have (`acr`). If empty or absent, any is accepted. */
   readonly acrValues?: readonly string[];
-  /** Redirect address that is registered at the provider; absent in rows of earlier versions, which know the shared one only. */
+  /** Redirect URI registered at the provider; absent in rows of earlier versions, which only support the shared one. */
   readonly redirect?: OidcRedirect;
 }
 
-/** `own`: `/api/auth/oidc/callback/<name>`. `shared`: the address of earlier versions, `/api/auth/oidc/callback`. */
+/** `own`: `/api/auth/oidc/callback/<name>`. `shared`: the redirect URI of earlier versions, `/api/auth/oidc/callback`. */
 export type OidcRedirect = 'own' | 'shared';
 
-/** Returns which redirect address an OpenID Connect provider uses. */
+/** Returns which redirect URI an OpenID Connect provider uses. */
 export function oidcRedirectOf(settings: OidcSettings | SamlSettings): OidcRedirect {
   return ('issuer' in settings ? settings.redirect : undefined) ?? 'shared';
 }
 
-/** Returns the redirect address to register at an OpenID Connect provider (RFC 9700 section 4.4.2). */
+/** Returns the redirect URI to register at an OpenID Connect provider (RFC 9700 section 4.4.2). */
 export function oidcRedirectUri(publicUrl: string, name: string, redirect: OidcRedirect): string {
   const shared = `${publicUrl}/api/auth/oidc/callback`;
   return redirect === 'own' ? `${shared}/${name}` : shared;
@@ -70,19 +70,19 @@ export interface SamlSettings {
   readonly entityId: string;
   /** SingleSignOnService (HTTP-Redirect binding). */
   readonly entryPoint: string;
-  /** PEM, one certificate each; several while the provider changes its key. */
+  /** One PEM certificate each; several during a key rotation of the provider. */
   readonly certificates: readonly string[];
   /** SingleLogoutService (HTTP-Redirect binding). Null if users stay signed in at the provider. */
   readonly logoutUrl?: string | null;
-  /** AuthnRequests are signed. Messages about signing out always are. */
+  /** Whether AuthnRequests are signed. Logout messages always are. */
   readonly signRequests?: boolean;
-  /** Format in the NameIDPolicy. Null sends no format, absent requests a persistent name. */
+  /** Format in the NameIDPolicy. Null sends no format; if absent, a persistent name is requested. */
   readonly nameIdFormat?: string | null;
   /** NameID format of the first sign-in, required of later sign-ins. Used if nameIdFormat is null. */
   readonly seenNameIdFormat?: string;
-  /** Required authentication contexts; null or absent: the provider decides. */
+  /** Required authentication contexts; if null or absent, the provider decides. */
   readonly requestedAuthnContext?: RequestedAuthnContext | null;
-  /** PEM certificate of the key that signs our messages; absent until a provider of an older version is stored again. */
+  /** PEM certificate of the key that signs our messages; absent until a provider created by an earlier version is saved again. */
   readonly ourCertificate?: string;
 }
 
@@ -98,7 +98,7 @@ export function issuerKey(issuer: string): string {
   return `${url.origin}${trimEndOf(path, '/')}`;
 }
 
-/** issuerOf returns the issuer of OpenID Connect in the form for comparison, or the entity id of SAML. */
+/** issuerOf returns the OpenID Connect issuer in normalized form, or the SAML entity ID. */
 export function issuerOf(settings: OidcSettings | SamlSettings): string {
   return 'issuer' in settings ? issuerKey(settings.issuer) : settings.entityId;
 }
@@ -111,7 +111,7 @@ export function hasOurKey(settings: OidcSettings | SamlSettings): boolean {
 /** IdentityProvider is where the users of an organization sign in. */
 @Entity('identity_provider')
 @Sealed<IdentityProvider>({
-  // The secret is encrypted for its row by the HSM.
+  // The HSM encrypts the secret and binds it to its row.
   except: ['label', 'secret', 'createdAt', 'updatedAt'],
   edits: 'version',
 })
@@ -145,11 +145,11 @@ export class IdentityProvider extends SealedEntity {
   @Column('jsonb')
   rules: ClaimRule[];
 
-  /** Roles of users whom no rule matches; null refuses them. */
+  /** Roles assigned when no rule matches; null rejects the sign-in. */
   @Column('text', { array: true, nullable: true })
   defaultRoles: RoleName[] | null;
 
-  /** Incremented by every change; the ETag. */
+  /** Incremented by each change; the ETag. */
   @Column('int', { default: 1 })
   version: number;
 

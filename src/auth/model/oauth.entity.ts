@@ -11,7 +11,7 @@ export function isCertificateMethod(method: string | null): method is Certificat
   return method === 'tls_client_auth' || method === 'self_signed_tls_client_auth';
 }
 
-/** OAuthClient is a program that gets tokens at /oauth/token. Its id is the client_id. */
+/** OAuthClient is a program that gets tokens at /oauth/token. Its ID is the client_id. */
 @Entity('oauth_client')
 @Check(
   'oauth_client_keys',
@@ -40,39 +40,41 @@ export class OAuthClient extends SealedEntity {
   @Column('bytea', { nullable: true })
   secretHash: Buffer | null;
 
-  /** How a client with keys authenticates; null: by its secret, or not at all. */
+  /** How a client with keys authenticates; null if it uses a secret, or does not authenticate. */
   @Column('text', { nullable: true })
   authMethod: KeyAuthMethod | null;
 
-  /** The public keys, as registered or last read. */
+  /** The public keys, as registered or last fetched. */
   @Column('jsonb', { nullable: true })
   keys: PublicJwk[] | null;
 
-  /** Where it publishes its keys; null: they were registered. */
+  /** JWKS URL of the client; null if its keys were registered. */
   @Column('text', { nullable: true })
   jwksUri: string | null;
 
-  /** When the keys were registered or last read. */
+  /** Time at which the keys were registered or last fetched. */
   @Column('timestamptz', { nullable: true })
   keysReadAt: Date | null;
 
-  /** Time of the last attempt to read the keys, successful or not. */
+  /** Time of the last attempt to fetch the keys, successful or not. */
   @Column('timestamptz', { nullable: true })
   keysAskedAt: Date | null;
 
-  /** By which certificates it authenticates; null for other clients. */
+  /** The certificates with which it authenticates; null for other clients. */
   @Column('jsonb', { nullable: true })
   certificateRule: CertificateRule | null;
 
-  /** When the secret, keys or certificates were last replaced. Sessions that began earlier are refused, because their credential is revoked. */
+  /**
+   * Time at which the secret, keys or certificates were last replaced. Sessions that began earlier are rejected, because their credential is revoked.
+   */
   @Column('timestamptz', { name: 'certificates_since', nullable: true })
   proofSince: Date | null;
 
-  /** Whether its tokens must be bound by DPoP (RFC 9449 section 5.2). */
+  /** Whether its tokens must be bound with DPoP (RFC 9449 section 5.2). */
   @Column('boolean', { default: false })
   dpopBound: boolean;
 
-  /** Whether they must be bound to a client certificate (RFC 8705 section 3.4). */
+  /** Whether its tokens must be bound to a client certificate (RFC 8705 section 3.4). */
   @Column('boolean', { default: false })
   certificateBound: boolean;
 
@@ -80,7 +82,7 @@ export class OAuthClient extends SealedEntity {
   @Column('text')
   ownerId: string;
 
-  /** The user who was shown the current secret, if not the owner. Their rights limit the client too. */
+  /** The user to whom the current secret was shown, if not the owner. Their rights limit the client too. */
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
@@ -88,7 +90,7 @@ export class OAuthClient extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
-  /** Sorted IDs of all users who were ever shown the secret. Null in rows of an earlier version. */
+  /** Sorted IDs of all users to whom the secret was ever shown. Null in rows written by earlier versions. */
   @Column('text', { array: true, nullable: true })
   disclosedTo: string[] | null;
 
@@ -101,13 +103,14 @@ export class OAuthClient extends SealedEntity {
 
 export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'REDEEMED';
 
-/** A device that waits for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */
+/** A device that is waiting for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */
 @Entity('device_authorization')
 @Check('device_authorization_person', `status IN ('PENDING', 'DENIED') OR user_id IS NOT NULL`)
 @Index('device_authorization_expires', ['expiresAt'])
 @Index('device_authorization_user', ['userId'], { where: 'user_id IS NOT NULL' })
 @Sealed<DeviceAuthorization>({
-  // sessionId is not sealed: processes of earlier versions do not know it. Clearing it in the database keeps a code alive for five minutes at most.
+  // sessionId is not sealed: processes of earlier versions do not know it. Clearing it directly in the database keeps a code alive for five minutes
+  // at most.
   except: ['pollSeconds', 'polledAt', 'createdAt', 'sessionId'],
   while: `t.status IN ('PENDING', 'APPROVED') AND t.expires_at > now()`,
 })
@@ -138,26 +141,26 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('uuid', { nullable: true })
   userId: string | null;
 
-  /** The session in which the person approved. Ending that session in any way other than signing out invalidates the code. */
+  /** The session in which the person approved the device. Ending that session in any way other than signing out invalidates the code. */
   @Column('uuid', { nullable: true })
   sessionId: string | null;
 
-  /** When the approving user last authenticated. Approving is not an authentication. */
+  /** Time at which the approving user last authenticated. Approving is not an authentication. */
   @Column('timestamptz', { nullable: true })
   authenticatedAt: Date | null;
 
-  /** The identity provider of the person's session and its name for it: a logout there ends the device's session too. */
+  /** The identity provider of the person's session; a logout at the provider ends the device's session, too. */
   @Column('uuid', { nullable: true })
   providerId: string | null;
 
   @Column('text', { nullable: true })
   externalSession: string | null;
 
-  /** When the identity provider ends the session in which the person approved. The device's session ends no later than that. */
+  /** Time at which the identity provider ends the session in which the person approved the device. The device's session ends no later than that. */
   @Column('timestamptz', { nullable: true })
   providerEnd: Date | null;
 
-  /** Seconds between two polls. */
+  /** Minimum seconds between two polls. */
   @Column('int')
   pollSeconds: number;
 

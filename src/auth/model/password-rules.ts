@@ -2,12 +2,12 @@ import { Problem } from '../../platform/errors/problem.js';
 
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;
-/** UTF-16 code units of a password as typed. A character can have several, such as a letter and its accent (NFD). */
+/** Maximum UTF-16 code units of a password as typed. A character can have several, such as a letter and its accent (NFD). */
 export const MAX_TYPED_PASSWORD_LENGTH = 4 * MAX_PASSWORD_LENGTH;
-/** A password with common words in it needs this many other characters. */
+/** A password that contains common words needs this many other characters. */
 const MIN_OTHER_CHARACTERS = 8;
 
-/** Common words that are not on the list; the product's own name among them. */
+/** Common words that are not on the list, including the product name. */
 const WORDS = ['passwort', 'motdepasse', 'administrator', 'changeme', 'welcome', 'sealwright'];
 const RUNS = [
   'abcdefghijklmnopqrstuvwxyz',
@@ -28,8 +28,8 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Refuses weak passwords. Length counts, kinds of characters do not (NIST SP 800-63B section 3.1.1.2);
- * common passwords and those derived from the address are refused.
+ * Rejects weak passwords. Length counts, character classes do not (NIST SP 800-63B section 3.1.1.2); common passwords and passwords derived from the
+ * email address are rejected.
  */
 export async function assertGoodPassword(password: string, email: string): Promise<void> {
   const fault = faultOf(password.normalize('NFC'), email.toLowerCase(), await commonPasswords());
@@ -51,13 +51,16 @@ function faultOf(password: string, email: string, common: ReadonlySet<string>): 
   return isMadeOfWords(plain, isWord) ? 'it consists of words that attackers try first' : undefined;
 }
 
-/** The address, its local part and the parts of that; fewer than four characters occur in too many words. */
+/** Returns the email address, its local part and the parts of that; parts with fewer than four characters occur in too many words. */
 function namesIn(email: string): string[] {
   const [local = ''] = email.split('@');
   return [email, local, ...local.split(/[._+-]/)].filter((name) => name.length >= 4);
 }
 
-/** Whether it is one word, a repeated one, or two, also with characters for letters, and with few or predictable others around it. */
+/**
+ * Reports whether the password is one word, a repeated word, or two words, even with characters substituted for letters and a few or predictable
+ * other characters.
+ */
 function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolean {
   if (isWord(plain)) return true;
   const unmasked = Array.from(plain, (sign) => SIGNS[sign] ?? sign).join('');
@@ -69,7 +72,7 @@ function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolea
   return forms.some((form) => form.length >= 4 && (isWord(repeatedIn(form)) || isTwoWords(form, isWord)));
 }
 
-/** Returns the shortest text of which this one is a repetition. */
+/** Returns the shortest string of which this one is a repetition. */
 function repeatedIn(text: string): string {
   return text.slice(0, `${text}${text}`.indexOf(text, 1));
 }
@@ -81,7 +84,7 @@ function isTwoWords(text: string, isWord: (text: string) => boolean): boolean {
 
 let list: Promise<ReadonlySet<string>> | undefined;
 
-/** The fifty thousand most common passwords, in lower case. Loaded at first use, since few processes need them. */
+/** The fifty thousand most common passwords, in lower case. Loaded on first use, because few processes need them. */
 export function commonPasswords(): Promise<ReadonlySet<string>> {
   list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common']));
   return list;

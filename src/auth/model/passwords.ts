@@ -7,7 +7,7 @@ import { Problem } from '../../platform/errors/problem.js';
 const COST = { memoryCost: 64 * 1024, timeCost: 3, parallelism: 1 } as const;
 /** Maximum number of parallel hashes per process. Bounds memory and CPU. */
 const MAX_PARALLEL_HASHES = 2;
-/** Maximum callers that wait for a hash; more would wait too long. */
+/** Maximum callers waiting for a hash; more would wait too long. */
 const MAX_WAITING = 200;
 
 /** Hashes passwords with argon2id (RFC 9106), with a bound on memory and CPU. */
@@ -15,10 +15,10 @@ const MAX_WAITING = 200;
 export class Passwords {
   private free = MAX_PARALLEL_HASHES;
   private readonly queue: (() => void)[] = [];
-  /** Verified for unknown users, so that the response takes as long as for known users. */
+  /** Verified for unknown users, so that the response takes as long as for known ones. */
   private readonly decoy = hashOfNothing();
 
-  /** Hashes the NFC form, since keyboards and browsers send one text in several forms (RFC 8265 section 4.2.2, NIST SP 800-63B). */
+  /** Hashes the NFC form, because keyboards and browsers encode the same text differently (RFC 8265 section 4.2.2, NIST SP 800-63B). */
   hash(password: string): Promise<string> {
     return this.serialized(() => hash(password.normalize('NFC'), COST));
   }
@@ -53,12 +53,12 @@ export class Passwords {
   }
 }
 
-/** The forms in which a password may have been hashed, NFC first; one for text without accents. */
+/** Returns the forms in which a password may have been hashed, NFC first; a single form for text without accents. */
 function formsOf(password: string): string[] {
   return [...new Set([password.normalize('NFC'), password, password.normalize('NFD')])];
 }
 
-/** A constant PHC string of the same cost that no password matches. Computing one would cost each start 100 ms and 64 MB. */
+/** Returns a constant PHC string of the same cost that no password matches. Computing one would cost 100 ms and 64 MB at each start. */
 function hashOfNothing(): string {
   const { memoryCost, timeCost, parallelism } = COST;
   const random = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '');

@@ -7,7 +7,7 @@ import { nameFault } from '../../platform/text/plain-name.js';
  */
 const ADDRESS = /^[\p{L}\p{M}\p{N}.!#$&'*+=^_`{|}~-]{1,64}@[\p{L}\p{M}\p{N}.-]{1,190}$/u;
 
-/** isPlainAddress reports whether a text is an email address that cannot be mistaken for another one. */
+/** isPlainAddress reports whether a string is an email address that cannot be mistaken for another one. */
 export function isPlainAddress(text: string): boolean {
   return ADDRESS.test(text) && nameFault(text) === undefined;
 }

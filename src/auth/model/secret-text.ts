@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Kind of a secret. It is part of the text, so that secret scanners and readers of logs recognise it. */
+/** Kind of a secret. It is part of the string, so that secret scanners and log readers recognize it. */
 export type SecretKind = 'refresh' | 'client' | 'device' | 'mail' | 'session' | 'browser';
 
 export interface SecretText {
@@ -9,13 +9,13 @@ export interface SecretText {
   readonly hash: Buffer;
 }
 
-/** A new opaque secret. 256 random bits need no slow hash. */
+/** Returns a new opaque secret. 256 random bits do not need a slow hash. */
 export function newSecret(kind: SecretKind): SecretText {
   const text = `sw_${kind}_${randomBytes(32).toString('hex')}`;
   return { text, hash: secretHashOf(text) };
 }
 
-/** SHA-256 of a secret, which is stored instead of it. */
+/** Returns the SHA-256 of a secret, which is stored instead of the secret. */
 export function secretHashOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

@@ -7,8 +7,8 @@ import type { Scope } from '../../access/scopes.js';
 export type SignInWay = 'password' | 'registration' | 'device' | 'client-credentials' | 'oidc' | 'saml' | 'workload';
 
 /**
- * One sign-in of a person, one token of an OAuth client, or one run of a workload. Every access token names its session, so ending
- * the row ends the token; the refresh tokens of a session are one family.
+ * A sign-in of a person, a token of an OAuth client, or a run of a workload. Every access token names its session, so ending the row ends the token;
+ * the refresh tokens of a session are one family.
  */
 @Entity('auth_session')
 @Index('auth_session_ended', ['endedAt'], { where: 'ended_at IS NOT NULL' })
@@ -18,7 +18,7 @@ export type SignInWay = 'password' | 'registration' | 'device' | 'client-credent
 @Index('auth_session_expires', ['expiresAt'])
 @Index('auth_session_external', ['providerId', 'externalSession'], { where: 'provider_id IS NOT NULL' })
 @Sealed<Session>({
-  // The hint is encrypted for its row. The times of use only end idle sessions of browsers early.
+  // The hint is encrypted and bound to its row. The times of use only end idle browser sessions early.
   except: ['logoutHint', 'lastUsedAt', 'lastUsedFrom'],
   while: 't.ended_at IS NULL AND t.expires_at > now()',
 })
@@ -26,7 +26,7 @@ export class Session extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** Null for a token of an OAuth client that acts for itself. */
+  /** Null for a token of an OAuth client acting for itself. */
   @Column('uuid', { nullable: true })
   userId: string | null;
 
@@ -34,7 +34,7 @@ export class Session extends SealedEntity {
   @Column('uuid', { nullable: true })
   clientId: string | null;
 
-  /** The trust by which a workload got the token, in this revision. */
+  /** The trust through which a workload got the token, in this revision. */
   @Column('uuid', { nullable: true })
   trustId: string | null;
 
@@ -44,19 +44,19 @@ export class Session extends SealedEntity {
   @Column('text')
   way: SignInWay;
 
-  /** The identity provider by which the person signed in. */
+  /** The identity provider through which the person signed in. */
   @Column('uuid', { nullable: true })
   providerId: string | null;
 
-  /** The provider's name for the session: `sid` of OIDC, SessionIndex of SAML. */
+  /** The provider's ID for the session: `sid` in OIDC, SessionIndex in SAML. */
   @Column('text', { nullable: true })
   externalSession: string | null;
 
-  /** Needed to sign the person out at the provider as well, sealed: ID token of OIDC, NameID of SAML as JSON. */
+  /** Hint for signing the person out at the provider as well, sealed: the ID token in OIDC, the NameID as JSON in SAML. */
   @Column('bytea', { name: 'id_token', nullable: true })
   logoutHint: Buffer | null;
 
-  /** Scopes of the tokens; null: everything that the person may do. */
+  /** Scopes of the tokens; if null, everything that the person may do. */
   @Column('text', { array: true, nullable: true })
   scopes: Scope[] | null;
 
@@ -64,11 +64,11 @@ export class Session extends SealedEntity {
   @Column('bytea', { nullable: true })
   cookieHash: Buffer | null;
 
-  /** Thumbprint (RFC 7638) of the key that its tokens are bound to by DPoP; null: they are not. */
+  /** Thumbprint (RFC 7638) of the DPoP key to which its tokens are bound; null if they are not bound to one. */
   @Column('text', { nullable: true })
   dpopKey: string | null;
 
-  /** SHA-256 of the client certificate that its tokens are bound to, base64url; null: to none. */
+  /** SHA-256 of the client certificate to which its tokens are bound, base64url; null if they are not bound to one. */
   @Column('text', { nullable: true })
   clientCertificate: string | null;
 
@@ -79,11 +79,11 @@ export class Session extends SealedEntity {
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 
-  /** When the person last showed a password or a factor. */
+  /** Time at which the person last presented a password or a factor. */
   @Column('timestamptz', { default: () => 'now()' })
   authenticatedAt: Date;
 
-  /** When the person last answered a step-up in this very session. */
+  /** Time of the last step-up in this session. */
   @Column('timestamptz', { nullable: true })
   steppedUpAt: Date | null;
 
@@ -91,21 +91,21 @@ export class Session extends SealedEntity {
   @Column('timestamptz')
   expiresAt: Date;
 
-  /** When the identity provider ends the session; null if not reported. Anything granted in the session ends no later than that. */
+  /** Time at which the identity provider ends the session; null if not reported. Anything granted in the session ends no later than that. */
   @Column('timestamptz', { nullable: true })
   providerEnd: Date | null;
 
   @Column('timestamptz', { nullable: true })
   endedAt: Date | null;
 
-  /** A dotted word: `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`. */
+  /** Reason for the end: `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`. */
   @Column('text', { nullable: true })
   endedBecause: string | null;
 
   @Column('text')
   address: string;
 
-  /** User-Agent of the sign-in, cut to 200 characters. */
+  /** User-Agent of the sign-in, truncated to 200 characters. */
   @Column('text')
   agent: string;
 
@@ -116,7 +116,7 @@ export class Session extends SealedEntity {
   lastUsedFrom: string | null;
 }
 
-/** What the tokens of a session are bound to. */
+/** Returns the keys to which the tokens of a session are bound. */
 export function bindingOf({
   dpopKey,
   clientCertificate,
@@ -127,7 +127,7 @@ export function bindingOf({
   };
 }
 
-/** RefreshToken is one of the refresh tokens of a session; each replaces the one before. A second use indicates theft. */
+/** RefreshToken is a refresh token of a session; each replaces the previous one. A second use indicates theft. */
 @Entity('refresh_token')
 @Index('refresh_token_session', ['sessionId'])
 @Sealed<RefreshToken>({

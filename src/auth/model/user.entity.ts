@@ -33,13 +33,16 @@ export class User extends SealedEntity {
   disabled: boolean;
 
   /**
-   * Ids of the confirmed second factors, in order, so that a factor that is deleted in the database is missed. Null until the rows of an earlier
+   * Sorted IDs of the confirmed second factors, so that a factor deleted directly in the database is noticed. Null until the rows of an earlier
    * version are adopted.
    */
   @Column('text', { array: true, nullable: true })
   factors: string[] | null;
 
-  /** Counts the changes of the row, so that a process which has read a later state refuses an earlier one. Null in rows of an earlier version. */
+  /**
+   * Incremented by each change of the row, so that a process that has read a later state rejects an earlier one. Null in rows written by earlier
+   * versions.
+   */
   @Column('int', { nullable: true })
   revision: number | null;
 
@@ -47,7 +50,7 @@ export class User extends SealedEntity {
   createdAt: Date;
 }
 
-/** A link to set a new password: sent to the address of the account, valid once. */
+/** A link to set a new password: sent to the email address of the account, valid once. */
 @Entity('password_reset')
 @Sealed<PasswordReset>({
   except: ['createdAt'],

@@ -82,8 +82,8 @@ export class UsersService {
 /**
  * Inserts an account without second factors. Returns false if the address is taken.
  *
- * @param names other names under which the log may have the account
- * @throws Problem `row.not-sealed` if the log has an account that the database does not have
+ * @param names other names under which the log may contain the account
+ * @throws Problem `row.not-sealed` if the log contains an account that the database does not
  */
 export async function insertUser(
   tx: EntityManager,
@@ -99,13 +99,16 @@ export async function insertUser(
   return added.length === 1;
 }
 
-/** Maximum length of text that is normalized as an address. Addresses have at most 254 characters, each of at most four code units before. */
+/**
+ * Maximum length of a string that is normalized as an email address. Addresses have at most 254 characters, each of which has at most four code units
+ * before normalization.
+ */
 const MAX_ADDRESS_TEXT = 1016;
 
 /**
- * canonical returns the form in which addresses are compared, so that one person cannot have two accounts. The second normalization is needed because
- * lower case may compose differently. Longer text is no address, and the result is empty: the time to sort combining marks grows with the square of their
- * number.
+ * canonical returns the form in which email addresses are compared, so that one person cannot have two accounts. The second normalization is needed
+ * because lowercase letters may compose differently. For longer strings, which are not addresses, the result is empty: the time to sort combining
+ * marks grows with the square of their number.
  */
 export function canonical(email: string): string {
   if (email.length > MAX_ADDRESS_TEXT) return '';

@@ -4,7 +4,7 @@ import type { Claims, ClaimCondition } from '../../access/identity/verified-iden
 import type { Scope } from '../../access/scopes.js';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 
-/** How the keys of an issuer become known: read from its discovery document, or uploaded because it cannot be reached. */
+/** Source of an issuer's keys: its discovery document, or an upload if the service cannot reach it. */
 export type KeySource = 'discovery' | 'uploaded';
 
 /** An issuer of identity tokens for workloads, such as a build system or a cluster. */
@@ -20,7 +20,7 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text')
   name: string;
 
-  /** The claim `iss` of its tokens, character by character. */
+  /** The `iss` claim of its tokens, character by character. */
   @Index('workload_issuer_issuer', { unique: true })
   @Column('text')
   issuer: string;
@@ -28,19 +28,22 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text')
   keySource: KeySource;
 
-  /** Public signing keys as last read or uploaded. Null before the first reading. */
+  /** Public signing keys as last fetched or uploaded. Null before the first fetch. */
   @Column('jsonb', { nullable: true })
   keys: PublicJwk[] | null;
 
-  /** When the issuer last answered with usable keys, or when they were uploaded. */
+  /** Time at which the issuer last returned usable keys, or at which they were uploaded. */
   @Column('timestamptz', { nullable: true })
   keysReadAt: Date | null;
 
-  /** Time of the last attempt to read the keys, successful or not. */
+  /** Time of the last attempt to fetch the keys, successful or not. */
   @Column('timestamptz', { nullable: true })
   keysAskedAt: Date | null;
 
-  /** The person who uploaded the present keys, and can therefore make tokens of the issuer. Null for read keys, and in rows of an earlier version. */
+  /**
+   * The person who uploaded the current keys, and can therefore create tokens of the issuer. Null for fetched keys, and in rows written by earlier
+   * versions.
+   */
   @Column('text', { nullable: true })
   uploaderId: string | null;
 
@@ -48,14 +51,14 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
-  /** Sorted IDs of all users who uploaded keys, created or changed the issuer, or could have. Null in rows of an earlier version. */
+  /** Sorted IDs of all users who uploaded keys, created or changed the issuer, or could have done so. Null in rows written by earlier versions. */
   @Column('text', { array: true, nullable: true })
   disclosedTo: string[] | null;
 
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Counts the edits; the ETag. */
+  /** Incremented by each edit; the ETag. */
   @Column('int', { default: 1 })
   revision: number;
 
@@ -66,7 +69,7 @@ export class WorkloadIssuer extends SealedEntity {
   updatedAt: Date;
 }
 
-/** Which tokens of an issuer are accepted, and what they give. */
+/** Defines which tokens of an issuer are accepted, and what they grant. */
 @Entity('workload_trust')
 @Index('workload_trust_issuer', ['issuerId', 'audience'])
 @Check('workload_trust_life', 'life_seconds BETWEEN 60 AND 900')
@@ -85,15 +88,15 @@ export class WorkloadTrust extends SealedEntity {
   @Column('uuid')
   issuerId: string;
 
-  /** The claim `aud` of the tokens. */
+  /** The `aud` claim of the tokens. */
   @Column('text')
   audience: string;
 
-  /** All must be met. */
+  /** All conditions must be met. */
   @Column('jsonb')
   conditions: ClaimCondition[];
 
-  /** Whether runs for pull and merge requests are accepted. Nobody has reviewed their code yet. */
+  /** Whether runs for pull and merge requests are accepted. Nobody has reviewed the code of such runs yet. */
   @Column('boolean', { default: false })
   pullRequests: boolean;
 
@@ -104,15 +107,15 @@ export class WorkloadTrust extends SealedEntity {
   @Column('text', { array: true })
   keys: string[];
 
-  /** Life of the access tokens, in seconds. */
+  /** Lifetime of the access tokens, in seconds. */
   @Column('int', { default: 900 })
   lifeSeconds: number;
 
-  /** Whether the access tokens must be bound by DPoP (RFC 9449). */
+  /** Whether the access tokens must be bound with DPoP (RFC 9449). */
   @Column('boolean', { default: false })
   dpopBound: boolean;
 
-  /** Whether they must be bound to a client certificate (RFC 8705). */
+  /** Whether the access tokens must be bound to a client certificate (RFC 8705). */
   @Column('boolean', { default: false })
   certificateBound: boolean;
 
@@ -127,11 +130,14 @@ export class WorkloadTrust extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
-  /** Sorted IDs of all users who changed the trust, or could have. They count as requesters of its runs' requests. Null in rows of an earlier version. */
+  /**
+   * Sorted IDs of all users who changed the trust, or could have done so. They count as requesters of its runs' requests. Null in rows written by
+   * earlier versions.
+   */
   @Column('text', { array: true, nullable: true })
   changedBy: string[] | null;
 
-  /** Counts the edits; the ETag. A token ends with the revision that it was issued under. */
+  /** Incremented by each edit; the ETag. A token is valid only for the revision under which it was issued. */
   @Column('int', { default: 1 })
   revision: number;
 
@@ -142,7 +148,7 @@ export class WorkloadTrust extends SealedEntity {
   updatedAt: Date;
 }
 
-/** A token that was exchanged; it is not accepted again. */
+/** A token that has been exchanged, so that it is not accepted again. */
 @Entity('workload_token_use')
 @Index('workload_token_use_expires', ['expiresAt'])
 export class WorkloadTokenUse {
@@ -153,15 +159,15 @@ export class WorkloadTokenUse {
   @PrimaryColumn('bytea')
   hash: Buffer;
 
-  /** From then on the token is refused as expired. */
+  /** Time from which the token is rejected as expired. */
   @Column('timestamptz')
   expiresAt: Date;
 }
 
-/** The identity of a run: what its token proved, and the proof. Its id is that of the session. */
+/** The identity of a run: the verified claims of its token, and the evidence. Its ID is that of the session. */
 @Entity('workload_identity')
 @Sealed<WorkloadIdentity>({
-  // The token is encrypted for its row by the HSM.
+  // The HSM encrypts the token and binds it to its row.
   except: ['token', 'createdAt'],
   while: 'EXISTS (SELECT 1 FROM auth_session s WHERE s.id = t.id AND s.ended_at IS NULL AND s.expires_at > now())',
 })
@@ -178,22 +184,22 @@ export class WorkloadIdentity extends SealedEntity {
   @Column('jsonb')
   claims: Claims;
 
-  /** The token as the issuer signed it, sealed: see SEALED_WORKLOAD_TOKEN. */
+  /** The token as signed by the issuer, sealed: see SEALED_WORKLOAD_TOKEN. */
   @Column('bytea')
   token: Buffer;
 
   @Column('timestamptz')
   tokenExpiresAt: Date;
 
-  /** SHA-256 of header and payload of the token, base64. */
+  /** SHA-256 of the token's header and payload, base64. */
   @Column('text')
   tokenSha256: string;
 
-  /** The key of the issuer that verified it, as the issuer published it then. */
+  /** The issuer's key that verified the token, as published at that time. */
   @Column('jsonb')
   key: PublicJwk;
 
-  /** RFC 7638, SHA-256, base64url. */
+  /** RFC 7638 thumbprint (SHA-256) of the key, base64url. */
   @Column('text')
   keyThumbprint: string;
 

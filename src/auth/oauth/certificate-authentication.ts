@@ -11,8 +11,8 @@ import { OAuthError, unknownClient } from './oauth-error.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 
 /**
- * Authenticates clients by the certificate that they show in TLS (RFC 8705 section 2). The handshake at the proxy proves that the client has the key of
- * the certificate; all else is judged here, at each request.
+ * Authenticates clients with their TLS certificate (RFC 8705 section 2). The handshake at the proxy proves that the client has the key of the
+ * certificate; everything else is checked here, on each request.
  */
 @Injectable()
 export class CertificateAuthentication {
@@ -23,7 +23,7 @@ export class CertificateAuthentication {
   ) {}
 
   /**
-   * Returns the client and the time until which its certificate is valid.
+   * Returns the client and the expiry of its certificate.
    *
    * @throws OAuthError `invalid_client`
    */

@@ -7,7 +7,7 @@ import { isJti, MAX_JTI_LENGTH } from '../possession/used-proofs.repository.js';
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
-/** Maximum lifetime of an assertion. An assertion is for one request and must not be kept. */
+/** Maximum lifetime of an assertion. An assertion is meant for a single request and must not be kept. */
 const MAX_LIFE_SECONDS = 3600;
 const MAX_LENGTH = 8 * 1024;
 /**
@@ -19,17 +19,17 @@ const TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt'
 /** ClientAssertionRefused is thrown for an assertion that is not accepted. The message is printable ASCII without quotes. */
 export class ClientAssertionRefused extends Error {}
 
-/** What an assertion is judged by. */
+/** The values against which an assertion is verified. */
 export interface ExpectedAssertion {
   readonly clientId: string;
-  /** The issuer and the token endpoint: what names this service. */
+  /** The identifiers of this service: the issuer and the token endpoint. */
   readonly audiences: readonly string[];
-  /** Returns the keys of the client. `fresh` requests a new reading because none of the known keys matches. */
+  /** Returns the keys of the client. `fresh` requests a refetch because none of the known keys matches. */
   readonly keys: (fresh: boolean) => Promise<readonly PublicJwk[]>;
   readonly now: Date;
 }
 
-/** Returns the client that an assertion names, unverified. Undefined if the text is not a JWT. */
+/** Returns the client that an assertion names, without verifying it. Returns undefined if the string is not a JWT. */
 export function subjectOf(assertion: string): string | undefined {
   const subject = assertion.length > MAX_LENGTH ? undefined : decodeJws(assertion)?.payload['sub'];
   return typeof subject === 'string' ? subject : undefined;
@@ -39,8 +39,8 @@ export function subjectOf(assertion: string): string | undefined {
  * Verifies client authentication with a private key (`private_key_jwt`; RFC 7523 section 3, OpenID Connect Core section 9): the type, an asymmetric
  * algorithm, a key of the client, `iss` and `sub`, the audience, and the times.
  *
- * The audience must be this service alone, because with several audiences any of them could use the assertion here. The issuer and the token endpoint are the
- * only names in our metadata.
+ * The audience must be this service alone, because any other audience could use the assertion here. The issuer and the token endpoint are the only
+ * identifiers in our metadata.
  *
  * @returns its `jti`, and the time until which it would be accepted
  * @throws ClientAssertionRefused; what `keys` throws

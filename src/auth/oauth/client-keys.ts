@@ -13,17 +13,19 @@ import { OAuthClient } from '../model/oauth.entity.js';
 
 const CLIENTS_ACTOR: Actor = { kind: 'system', id: 'oauth-clients', name: 'OAuth clients' };
 
-/** Where the keys of a client come from: a JWK Set, or the address at which the client publishes one. */
+/** Source of a client's keys: a JWK Set, or the URL where the client publishes one. */
 export type ClientKeySource = { readonly jwks: object } | { readonly jwksUri: string };
 
-/** Keys by which a client authenticates. */
+/** Keys with which a client authenticates. */
 export interface RegisteredKeys {
   readonly keys: PublicJwk[];
-  /** The URL of the client's keys. Null if the keys were uploaded. */
+  /** The URL of the client's JWK Set. Null if the keys were uploaded. */
   readonly jwksUri: string | null;
 }
 
-/** The public keys of OAuth clients. Those at an address are read again when they are old or none of them fits; each change is audited. */
+/**
+ * Manages the public keys of OAuth clients. Keys published at a URL are refetched if they are old or none of them matches; each change is audited.
+ */
 @Injectable()
 export class ClientKeys {
   private readonly renewals = new KeyRenewals('the OAuth client');
@@ -50,7 +52,7 @@ export class ClientKeys {
   /**
    * Returns the current keys of the client with this ID.
    *
-   * @param fresh none of the known keys matches: read again, unless they were just read
+   * @param fresh none of the known keys matches: refetch, unless they were just fetched
    * @throws Problem `oauth-client.keys-away` if no trusted keys are available
    */
   async of(id: string, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {

@@ -27,14 +27,14 @@ export const POLL_SECONDS = 5;
 export interface RedeemedDeviceCode {
   readonly userId: string;
   readonly scopes: Scope[];
-  /** When the person who approved last authenticated. */
+  /** Time at which the approving person last authenticated. */
   readonly authenticatedAt: Date;
   readonly external: NewSession['external'] | null;
-  /** When the identity provider ends the session of the person who approved; null if not reported. */
+  /** Time at which the identity provider ends the session of the approving person; null if not reported. */
   readonly providerEnd: Date | null;
 }
 
-/** The device flow (RFC 8628): a command line shows a code, a signed-in person sees the requested scopes and approves or denies. */
+/** Implements the device flow (RFC 8628): a command line shows a code, a signed-in person sees the requested scopes and approves or denies. */
 @Injectable()
 export class DeviceFlowService {
   constructor(
@@ -45,8 +45,8 @@ export class DeviceFlowService {
   ) {}
 
   /**
-   * Starts a device flow: returns a new pair of codes and the URL where the user enters one. Anyone can call it for a public client, so calls are throttled
-   * per network.
+   * Starts a device flow: returns a new pair of codes and the URL where the user enters the code. Anyone can start one for a public client, so calls
+   * are throttled per network.
    */
   async start(
     client: ActiveClient,
@@ -70,7 +70,7 @@ export class DeviceFlowService {
     return { deviceCode: text, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}`, page };
   }
 
-  /** The request behind a user code, for the person who types it. Guesses are throttled. */
+  /** Returns the request for a user code, to the person who typed it. Guesses are throttled. */
   async find(caller: Caller, userCode: string): Promise<{ clientName: string; scopes: Scope[]; expiresAt: Date }> {
     const waiting = await this.waiting(caller, userCode);
     const client = await findGenuine(this.db.manager, OAuthClient, { id: waiting.clientId });
@@ -78,7 +78,7 @@ export class DeviceFlowService {
     return { clientName: client.name, scopes: grantable(caller, waiting.scopes), expiresAt: waiting.expiresAt };
   }
 
-  /** Approves or denies. The token never gets more rights than the approving user has. */
+  /** Approves or denies a request. The token never gets more rights than the approving user has. */
   async decide(caller: Caller, userCode: string, decision: 'APPROVED' | 'DENIED'): Promise<void> {
     const waiting = await this.waiting(caller, userCode);
     const scopes = grantable(caller, waiting.scopes);
@@ -96,7 +96,7 @@ export class DeviceFlowService {
       const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
       await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
     });
-    // Not in `find`: repeated lookups of one's own code would reset the count of guesses.
+    // Not done in `find`: repeated lookups of one's own code would reset the count of guesses.
     await this.throttle.succeeded([attemptOf(caller)]);
   }
 
@@ -139,7 +139,7 @@ export class DeviceFlowService {
     await this.db.manager.delete(DeviceAuthorization, { expiresAt: LessThan(new Date(Date.now() - 3600 * 1000)) });
   }
 
-  /** Records the poll and throws: slow_down for a poll that came too soon, which also makes the next wait longer. */
+  /** Records the poll and throws: slow_down for a premature poll, which also lengthens the next interval. */
   private async waitFor({ id }: DeviceAuthorization): Promise<never> {
     const [polls]: [{ soon: boolean }[], number] = await this.db.query(
       `UPDATE device_authorization d SET polled_at = now(), poll_seconds = d.poll_seconds + CASE WHEN soon THEN 5 ELSE 0 END
@@ -166,8 +166,8 @@ export class DeviceFlowService {
 }
 
 /**
- * assertStillApproved refuses a code whose session has ended, except by signing out. Code that ends a session denies its approved codes, but not a code whose
- * approval had not been committed by then.
+ * assertStillApproved rejects a code whose session has ended, except by signing out. Whatever ends a session denies its approved codes, but cannot
+ * deny a code whose approval had not been committed by then.
  */
 async function assertStillApproved(tx: EntityManager, { sessionId: id }: DeviceAuthorization): Promise<void> {
   if (id === null) return;
@@ -176,7 +176,7 @@ async function assertStillApproved(tx: EntityManager, { sessionId: id }: DeviceA
   throw new OAuthError('access_denied', 'The session in which the request was approved has ended. Start again.');
 }
 
-/** Rows of an earlier version have no time of authentication; the epoch is used instead. */
+/** Rows of earlier versions have no authentication time; the epoch is used instead. */
 function redeemed(row: DeviceAuthorization): RedeemedDeviceCode {
   const { userId, scopes, authenticatedAt: at, providerId, externalSession: session, providerEnd } = row;
   const external = providerId === null ? null : { providerId, session, logoutHint: null };

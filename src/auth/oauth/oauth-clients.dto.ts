@@ -36,11 +36,11 @@ const EXAMPLE_KEYS = {
   ],
 };
 
-/** One of the two (RFC 7591 section 2). */
+/** Exactly one of the two members is required (RFC 7591 section 2). */
 export class OAuthClientKeysBody {
-  /** A JWK Set of public keys by which the client authenticates (`private_key_jwt`). */
+  /** A JWK Set of public keys with which the client authenticates (`private_key_jwt`). */
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
-  /** The address at which the client publishes its JWK Set. @example https://client.example.com/jwks.json */
+  /** URL at which the client publishes its JWK Set. @example https://client.example.com/jwks.json */
   @Optional(Text(1, 500)) jwks_uri?: string;
 
   requireKeySource(): ClientKeySource {
@@ -50,7 +50,7 @@ export class OAuthClientKeysBody {
   }
 }
 
-/** Undefined if there is neither. */
+/** Returns undefined if there is neither. */
 function keySourceOf({ jwks, jwks_uri: jwksUri }: Pick<OAuthClientKeysBody, 'jwks' | 'jwks_uri'>) {
   if (jwks !== undefined && jwksUri !== undefined) throw oneKeySource('give either jwks or jwks_uri');
   if (jwksUri !== undefined) return { jwksUri };
@@ -66,35 +66,41 @@ function otherMethod(detail: string): Problem {
   return new Problem('refused', 'oauth-client.auth-method', `${detail}.`, { errors });
 }
 
-/** How a client authenticates in place of a secret, as it came. */
+/** How a client authenticates instead of with a secret, as received. */
 export interface ProofSource {
   readonly keys?: ClientKeySource;
   readonly certificates?: CertificateRegistration;
 }
 
-/** The same, read and judged. */
+/** A ProofSource that has been parsed and validated. */
 export type ReadProof = Pick<OAuthClientOrder, 'keys' | 'certificates'>;
 
 export class CreateOAuthClientBody extends ClientCertificateMembers {
   /** @example 'deployment pipeline' */
   @Name(1, 100) name: string;
-  /** Maximum scopes of its tokens. You can grant only scopes that you have. */
+  /** Maximum scopes of the client's tokens. You can grant only scopes that you have. */
   @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];
   /** A public client, such as a command-line tool, has no secret, keys or certificates, and acts only for users (device flow). */
   @Optional(OneOf(TYPES, { default: 'confidential' })) type?: OAuthClientType;
-  /** Authentication method. By default it follows from the other members: a secret, or none for a public client; keys (`private_key_jwt`); certificates. Required if `jwks` contains certificates (`self_signed_tls_client_auth`). */
+  /**
+   * Authentication method. By default it follows from the other members: a secret, or none for a public client; keys (`private_key_jwt`);
+   * certificates. Required if `jwks` contains certificates (`self_signed_tls_client_auth`).
+   */
   @Optional(OneOf(AUTH_METHODS, { example: 'tls_client_auth' })) token_endpoint_auth_method?: AuthMethod;
-  /** A JWK Set of public keys with which the client authenticates (`private_key_jwt`), or of its certificates (`x5c`) if the method says so. */
+  /**
+   * A JWK Set of public keys with which the client authenticates (`private_key_jwt`), or of its certificates (`x5c`) with
+   * `self_signed_tls_client_auth`.
+   */
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
-  /** The address at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
+  /** URL at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
   @Optional(Text(1, 500)) jwks_uri?: string;
   /** true: tokens are issued only with a DPoP proof, and bound to its key (RFC 9449 section 5.2). */
   @Optional(Flag()) dpop_bound_access_tokens?: boolean = false;
   /** true: tokens are issued only to clients that present a certificate, and bound to it (RFC 8705 section 3.4). Default for clients that authenticate with a certificate. */
   @Optional(Flag()) tls_client_certificate_bound_access_tokens?: boolean;
 
-  /** @throws Problem `oauth-client.auth-method`, `oauth-client.keys` when the members of the body do not agree */
+  /** @throws Problem `oauth-client.auth-method`, `oauth-client.keys` if the members of the body contradict each other */
   proofSource(): ProofSource {
     const method = this.method();
     if (isCertificateMethod(method)) {
@@ -105,7 +111,7 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
     return keys === undefined ? {} : { keys };
   }
 
-  /** @param proof what `proofSource` names */
+  /** @param proof the parsed `proofSource` */
   toOrder(proof: ReadProof): OAuthClientOrder {
     const { name, permissions, dpop_bound_access_tokens: dpopBound = false } = this;
     const method = this.method();
@@ -140,11 +146,14 @@ export class OAuthClientView extends ClientCertificatesView {
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) permissions: Scope[];
   type: OAuthClientType;
-  /** `client_secret_basic` includes the secret in the request body. */
+  /** `client_secret_basic` also allows the secret in the request body. */
   token_endpoint_auth_method: AuthMethod;
-  /** Thumbprints of its keys (RFC 7638, SHA-256); empty for a client without. @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
+  /**
+   * Thumbprints of the client's keys (RFC 7638, SHA-256); empty for a client without keys.
+   * @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"]
+   */
   keys: string[];
-  /** Address at which the client publishes its keys; null if they were registered or do not exist. @example https://client.example.com/jwks.json */
+  /** URL at which the client publishes its keys; null if it does not. @example https://client.example.com/jwks.json */
   jwks_uri: string | null;
   /** Whether tokens are issued only with a DPoP proof. */
   dpop_bound_access_tokens: boolean;

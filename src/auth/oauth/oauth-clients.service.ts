@@ -28,24 +28,24 @@ export interface OAuthClientOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly type: OAuthClientType;
-  /** By which it authenticates; absent: by a secret, or as a public client not at all. */
+  /** Keys with which the client authenticates. If absent, it uses a secret or, as a public client, does not authenticate. */
   readonly keys?: RegisteredKeys;
   /** Certificates with which the client authenticates; absent as above. Never combined with keys. */
   readonly certificates?: CertificateRule;
-  /** Whether its tokens must be bound by DPoP. */
+  /** Whether its tokens must be bound with DPoP. */
   readonly dpopBound: boolean;
-  /** Whether they must be bound to a client certificate. */
+  /** Whether its tokens must be bound to a client certificate. */
   readonly certificateBound: boolean;
 }
 
-/** A client that is not revoked, with its rights now. */
+/** A client that has not been revoked, with its current rights. */
 export interface ActiveClient extends Pick<
   OAuthClient,
   'id' | 'name' | 'secretHash' | 'authMethod' | 'proofSince' | 'dpopBound' | 'certificateBound'
 > {
   /** The client's permissions, limited to the rights of the users behind it. */
   readonly permissions: readonly Scope[];
-  /** Seconds for which the certificate that it showed is good; absent when it showed something else. */
+  /** Seconds until the presented certificate expires; absent if the client used another method. */
   readonly secondsLeft?: number;
 }
 
@@ -142,8 +142,8 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the certificates of a client that authenticates with certificates of the same kind. The old ones become invalid immediately, and its tokens end.
-   * The caller is limited and recorded as when a secret is shown.
+   * Replaces the certificates of a client that authenticates with certificates of the same kind. The old certificates and all tokens of the client
+   * become invalid immediately. As in `replaceSecret`, a caller other than the owner limits the client and counts as a requester.
    */
   async replaceCertificates(caller: Caller, id: string, rule: CertificateRule): Promise<OAuthClient> {
     const row = await this.read(id);
@@ -172,7 +172,7 @@ export class OAuthClientsService {
     });
   }
 
-  /** Replaces the proof of a client under a lock, which it gets after every token request with the old proof has committed. */
+  /** Replaces the credential of a client under a lock, which is acquired once every token request with the old credential has committed. */
   private async change(
     tx: EntityManager,
     caller: Caller,
@@ -188,7 +188,7 @@ export class OAuthClientsService {
     if (changed !== 1) throw missing('oauth-client');
   }
 
-  /** Revokes a client. Its tokens are refused everywhere within five seconds; repeating the call changes nothing. */
+  /** Revokes a client. Its tokens are rejected everywhere within five seconds; the call is idempotent. */
   async revoke(caller: Caller, id: string): Promise<void> {
     const { name, permissions } = await this.read(id);
     await this.db.transaction(async (tx) => {
@@ -205,7 +205,7 @@ export class OAuthClientsService {
     });
   }
 
-  /** The client with this client_id, which may be any text; null if it was revoked or a person behind it is disabled. */
+  /** Returns the client with this client_id, which may be any string; null if it was revoked or a person behind it is disabled. */
   async findActive(clientId: string): Promise<ActiveClient | null> {
     if (!isId(clientId)) return null;
     const [row]: ClientRow[] = await this.db.query(
@@ -245,7 +245,7 @@ interface ClientRow extends OwnerRows {
   readonly client: JsonRow;
 }
 
-/** Keys or certificates in place of a secret: as stored, and as named in the audit entry. */
+/** Keys or certificates instead of a secret: in stored form, and as recorded in the audit entry. */
 interface Proof {
   readonly columns: ReturnType<typeof keyColumns> | ReturnType<typeof certificateColumns>;
   readonly detail: Record<string, unknown>;
@@ -284,7 +284,7 @@ function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
   return keys === undefined ? undefined : proofByKeys(keys);
 }
 
-/** Callers grant only scopes that they have. */
+/** Callers can grant only scopes that they have. */
 function assertHeld(caller: Pick<Caller, 'scopes'>, permissions: readonly Scope[]): void {
   const beyond = scopesBeyond(caller.scopes, permissions);
   if (beyond.length === 0) return;

@@ -23,7 +23,7 @@ export type OAuthErrorCode =
   | 'access_denied'
   | 'expired_token';
 
-/** An error of the /oauth endpoints, which OAuth clients understand instead of a problem. */
+/** An error of the /oauth endpoints, which is returned to OAuth clients instead of a problem. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,
@@ -39,7 +39,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** The same answer for a client that is unknown or revoked, and for a wrong secret or another way than the client's. */
+/** Returns the same error for an unknown or revoked client, a wrong secret and a method other than the client's. */
 export function unknownClient(): OAuthError {
   return new OAuthError('invalid_client', 'The client is unknown, or its secret is wrong.');
 }
@@ -76,7 +76,7 @@ export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
   }
 }
 
-/** Characters that an error_description cannot have (RFC 6749 section 5.2). */
+/** Characters that are not allowed in an error_description (RFC 6749 section 5.2). */
 const UNPRINTABLE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
 /** HTTP statuses of malformed requests, which RFC 6749 section 5.2 answers with 400. */
 const MALFORMED = new Set([400, 415, 422]);
@@ -95,7 +95,7 @@ function oauthAnswer({ status, problem }: Refusal): ForeignAnswer | undefined {
   };
 }
 
-/** The error as the audit log records it: `pointers` names the OAuth error. */
+/** Returns the error as the audit log records it: `pointers` contains the OAuth error code. */
 function asProblem({ code, status, message }: OAuthError): Problem {
   const errors = [{ pointer: code, detail: message }];
   if (status === 401) return new Problem('unauthenticated', 'oauth.client', message, { errors });

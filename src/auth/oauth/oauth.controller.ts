@@ -23,10 +23,10 @@ import {
 import { TokenEndpointService, wantedScopes } from './token-endpoint.service.js';
 import { type Introspection, TokenInspectionService } from './token-inspection.service.js';
 
-/** Bytes; a token request is far shorter. */
+/** Maximum bytes of a request; a token request is far shorter. */
 const MAX_REQUEST_BYTES = 16 * 1024;
 
-/** Answered with 200, never stored; the body is a form or JSON and is read by OAuthParameters. */
+/** Responds with 200 and is never cached; the body is a form or JSON and is parsed by OAuthParameters. */
 const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
   applyDecorators(
     Post(path),

@@ -3,18 +3,21 @@ import { Optional, Text } from '../../platform/http/fields/fields.js';
 import { GRANT_TYPES, SUBJECT_TOKEN_TYPES } from './token-endpoint.service.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 
-/** Documents the parameters; OAuthParameters reads them. */
+/** Documents the parameters, which OAuthParameters parses. */
 export class TokenRequest {
   @ApiProperty({ enum: GRANT_TYPES, example: 'client_credentials' }) grant_type: string;
-  /** Or by HTTP Basic. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Client ID, unless sent by HTTP Basic. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;
-  /** Instead of a secret (RFC 7523 section 2.2). @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer */
+  /**
+   * Type of the client assertion, which replaces a secret (RFC 7523 section 2.2).
+   * @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer
+   */
   client_assertion_type?: string;
   /** A JWT that the client signed with its private key. @example eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiIwMTk0In0.c2ln */
   client_assertion?: string;
-  /** Space-separated; a subset of the scopes of the client. @example 'sign:digest sign:read' */
+  /** Space-separated subset of the client's scopes. @example 'sign:digest sign:read' */
   scope?: string;
   /** @example sw_refresh_0a1b */
   refresh_token?: string;
@@ -27,12 +30,12 @@ export class TokenRequest {
   requested_token_type?: string;
   /** The identity token of a workload, as JWT bearer (RFC 7523). @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
   assertion?: string;
-  /** Name or ID of the workload trust, if the token meets several. @example 'app releases' */
+  /** Name or ID of the workload trust, if the token matches several. @example 'app releases' */
   trust?: string;
 }
 
 export class TokenParameter {
-  /** An access or a refresh token. @example sw_refresh_0a1b */
+  /** An access token or a refresh token. @example sw_refresh_0a1b */
   token: string;
   /** @example refresh_token */
   token_type_hint?: string;
@@ -40,7 +43,10 @@ export class TokenParameter {
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;
-  /** Instead of a secret (RFC 7523 section 2.2). @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer */
+  /**
+   * Type of the client assertion, which replaces a secret (RFC 7523 section 2.2).
+   * @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer
+   */
   client_assertion_type?: string;
   /** A JWT that the client signed with its private key. @example eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiIwMTk0In0.c2ln */
   client_assertion?: string;
@@ -63,9 +69,9 @@ export class DeviceCodesView {
   verification_uri: string;
   /** @example https://sign.example.com/device?user_code=WDJB-MJHT */
   verification_uri_complete: string;
-  /** Seconds. @example 300 */
+  /** Lifetime of the codes in seconds. @example 300 */
   expires_in: number;
-  /** Seconds between two polls. @example 5 */
+  /** Minimum seconds between two polls. @example 5 */
   interval: number;
 }
 
@@ -88,12 +94,12 @@ export class IntrospectionView {
   client_id?: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   sub?: string;
-  /** Seconds since 1970. @example 1795180000 */
+  /** Expiry in seconds since 1970. @example 1795180000 */
   exp?: number;
   /** @example 1795176400 */
   iat?: number;
   @ApiProperty({ enum: ['Bearer', 'DPoP'], required: false }) token_type?: string;
-  /** The key that the token is bound to (RFC 7800, RFC 9449 section 6.2). */
+  /** The key to which the token is bound (RFC 7800, RFC 9449 section 6.2). */
   cnf?: ConfirmationView;
 }
 
@@ -121,24 +127,24 @@ export class OAuthMetadataView {
   @ApiProperty({ type: [String], example: [] }) response_types_supported: string[];
   @ApiProperty({ example: ['sign:digest', 'sign:read'] }) scopes_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] }) token_endpoint_auth_methods_supported: string[];
-  /** Of client assertions. */
+  /** Signature algorithms for client assertions. */
   @ApiProperty({ example: ['ES256', 'RS256'] }) token_endpoint_auth_signing_alg_values_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] }) revocation_endpoint_auth_methods_supported: string[];
   @ApiProperty({ example: ['ES256', 'RS256'] }) revocation_endpoint_auth_signing_alg_values_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] }) introspection_endpoint_auth_methods_supported: string[];
   @ApiProperty({ example: ['ES256', 'RS256'] }) introspection_endpoint_auth_signing_alg_values_supported: string[];
-  /** RFC 9449 section 5.1. */
+  /** Signature algorithms for DPoP proofs (RFC 9449 section 5.1). */
   @ApiProperty({ example: ['ES256', 'RS256'] }) dpop_signing_alg_values_supported: string[];
   /** Whether a proxy passes client certificates (RFC 8705 section 3.3). */
   tls_client_certificate_bound_access_tokens: boolean;
 }
 
 export class UserCodeParam {
-  /** The code that the device shows. @example WDJB-MJHT */
+  /** The code displayed by the device. @example WDJB-MJHT */
   @Text(1, 20) userCode: string;
 }
 
-/** The page reads it by itself: `verification_uri_complete` of RFC 8628 section 3.3.1. */
+/** Read by the page itself: `verification_uri_complete` of RFC 8628 section 3.3.1. */
 export class DevicePageQuery {
   @Optional(Text(1, 20)) user_code?: string;
 }

@@ -32,20 +32,20 @@ export const GRANT_TYPES = [
 ] as const;
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
 const ACCESS_TOKEN_TYPE = `${TOKEN_TYPE}access_token`;
-/** An ID token is a JWT; issuers call what they give to workloads by both names (RFC 8693 section 3). */
+/** An ID token is a JWT; issuers use both names for workload tokens (RFC 8693 section 3). */
 export const SUBJECT_TOKEN_TYPES = [`${TOKEN_TYPE}jwt`, `${TOKEN_TYPE}id_token`] as const;
 
-/** The answer of a grant; `issuedType` is that of RFC 8693 section 2.2.1. */
+/** The response to a grant; `issuedType` is the `issued_token_type` of RFC 8693 section 2.2.1. */
 interface Granted extends Tokens {
   readonly issuedType?: string;
 }
 
-/** The origin of a token request, and the keys that it proves. */
+/** The origin of a token request, and the keys whose possession it proves. */
 export interface TokenRequester {
   readonly origin: Origin;
   /**
-   * Reads the keys that the request proves, to which the token can be bound. Call it only after another check: anyone can make a proof, and each proof read
-   * is stored.
+   * Returns the keys whose possession the request proves, to which the token can be bound. Call it only after another check: anyone can create a
+   * proof, and each verified proof is stored.
    */
   readonly keys: () => Promise<TokenBinding>;
 }
@@ -61,7 +61,7 @@ export class TokenEndpointService {
     private readonly workloads: WorkloadExchangeService,
   ) {}
 
-  /** `client`: the authenticated client, if any. */
+  /** `client` is the authenticated client, if any. */
   async exchange(
     client: ActiveClient | undefined,
     parameters: OAuthParameters,
@@ -147,7 +147,7 @@ export class TokenEndpointService {
     const approved = await this.devices.approved(client, code);
     const boundTo = approved === null ? undefined : await bound(async () => bindingFor(client, await keys()));
     return this.db.transaction(async (tx) => {
-      // Lock in the same order as code that ends sessions: first the grounds of the session, then the code.
+      // Locks in the same order as code that ends sessions: first the grounds of the session, then the code.
       if (approved !== null) await assertStillGranted(tx, { ...approved, client });
       const { userId, scopes, authenticatedAt, external, providerEnd } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)
@@ -163,7 +163,7 @@ export class TokenEndpointService {
   }
 }
 
-/** Seconds for which an access token is good: not longer than what the client authenticated by. */
+/** Returns the lifetime of an access token in seconds, at most that of the client's certificate. */
 function lifeOf(client: ActiveClient | undefined): number {
   return Math.min(OAUTH_TOKEN_SECONDS, client?.secondsLeft ?? OAUTH_TOKEN_SECONDS);
 }
@@ -181,7 +181,7 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
   });
 }
 
-/** Returns an OAuth error for a missing key. */
+/** Converts a missing key into an OAuth error. */
 async function bound<Result>(judge: () => Promise<Result>): Promise<Result> {
   try {
     return await judge();
@@ -190,7 +190,7 @@ async function bound<Result>(judge: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Delegation (`actor_token`) and other kinds of tokens than access tokens are not supported. */
+/** Delegation (`actor_token`) and token types other than access tokens are not supported. */
 function assertTokenTypes(parameters: OAuthParameters): void {
   const type = parameters.require('subject_token_type');
   if (!SUBJECT_TOKEN_TYPES.some((known) => known === type))
@@ -202,7 +202,7 @@ function assertTokenTypes(parameters: OAuthParameters): void {
     throw new OAuthError('invalid_request', 'Delegation is not supported. Omit actor_token.');
 }
 
-/** A refresh may name the granted scopes and no others; narrowing them is not supported. */
+/** A refresh request may list exactly the granted scopes; narrowing them is not supported. */
 function assertNarrower(scope: string | undefined, granted: readonly string[] | null): void {
   if (scope === undefined || granted === null) return;
   if (scope.split(' ').some((word) => !granted.includes(word))) {

@@ -12,7 +12,7 @@ import { OAuthError } from './oauth-error.js';
 /** RFC 7662 section 2.2. */
 export type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
 
-/** Revocation (RFC 7009) and introspection (RFC 7662) of tokens. */
+/** Implements revocation (RFC 7009) and introspection (RFC 7662) of tokens. */
 @Injectable()
 export class TokenInspectionService {
   constructor(
@@ -22,7 +22,10 @@ export class TokenInspectionService {
     private readonly sessions: SessionsService,
   ) {}
 
-  /** Ends the session of a token, and with it all its tokens. An unknown token or another client's is ignored (RFC 7009 section 2.2). */
+  /**
+   * Ends the session of a token, which invalidates all tokens of that session. A token that is unknown or belongs to another client is ignored (RFC
+   * 7009 section 2.2).
+   */
   async revoke(client: ActiveClient | undefined, token: string, origin: Origin): Promise<void> {
     const session = await this.sessionOf(token, origin);
     if (session === undefined) return;
@@ -37,7 +40,7 @@ export class TokenInspectionService {
     await this.sessions.endFamily(actor, session.id, 'revoked');
   }
 
-  /** Returns the current rights and claims of a token. Everything except an active token of this service is inactive. */
+  /** Returns the current rights and claims of a token. Reports everything except an active token of this service as inactive. */
   async introspect(token: string, origin: Origin): Promise<Introspection> {
     const caller = await this.callerOf(token, origin);
     if (caller?.session === undefined) return { active: false };

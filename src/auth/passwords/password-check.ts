@@ -6,11 +6,11 @@ import { Passwords } from '../model/passwords.js';
 import type { User } from '../model/user.entity.js';
 import { canonical, UsersService } from '../model/users.service.js';
 
-/** Keeps one caller from filling a queue that all share. Counts within this process. */
+/** Keeps one caller from filling a shared queue. Counts within this process. */
 class FairShare {
   private readonly running = new Map<string, number>();
 
-  /** `max`: concurrent checks per caller. */
+  /** `max` is the maximum number of concurrent checks per caller. */
   constructor(private readonly max: number) {}
 
   async run<T>(who: string, work: () => Promise<T>): Promise<T> {
@@ -31,7 +31,7 @@ class FairShare {
   }
 }
 
-/** A tenth of the queue in passwords.ts, so that a flood from one address does not block others. */
+/** A tenth of the queue in passwords.ts, so that a flood from one IP address does not block others. */
 const MAX_PER_ADDRESS = 20;
 
 /** PasswordCheck verifies an email address and password. It throttles guesses, and responds alike and after the same time for known and unknown users. */
@@ -45,7 +45,7 @@ export class PasswordCheck {
     private readonly throttle: Throttle,
   ) {}
 
-  /** The user with this address and password, or a Problem that does not reveal which of the two is wrong. */
+  /** Returns the user with this email address and password, or throws a Problem that does not reveal which of the two is wrong. */
   userWith(email: string, password: string, origin: Origin): Promise<User> {
     return this.share.run(networkOf(origin.address), () => this.check(email, password, origin));
   }
@@ -58,7 +58,7 @@ export class PasswordCheck {
     if (user === null || verdict === 'mismatch' || user.disabled) {
       throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
     }
-    // The count of the address stays: one right password must not reset guesses at other accounts.
+    // The count of the IP address is kept: one correct password must not reset guesses at other accounts.
     await this.throttle.succeeded(person);
     if (verdict === 'outdated') await this.users.replaceHash(user, password);
     return user;

@@ -7,25 +7,25 @@ import { derElements } from '../../formats/asn1/der-reader.js';
 import { fromBase64, fromBrokenBase64 } from '../../formats/encoding/base64.js';
 import { Config } from '../../platform/config/config.js';
 
-/** A byte sequence of RFC 8941 section 3.3.5, as RFC 9440 section 2.1 has it. */
+/** A byte sequence of RFC 8941 section 3.3.5, as used by RFC 9440 section 2.1. */
 const BYTE_SEQUENCE = /^:([A-Za-z0-9+/]+={0,2}):$/;
 const PEM = /^-----BEGIN CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/;
 
-/** Maximum number of certificates that a proxy passes with the client's. With more, none is accepted. */
+/** Maximum number of certificates that a proxy passes with the client's. Longer chains are rejected as a whole. */
 const MAX_CHAIN = 8;
 const PEM_BLOCKS = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * The thumbprint (SHA-256 of the DER, base64url: `x5t#S256` of RFC 8705 section 3.1) of the certificate that a proxy passes in a header: as RFC 9440
- * has it, as PEM with the escapes of a URL (nginx, Envoy), or as bare base64 (Traefik). Undefined for anything else, so also for two of them, which
- * arrive joined by a comma, and for a chain.
+ * Returns the thumbprint (SHA-256 of the DER, base64url: `x5t#S256` of RFC 8705 section 3.1) of the certificate that a proxy passes in a header: in
+ * RFC 9440 format, as URL-encoded PEM (nginx, Envoy), or as bare base64 (Traefik). Returns undefined for anything else, including two certificates,
+ * which arrive joined by a comma, and a chain.
  */
 export function certificateThumbprint(header: string): string | undefined {
   const der = certificateIn(header);
   return der === undefined ? undefined : thumbprintOf(der);
 }
 
-/** The certificate itself, in DER. */
+/** Returns the certificate itself, in DER. */
 export function certificateIn(header: string): Buffer | undefined {
   const der = derIn(header);
   if (der === undefined) return undefined;
@@ -37,9 +37,8 @@ export function certificateIn(header: string): Buffer | undefined {
 }
 
 /**
- * The certificates of `Client-Cert-Chain` (RFC 9440 section 2.3), in DER: byte sequences with commas between them; each may hold several
- * certificates one behind the other, as HAProxy writes them; or PEM with the escapes of a URL. None when one of them cannot be read, and when
- * there are too many.
+ * Returns the certificates of `Client-Cert-Chain` (RFC 9440 section 2.3), in DER: comma-separated byte sequences, each of which may contain several
+ * concatenated certificates, as HAProxy writes them; or URL-encoded PEM. Returns none if one of them cannot be parsed, or if there are too many.
  */
 export function chainIn(header: string): Buffer[] {
   try {
@@ -67,7 +66,7 @@ function derIn(header: string): Buffer | undefined {
   return body === undefined ? undefined : fromBrokenBase64(body);
 }
 
-/** The escapes of a URL, in which a plus sign is a plus sign. */
+/** Decodes percent-encoding; a plus sign stays a plus sign. */
 function unescaped(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -76,13 +75,13 @@ function unescaped(text: string): string | undefined {
   }
 }
 
-/** A certificate that a client showed. */
+/** A certificate that a client presented. */
 export interface ShownCertificate {
   /** DER */
   readonly raw: Buffer;
   /** `x5t#S256` */
   readonly thumbprint: string;
-  /** Certificates of authorities that came with it, in DER; nothing is believed of them. */
+  /** Untrusted CA certificates that were sent with it, in DER. */
   readonly chain: readonly Buffer[];
 }
 
@@ -99,7 +98,7 @@ export class ClientCertificates {
     this.proxies = new AddressList(clientCertHeader === undefined ? [] : trustProxy);
   }
 
-  /** The thumbprint of the client's certificate; undefined if it showed none, or did not come by such a proxy. */
+  /** Returns the thumbprint of the client's certificate; undefined if it presented none, or if the request did not come through such a proxy. */
   thumbprintOf(request: FastifyRequest): string | undefined {
     const value = this.valueOf(request, this.header);
     return value === undefined ? undefined : certificateThumbprint(value);

@@ -14,31 +14,31 @@ const MAX_LENGTH = 8 * 1024;
 /** ProofRefused is thrown for a proof that is not accepted. The message is printable ASCII without quotes. */
 export class ProofRefused extends Error {}
 
-/** The call that a proof must be made for. */
+/** The call for which a proof must have been made. */
 export interface ProvenCall {
   readonly method: string;
   /** The URLs under which the client may know the endpoint, normalized by `plainAddress`. */
   readonly addresses: readonly string[];
-  /** The access token of the call; undefined when a token is requested. */
+  /** The access token of the call; undefined if a token is being requested. */
   readonly accessToken: string | undefined;
 }
 
-/** A proof that was made for the call. That it was not used before is still to be checked. */
+/** A proof that was made for the call. Whether it was used before has yet to be checked. */
 export interface VerifiedProof {
   /** Thumbprint of the key (RFC 7638, SHA-256) in base64url, the value of `cnf.jkt`. */
   readonly thumbprint: string;
   readonly jti: string;
-  /** From then on it is refused as too old. */
+  /** Time from which the proof is rejected as too old. */
   readonly until: Date;
 }
 
 /**
- * Verifies a DPoP proof (RFC 9449 section 4.3): type, an asymmetric algorithm, the public key in its header, the signature, method and
- * address of the call, the time, and the hash of the access token where one is used.
+ * Verifies a DPoP proof (RFC 9449 section 4.3): type, an asymmetric algorithm, the public key in its header, the signature, method and URL of the
+ * call, the time, and the hash of the access token if one is used.
  *
- * The server gives no nonces: a proof is accepted once, and for a minute.
+ * The server issues no nonces: a proof is accepted once, for up to a minute.
  *
- * @param proof the header field DPoP; several fields arrive joined by commas, which no JWT has
+ * @param proof the DPoP header field; several fields arrive joined by commas, which no JWT contains
  * @throws ProofRefused
  */
 export async function verifyDpopProof(proof: string, call: ProvenCall, now: Date): Promise<VerifiedProof> {
@@ -53,7 +53,7 @@ export async function verifyDpopProof(proof: string, call: ProvenCall, now: Date
   return { thumbprint, jti: jtiOf(payload), until: endOf(payload, now) };
 }
 
-/** Returns a URL without query and fragment, normalized (RFC 3986 section 6.2.2 and 6.2.3). Undefined if the text is not an http(s) URL. */
+/** Returns a URL without query and fragment, normalized (RFC 3986 section 6.2.2 and 6.2.3). Returns undefined if the string is not an http(s) URL. */
 export function plainAddress(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
@@ -61,7 +61,7 @@ export function plainAddress(text: string): string | undefined {
   return url.origin + url.pathname.replaceAll(/%[0-9A-Fa-f]{2}/g, normalizedEscape);
 }
 
-/** Refuses keys whose `use` or `key_ops` do not allow verification, and private keys. */
+/** Rejects keys whose `use` or `key_ops` do not allow verification, and private keys. */
 function publicKeyOf(jwk: unknown): { key: PublicJwk; thumbprint: string } {
   const set = { keys: [jwk] };
   if (hasSecretKey(set)) throw new ProofRefused('The DPoP proof holds a private or symmetric key.');
@@ -116,7 +116,7 @@ function endOf({ iat }: JWTPayload, now: Date): Date {
   return new Date(((iat as number) + MAX_AGE_SECONDS + 2 * SKEW_SECONDS) * 1000);
 }
 
-/** Decodes percent-encoded unreserved characters and writes the other encodings in upper case (RFC 3986 sections 6.2.2.1 and 6.2.2.2). */
+/** Decodes percent-encoded unreserved characters and converts the other encodings to upper case (RFC 3986 sections 6.2.2.1 and 6.2.2.2). */
 function normalizedEscape(escape: string): string {
   const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
   return /[\w.~-]/.test(character) ? character : escape.toUpperCase();

@@ -9,14 +9,14 @@ import { ClientCertificates } from './client-certificate.js';
 import { plainAddress, ProofRefused, verifyDpopProof } from './dpop-proof.js';
 import { UsedProofs } from './used-proofs.repository.js';
 
-/** An access token as a call presents it. */
+/** An access token as presented by a call. */
 export interface PresentedToken {
   readonly scheme: 'bearer' | 'dpop';
   readonly token: string;
   readonly request: FastifyRequest;
 }
 
-/** KeyPossession determines which keys the sender of a call holds, and compares them with the binding of tokens. */
+/** KeyPossession determines which keys the sender of a call possesses, and compares them with the binding of tokens. */
 @Injectable()
 export class KeyPossession {
   /** A call is authorized several times (before its body, and again before a late response), but its proof can be used once. */
@@ -30,7 +30,7 @@ export class KeyPossession {
   ) {}
 
   /**
-   * Returns the keys that a token request proves, to which the token can be bound.
+   * Returns the keys whose possession a token request proves, to which the token can be bound.
    *
    * @throws ProofRefused
    */
@@ -42,7 +42,7 @@ export class KeyPossession {
   }
 
   /**
-   * Refuses a token that is bound to another key than the call proves, a bound token without proof, and an unbound token with the DPoP scheme.
+   * Rejects a token that is bound to a key other than the proven one, a bound token without a proof, and an unbound token with the DPoP scheme.
    *
    * @throws Problem `auth.token-binding`, `auth.dpop-proof`
    */

@@ -17,10 +17,10 @@ export class KeyNotShown extends Error {
 }
 
 /**
- * What a token is bound to: to the key of a DPoP proof wherever there is one, since nobody makes one by chance, and to a client certificate where
- * that is demanded (RFC 8705 section 3), since a client may show one for other reasons.
+ * Returns the binding of a token: to the key of any DPoP proof, because nobody sends one by accident, and to a client certificate only if required
+ * (RFC 8705 section 3), because a client may present one for other reasons.
  *
- * @param shown the keys that the request shows
+ * @param shown the keys that the request proves
  * @throws KeyNotShown
  */
 export function bindingFor({ dpopBound, certificateBound }: BindingDemand, shown: TokenBinding): TokenBinding {
@@ -32,7 +32,7 @@ export function bindingFor({ dpopBound, certificateBound }: BindingDemand, shown
 }
 
 /**
- * Refuses a refresh with other keys than those that the session is bound to.
+ * Rejects a refresh with keys other than those to which the session is bound.
  *
  * @throws KeyNotShown
  */

@@ -18,31 +18,31 @@ interface GiverRow extends OwnerRows {
 
 const GIVER_ID = uuidOf('$1::text');
 
-/** $1 is the id of a person, an API key or an OAuth client. A revoked one has no rights; one that expired or was replaced keeps them. */
+/** $1 is the ID of a person, an API key or an OAuth client. If revoked, it has no rights; if expired or replaced, it keeps them. */
 const GIVER = `
   SELECT 'user' AS kind, to_jsonb(u) AS giver, NULL::jsonb AS owner, NULL::jsonb AS receiver, NULL::jsonb AS others FROM user_account u WHERE u.id = ${GIVER_ID}
   UNION ALL SELECT 'key', to_jsonb(k), ${ownerColumns('k')} FROM api_key k WHERE k.id = ${GIVER_ID} AND k.revoked_at IS NULL
   UNION ALL SELECT 'client', to_jsonb(c), ${ownerColumns('c')} FROM oauth_client c WHERE c.id = ${GIVER_ID} AND c.revoked_at IS NULL`;
 
 /**
- * The rights that somebody has now who ordered something that goes on without them, or granted something for later: schedules, rotation policies,
- * invitations. The id is that of a person, an API key or an OAuth client; the people behind a key or client count as well.
+ * Returns the current rights of those who requested something that runs without them, or granted something for later: schedules, rotation policies,
+ * invitations. The ID is that of a person, an API key or an OAuth client; the people behind a key or client count as well.
  */
 @Injectable()
 export class CredentialRights {
   constructor(private readonly db: DataSource) {}
 
-  /** Undefined if disabled or revoked, or if there is no such person, key or client. */
+  /** Returns undefined if disabled or revoked, or if there is no such person, key or client. */
   async of(id: string, tx: EntityManager = this.db.manager): Promise<ReadonlySet<Scope> | undefined> {
     return rightsOf(tx, id);
   }
 
-  /** Whether all of these scopes are held now. False for a disabled or unknown one, also for an empty list. */
+  /** Reports whether the holder currently has all of these scopes. Returns false for a disabled or unknown holder, even with an empty list. */
   async holds(id: string, scopes: Iterable<Scope>, tx: EntityManager = this.db.manager): Promise<boolean> {
     return holdsNow(tx, id, scopes);
   }
 
-  /** Whether each of these people, keys and clients holds all of the scopes now. */
+  /** Reports whether each of these people, keys and clients currently has all of the scopes. */
   async allHold(
     ids: readonly string[],
     scopes: readonly Scope[],
@@ -52,7 +52,7 @@ export class CredentialRights {
     return ids.length > 0;
   }
 
-  /** Like `holds`, and locks the roles of the people behind it until the transaction ends. */
+  /** Like `holds`, and locks the roles of the people behind the ID until the transaction ends. */
   async holdsUntilCommit(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
     const giver = row && giverIn(tx, row);
@@ -68,13 +68,13 @@ export async function lockPeople(tx: EntityManager, ids: readonly string[]): Pro
   await tx.query(`SELECT FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE`, [ids.filter(isId)]);
 }
 
-/** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. False if disabled, revoked or unknown. */
+/** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. Returns false if disabled, revoked or unknown. */
 export async function holdsNow(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
   const held = await rightsOf(tx, id);
   return held !== undefined && [...scopes].every((scope) => mayDo(held, scope));
 }
 
-/** The rights that a person, an API key or an OAuth client has now. Undefined if disabled or revoked, or if there is none with this id. */
+/** Returns the current rights of a person, an API key or an OAuth client. Returns undefined if disabled or revoked, or if the ID is unknown. */
 export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlySet<Scope> | undefined> {
   const [row]: GiverRow[] = await tx.query(GIVER, [id]);
   const giver = row && giverIn(tx, row);
@@ -83,7 +83,7 @@ export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlyS
   return effectiveRights({ people: peopleOf(sealsOf(tx), giver, row), limits: [giver.permissions] });
 }
 
-/** Null if the row does not match its seal, or was revoked. */
+/** Returns null if the row does not match its seal, or was revoked. */
 function giverIn(tx: EntityManager, { kind, giver: row }: GiverRow): Giver | null {
   const seals = sealsOf(tx);
   const giver =

@@ -6,28 +6,29 @@ import type { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../model/w
 import { thumbprintsOf } from '../key-sets/key-set.js';
 import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
-/** Roles and state of a person now. */
+/** Current roles and state of a person. */
 export interface PersonNow {
   readonly roles: readonly RoleName[];
   readonly disabled: boolean;
 }
 
-/** The facts that decide about a credential, at one moment. */
+/** The facts that determine the rights of a credential at one moment. */
 export interface CredentialStanding {
   /**
-   * The people behind it: its owner, and whoever was shown its present secret. Null: an id that is no person's, be it that of an API
-   * key, `system`, or of a row that was deleted.
+   * The people behind the credential: its owner, and everyone to whom its current secret was shown. Null for an ID that is not a person's: that of an
+   * API key, `system`, or a deleted row.
    */
   readonly people: readonly (PersonNow | null)[];
-  /** Scopes that were granted to it, and to what it was obtained through; null: everything that the people may do. */
+  /** Scopes granted to the credential, and to the credentials through which it was obtained; null: everything that the people may do. */
   readonly limits: readonly (Iterable<Scope> | null)[];
 }
 
 /**
- * The rights of a credential now: the one rule for sessions, API keys, OAuth clients, sensors, invitations, schedules and rotation policies.
+ * Returns the current rights of a credential: the single rule for sessions, API keys, OAuth clients, sensors, invitations, schedules and rotation
+ * policies.
  *
- * They never exceed what each of the people behind it may do now, nor any of its limits. Undefined: the credential is void, since one of the people
- * is disabled or unknown, or there is none. A lost role leaves a smaller set, which may be empty.
+ * They never exceed the rights of any of the people behind it, nor any of its limits. Returns undefined if the credential is void, because one of the
+ * people is disabled or unknown, or there is none. A lost role leaves a smaller set, which may be empty.
  */
 export function effectiveRights({ people, limits }: CredentialStanding): ReadonlySet<Scope> | undefined {
   if (people.length === 0) return undefined;
@@ -40,21 +41,24 @@ export function effectiveRights({ people, limits }: CredentialStanding): Readonl
   return rights;
 }
 
-/** SQL for a row of user_account as JSON, or null: see `personIn`. `id`: an SQL expression of the type uuid. */
+/** Returns SQL for a row of user_account as JSON, or null: see `personIn`. `id` is an SQL expression of type uuid. */
 export function personNow(id: string): string {
   return `(SELECT to_jsonb(p) FROM user_account p WHERE p.id = ${id})`;
 }
 
-/** The person with this id in a row that `personNow` returned; null if the row is missing, of another person, or does not match its seal. */
+/**
+ * Returns the person with this ID in a row that `personNow` returned; null if the row is missing, belongs to another person, or does not match its
+ * seal.
+ */
 export function personIn(seals: RowSeals, id: string, row: JsonRow | null): User | null {
   const person = seals.opened(User, row);
   return person?.id === id.toLowerCase() ? person : null;
 }
 
-/** PeopleBehind holds the ids of the people behind an API key or an OAuth client. */
+/** PeopleBehind contains the IDs of the people behind an API key or an OAuth client. */
 export interface PeopleBehind {
   readonly ownerId: string;
-  /** The person who was shown the current secret, if not the owner. */
+  /** The person to whom the current secret was shown, if not the owner. */
   readonly issuedTo: string | null;
   /** The other people who could have made the call that created the secret. */
   readonly behind: readonly string[] | null;
@@ -67,17 +71,17 @@ export interface OwnerRows {
   readonly others: readonly JsonRow[] | null;
 }
 
-/** SQL for the columns of `OwnerRows`. `row`: the alias of api_key or oauth_client. */
+/** Returns SQL for the columns of `OwnerRows`. `row` is the alias of api_key or oauth_client. */
 export function ownerColumns(row: string): string {
   return `${personNow(uuidOf(`${row}.owner_id`))} AS owner, ${personNow(uuidOf(`${row}.issued_to`))} AS receiver, ${peopleNow(`${row}.behind`)} AS others`;
 }
 
-/** peopleNow returns SQL for the rows of user_account with these ids, as a JSON array or null. `ids`: an SQL expression of the type text[]. */
+/** peopleNow returns SQL for the rows of user_account with these IDs, as a JSON array or null. `ids` is an SQL expression of type text[]. */
 export function peopleNow(ids: string): string {
   return `(SELECT jsonb_agg(to_jsonb(p)) FROM user_account p WHERE p.id = ANY(ARRAY(SELECT ${uuidOf('i.id')} FROM unnest(${ids}) AS i (id))))`;
 }
 
-/** The people behind an API key or an OAuth client whose row matches its seal. */
+/** Returns the people behind an API key or an OAuth client whose row matches its seal. */
 export function peopleOf(
   seals: RowSeals,
   { ownerId, issuedTo, behind }: PeopleBehind,
@@ -88,7 +92,7 @@ export function peopleOf(
   return [its, ...shown, ...peopleIn(seals, behind, others)];
 }
 
-/** Returns the people with these ids, with null for each person whose row is missing or does not match its seal. */
+/** Returns the people with these IDs, with null for each person whose row is missing or does not match its seal. */
 function peopleIn(
   seals: RowSeals,
   ids: readonly string[] | null,
@@ -97,7 +101,7 @@ function peopleIn(
   return (ids ?? []).map((id) => personIn(seals, id, rows?.find((row) => row['id'] === id.toLowerCase()) ?? null));
 }
 
-/** othersBehind returns the ids of the people behind a credential other than its owner. */
+/** othersBehind returns the IDs of the people behind a credential other than its owner. */
 export function othersBehind({ issuedTo, behind }: Omit<PeopleBehind, 'ownerId'>): string[] {
   return [...(issuedTo === null ? [] : [issuedTo]), ...(behind ?? [])];
 }
@@ -117,11 +121,11 @@ export function limitsBy(
 
 /** The rows of the people behind the runs of a workload trust. */
 export interface RunRows {
-  /** Who changed the trust last. */
+  /** The person who last changed the trust. */
   readonly owner: JsonRow | null;
-  /** Who uploaded the present keys of the issuer, by rows that its own row does not cover (`uploaderOf`). */
+  /** The person who uploaded the issuer's current keys, according to rows that the issuer's row does not cover (`uploaderOf`). */
   readonly uploader_id: string | null;
-  /** The person of the issuer's `uploaderId`, or of `uploader_id`. */
+  /** Row of the person with the issuer's `uploaderId`, or with `uploader_id`. */
   readonly uploader: JsonRow | null;
   /** Rows of the people in `behind` of the trust. `issuer_others`: rows of the people in `behind` of the issuer. */
   readonly trust_others: readonly JsonRow[] | null;
@@ -129,8 +133,8 @@ export interface RunRows {
 }
 
 /**
- * peopleOfRun returns the people behind the runs of a trust. If the uploader of uploaded keys is unknown, the runs are void: the row that named the
- * uploader was deleted.
+ * peopleOfRun returns the people behind the runs of a trust. If the uploader of uploaded keys is unknown because the row that named them was deleted,
+ * the runs are void.
  *
  * @param trust the row, verified against its seal
  * @param issuer the row, verified against its seal
@@ -148,7 +152,7 @@ export function peopleOfRun(
   return [...people, its, ...peopleIn(seals, issuer.behind, issuerOthers)];
 }
 
-/** The intersection of two sets of scopes; `admin:*` includes everything. */
+/** Returns the intersection of two sets of scopes; `admin:*` includes everything. */
 function common(one: ReadonlySet<Scope>, other: ReadonlySet<Scope>): ReadonlySet<Scope> {
   return new Set([
     ...[...one].filter((scope) => mayDo(other, scope)),
@@ -156,7 +160,10 @@ function common(one: ReadonlySet<Scope>, other: ReadonlySet<Scope>): ReadonlySet
   ]);
 }
 
-/** hasKeyOfRun reports whether the key that signed the token of a run is still among the uploaded keys. True for an issuer whose keys are discovered. */
+/**
+ * hasKeyOfRun reports whether the key that signed the token of a run is still among the uploaded keys. Returns true for an issuer whose keys are
+ * discovered.
+ */
 export function hasKeyOfRun(
   { keySource, keys }: WorkloadIssuer,
   { keyThumbprint }: Pick<WorkloadIdentity, 'keyThumbprint'>,

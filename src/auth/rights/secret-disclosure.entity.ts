@@ -2,10 +2,10 @@ import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 
-/** `workload-issuer`: whoever uploads the keys of an issuer may have the private ones, and so tokens of any claims. */
+/** `workload-issuer`: a person who uploads an issuer's keys may have the private keys, and so can create tokens with any claims. */
 export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client' | 'workload-issuer';
 
-/** A caller was shown the secret of a credential. Rows are only ever added: a secret that was seen stays known. */
+/** Records that the secret of a credential was shown to a caller. Rows are append-only, because a secret that was seen remains known. */
 @Entity('secret_disclosure')
 @Index('secret_disclosure_credential', ['credentialKind', 'credentialId'])
 @Sealed<SecretDisclosure>({
@@ -21,7 +21,7 @@ export class SecretDisclosure extends SealedEntity {
   @Column('text')
   credentialId: string;
 
-  /** The caller who got the answer with the secret. */
+  /** The caller whose response contained the secret. */
   @Column('text')
   shownToKind: Caller['kind'];
 
@@ -32,7 +32,7 @@ export class SecretDisclosure extends SealedEntity {
   @Column('text')
   personId: string;
 
-  /** The call: `created`, `rotated` (API keys), `secret-replaced` and `keys-replaced` (OAuth clients), `keys-uploaded` (issuers). */
+  /** Action of the call: `created`, `rotated` (API keys), `secret-replaced` and `keys-replaced` (OAuth clients), `keys-uploaded` (issuers). */
   @Column('text')
   occasion: string;
 

@@ -11,8 +11,8 @@ import { type DisclosedCredentialKind, SecretDisclosure } from './secret-disclos
 const ISSUER: DisclosedCredentialKind = 'workload-issuer';
 
 /**
- * SQL for the id of the person who uploaded the present keys of a workload issuer that an earlier version wrote, whose row does not have it. `issuer`: the
- * alias of workload_issuer.
+ * Returns SQL for the ID of the person who uploaded the current keys of a workload issuer whose row, written by an earlier version, does not contain
+ * it. `issuer` is the alias of workload_issuer.
  */
 export function uploaderOf(issuer: string): string {
   return `(SELECT d.person_id FROM secret_disclosure d WHERE ${issuer}.key_source = 'uploaded' AND d.credential_kind = '${ISSUER}'
@@ -21,12 +21,12 @@ export function uploaderOf(issuer: string): string {
 
 export interface Disclosure {
   readonly kind: Exclude<DisclosedCredentialKind, 'user'>;
-  /** Id of the credential whose secret is shown. */
+  /** ID of the credential whose secret is shown. */
   readonly id: string;
   readonly occasion: 'created' | 'rotated' | 'secret-replaced' | 'keys-replaced' | 'keys-uploaded';
 }
 
-/** A credential whose row lists who was ever shown its secret. */
+/** A credential whose row lists everyone to whom its secret was ever shown. */
 interface DisclosedRow extends SealedEntity {
   id: string;
   disclosedTo: string[] | null;
@@ -39,8 +39,9 @@ const DISCLOSED: Readonly<Record<string, SealedClass<DisclosedRow>>> = {
 };
 
 /**
- * recordDisclosure records that the caller's response contains the secret of a credential, in the transaction that creates it. The sealed row of the credential
- * lists everyone who was ever shown its secret and can therefore make requests in its name, so that nobody is lost if rows of secret_disclosure are deleted.
+ * recordDisclosure records that the caller's response contains the secret of a credential, in the transaction that creates it. The sealed row of the
+ * credential lists everyone to whom its secret was ever shown and who can therefore act in its name, so that nobody is lost if rows of
+ * secret_disclosure are deleted.
  */
 export async function recordDisclosure(
   tx: EntityManager,
@@ -65,7 +66,7 @@ export async function recordDisclosure(
   } else await changeSealed(tx, DISCLOSED[kind] ?? ApiKey, { id }, change);
 }
 
-/** recordIssuerChange records that the caller created or changed a workload issuer: the address that they choose determines its keys. */
+/** recordIssuerChange records that the caller created or changed a workload issuer, because the URL that they choose determines its keys. */
 export async function recordIssuerChange(tx: EntityManager, caller: Caller, id: string): Promise<void> {
   const issuer = await findTrusted(tx, WorkloadIssuer, { id });
   const people = new Set([...(issuer?.disclosedTo ?? []), ...(await peopleBehind(tx, caller))]);
@@ -73,8 +74,8 @@ export async function recordIssuerChange(tx: EntityManager, caller: Caller, id: 
 }
 
 /**
- * peopleBehind returns the ids of everyone who could have made this call: the owner of the caller, everyone who was ever shown the secret of its credential
- * or of the client that holds its token, and everyone who was shown the credentials to which the secret was shown, recursively. For a workload also
+ * peopleBehind returns the IDs of everyone who could have made this call: the caller's owner, everyone to whom the secret of its credential or of its
+ * token's client was ever shown, and everyone to whom the credentials that received the secret were shown, recursively. For a workload, this includes
  * everyone who ever changed its trust or its issuer, or uploaded keys of the issuer.
  */
 export async function peopleBehind(tx: EntityManager, caller: Caller): Promise<string[]> {
@@ -106,7 +107,7 @@ async function peopleKnowing(tx: EntityManager, askers: readonly (readonly [stri
   return [...people, ...rows.map(({ person }) => person)];
 }
 
-/** A person may act through a client: whoever knows the client's secret can use their token. */
+/** A person may act through a client: anyone who knows the client's secret can use their token. */
 function askersOf(caller: Caller): [Caller['kind'], string][] {
   const clients = caller.kind === 'user' ? credentialsOf(caller) : [];
   return [[caller.kind, caller.id], ...clients.map((id): ['oauth-client', string] => ['oauth-client', id])];

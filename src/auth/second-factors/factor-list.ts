@@ -7,8 +7,8 @@ import { User } from '../model/user.entity.js';
 import { SecondFactor } from './second-factor.entity.js';
 
 /**
- * factorsOf returns the confirmed factors of an account, ordered by id. The sealed list in the account must match the rows: if a factor was deleted or
- * added in the database, the sign-in fails instead of requiring fewer factors.
+ * factorsOf returns the confirmed factors of an account, ordered by ID. The sealed list in the account must match the rows: if a factor was deleted
+ * or added directly in the database, the sign-in fails instead of requiring fewer factors.
  *
  * @param account the row that authenticated the person. It is not read again, because the row may have been replaced since.
  * @throws Problem `second-factor.changed`
@@ -49,7 +49,7 @@ export async function changeFactors(
   change: (ids: readonly string[]) => string[],
 ): Promise<void> {
   const account = await lockSealed(tx, User, { id: userId });
-  // The list of an account of an earlier version is made when its rows are adopted.
+  // For an account of an earlier version, the list is created when its rows are adopted.
   if (account === null || account.factors === null) return;
   await changeSealed(tx, User, { id: userId }, { factors: change(account.factors) });
 }

@@ -28,7 +28,7 @@ class AttestationBody {
   @IsOptional() @Matches(BASE64URL) @MaxLength(8000) publicKey?: string;
   /** Sent by browsers, and ignored. @example -7 */
   @IsOptional() @IsInt() publicKeyAlgorithm?: number;
-  /** How the authenticator can be reached. */
+  /** Transports through which the authenticator can be reached. */
   @ApiProperty({ example: ['internal'], required: false })
   @IsOptional()
   @IsArray()
@@ -48,12 +48,12 @@ class AssertionBody {
   @IsOptional() @Matches(BASE64URL) @MaxLength(200) userHandle?: string;
 }
 
-/** What `navigator.credentials.create()` gave, as `toJSON()` writes it. */
+/** The result of `navigator.credentials.create()`, serialized with `toJSON()`. */
 export class NewPasskeyBody extends PublicKeyCredentialBody {
   @Nested(AttestationBody) response: AttestationBody;
 }
 
-/** What `navigator.credentials.get()` gave, as `toJSON()` writes it. */
+/** The result of `navigator.credentials.get()`, serialized with `toJSON()`. */
 export class PasskeyAnswerBody extends PublicKeyCredentialBody {
   @Nested(AssertionBody) response: AssertionBody;
 }
@@ -72,7 +72,7 @@ export class PasskeyChallengeBody {
 }
 
 export class PasskeyOptionsView {
-  /** For `PublicKeyCredential.parseCreationOptionsFromJSON()` or `parseRequestOptionsFromJSON()`. */
+  /** Options for `PublicKeyCredential.parseCreationOptionsFromJSON()` or `parseRequestOptionsFromJSON()`. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,

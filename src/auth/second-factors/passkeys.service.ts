@@ -18,7 +18,7 @@ import { SecondFactor, PasskeyChallenge } from './second-factor.entity.js';
 import { SecondFactorsService } from './second-factors.service.js';
 import { secretHashOf } from '../model/secret-text.js';
 
-/** WebAuthn challenges that were sent and not answered yet. */
+/** WebAuthn challenges that are waiting for a response. */
 @Injectable()
 export class PasskeyChallenges {
   constructor(private readonly db: DataSource) {}
@@ -33,7 +33,7 @@ export class PasskeyChallenges {
     });
   }
 
-  /** Consumes a challenge: of concurrent answers only one gets it. */
+  /** Consumes a challenge: only one of several concurrent responses gets it. */
   async take(userId: string, purpose: PasskeyChallenge['purpose'], challenge: string): Promise<boolean> {
     const [taken]: [unknown[], number] = await this.db.query(
       `DELETE FROM passkey_challenge WHERE hash = $1 AND user_id = $2 AND purpose = $3 AND expires_at > now() RETURNING hash`,
@@ -43,10 +43,10 @@ export class PasskeyChallenges {
   }
 }
 
-/** The passkey is the second factor after the password, so user presence is enough. */
+/** The passkey is the second factor after the password, so user presence is sufficient. */
 const VERIFICATION = 'preferred';
 
-/** Passkeys and security keys as second factors (WebAuthn Level 3). Their signatures are bound to the site and to one challenge. */
+/** Manages passkeys and security keys as second factors (WebAuthn Level 3). Their signatures are bound to the site and to one challenge. */
 @Injectable()
 export class PasskeysService {
   private readonly logger = new Logger(PasskeysService.name);
@@ -64,7 +64,7 @@ export class PasskeysService {
     this.origins = config.isProd ? [origin] : [origin, ...config.corsOrigins];
   }
 
-  /** Options for the browser to create a passkey for this site. */
+  /** Returns options for the browser to create a passkey for this site. */
   async begin(caller: Caller): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const known = await this.factors.assertBelowLimit(caller.id);
     const options = await generateRegistrationOptions({
@@ -112,7 +112,7 @@ export class PasskeysService {
     });
   }
 
-  /** Options for the browser to request an assertion of one of the person's passkeys. */
+  /** Returns options for the browser to request an assertion from one of the person's passkeys. */
   async ask(userId: string): Promise<PublicKeyCredentialRequestOptionsJSON> {
     const known = (await this.factors.listOf(userId)).filter(isPasskey);
     if (known.length === 0) throw new Problem('refused', 'second-factor.no-passkey', 'You have no passkey.');
@@ -152,7 +152,7 @@ export class PasskeysService {
     return verified === true && this.counted(factor.id, authenticationInfo?.newCounter ?? 0);
   }
 
-  /** A counter that does not increase shows a cloned authenticator (WebAuthn section 6.1.1); those without a counter always send 0. */
+  /** A counter that does not increase indicates a cloned authenticator (WebAuthn section 6.1.1); authenticators without a counter always send 0. */
   private async counted(id: string, counter: number): Promise<boolean> {
     const [taken]: [unknown[], number] = await this.db.query(
       `UPDATE second_factor SET last_step = $2, last_used_at = now()
@@ -162,7 +162,7 @@ export class PasskeysService {
     return taken.length === 1;
   }
 
-  /** The library throws if verification fails; the reason goes into the service's log only. */
+  /** The library throws if verification fails; the reason is only written to the service log. */
   private async attempt<T extends object>(verify: () => Promise<T>): Promise<Partial<T>> {
     try {
       return await verify();

@@ -15,7 +15,7 @@ const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 export class RecoveryCodes {
   constructor(private readonly db: DataSource) {}
 
-  /** Replaces all codes by new ones, which only this answer has. */
+  /** Replaces all codes with new ones, which only this result contains. */
   async replace(tx: EntityManager, userId: string): Promise<string[]> {
     const codes = Array.from({ length: CODE_COUNT }, newCode);
     await tx.delete(RecoveryCode, { userId });
@@ -24,7 +24,7 @@ export class RecoveryCodes {
     return codes;
   }
 
-  /** Consumes a code; false if it is not one of the person's or was used before. */
+  /** Consumes a code; returns false if it is not one of the person's codes or was used before. */
   async use(userId: string, code: string): Promise<boolean> {
     const where = 't.user_id = $1 AND t.hash = $2 AND t.used_at IS NULL';
     const hash = secretHashOf(plain(code));
@@ -38,7 +38,7 @@ function newCode(): string {
   return (text.match(/.{4}/g) ?? []).join('-');
 }
 
-/** The code without hyphens, in upper case. */
+/** Returns the code without hyphens, in upper case. */
 function plain(code: string): string {
   return code.toUpperCase().replaceAll(/[^0-9A-Z]/g, '');
 }

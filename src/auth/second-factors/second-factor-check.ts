@@ -10,14 +10,14 @@ import { PasskeysService } from './passkeys.service.js';
 import { SecondFactorsService } from './second-factors.service.js';
 
 export interface ShownFactors {
-  /** Six digits of an authenticator app. */
+  /** Six digits from an authenticator app. */
   readonly totp?: string | undefined;
   readonly recoveryCode?: string | undefined;
-  /** Answer of a passkey to a challenge of ours. */
+  /** Response of a passkey to a challenge of this service. */
   readonly passkey?: AuthenticationResponseJSON | undefined;
 }
 
-/** Requires a second factor of people who have one. */
+/** Requires a second factor from people who have one. */
 @Injectable()
 export class SecondFactorCheck {
   constructor(
@@ -43,7 +43,7 @@ export class SecondFactorCheck {
       const detail = 'Send "totp", a code of your authenticator app, as well; or "passkey", or "recoveryCode".';
       throw new Problem('unauthenticated', 'auth.second-factor-needed', detail);
     }
-    // Has its own count: a right password does not reset guesses of codes.
+    // Has a separate count: a correct password does not reset guesses at codes.
     const attempt = { rule: 'second factor of person', subject: userId } as const;
     await this.throttle.assertMayTry([attempt]);
     if (!(await this.isRight(userId, factors, shown)))
@@ -62,7 +62,7 @@ export class SecondFactorCheck {
   }
 }
 
-/** RFC 8176; undefined without a factor. */
+/** Authentication method (RFC 8176); undefined without a factor. */
 function methodOf({ totp, passkey, recoveryCode }: ShownFactors): string | undefined {
   if (passkey !== undefined) return 'hwk';
   if (totp !== undefined) return 'otp';

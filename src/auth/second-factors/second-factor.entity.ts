@@ -1,11 +1,11 @@
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** An authenticator app of a person (TOTP, RFC 6238), or a passkey (WebAuthn). It is active once a first answer confirmed it. */
+/** A person's authenticator app (TOTP, RFC 6238) or passkey (WebAuthn). It becomes active when the first response confirms it. */
 @Entity('second_factor')
 @Index('second_factor_user', ['userId'])
 @Sealed<SecondFactor>({
-  // The seed is encrypted for its row by the HSM. The counters change with every use, and guard against replays alone.
+  // The HSM encrypts the seed and binds it to its row. The counters change with every use, and only guard against replays.
   except: ['name', 'seed', 'lastStep', 'createdAt', 'lastUsedAt'],
   while: 't.confirmed_at IS NOT NULL',
 })
@@ -19,7 +19,7 @@ export class SecondFactor extends SealedEntity {
   @Column('text', { default: 'totp' })
   kind: 'totp' | 'passkey';
 
-  /** The person's name for it. */
+  /** The person's name for the factor. */
   @Column('text')
   name: string;
 
@@ -39,7 +39,7 @@ export class SecondFactor extends SealedEntity {
   @Column('text', { array: true, default: '{}' })
   transports: string[];
 
-  /** Time step of the last accepted code, or signature counter of a passkey: earlier ones are refused as replays. */
+  /** Time step of the last accepted code, or signature counter of a passkey; earlier values are rejected as replays. */
   @Column('bigint', { default: 0 })
   lastStep: string;
 
@@ -53,7 +53,7 @@ export class SecondFactor extends SealedEntity {
   lastUsedAt: Date | null;
 }
 
-/** A WebAuthn challenge for a passkey of a person; valid once, for some minutes. */
+/** A WebAuthn challenge for a person's passkey; valid once, for a few minutes. */
 @Entity('passkey_challenge')
 export class PasskeyChallenge {
   /** SHA-256 of the challenge as it is sent (base64url). */
@@ -71,7 +71,7 @@ export class PasskeyChallenge {
   expiresAt: Date;
 }
 
-/** Replaces a lost authenticator, once. */
+/** A code that replaces a lost authenticator, once. */
 @Entity('recovery_code')
 @Sealed<RecoveryCode>({
   except: [],
@@ -85,7 +85,7 @@ export class RecoveryCode extends SealedEntity {
   @Column('uuid')
   userId: string;
 
-  /** SHA-256: 80 random bits need no slow hash. */
+  /** SHA-256: 80 random bits do not need a slow hash. */
   @Column('bytea')
   hash: Buffer;
 

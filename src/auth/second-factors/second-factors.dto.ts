@@ -4,7 +4,7 @@ import { Matches } from 'class-validator';
 import { Name } from '../../platform/http/fields/fields.js';
 import type { SecondFactor } from './second-factor.entity.js';
 
-/** Reads a code as apps show it, in two groups: blanks are no part of it. */
+/** Accepts a code in two groups, as apps show it, by removing spaces. */
 export const InGroups = () =>
   Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.replaceAll(/\s/g, '') : value));
 
@@ -14,21 +14,21 @@ export class BeginTotpBody {
 }
 
 export class ConfirmTotpBody {
-  /** Six digits of the app. */
+  /** Six digits from the app. */
   @ApiProperty({ example: '123456' }) @InGroups() @Matches(/^\d{6}$/) code: string;
 }
 
 export class NewTotpView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** Base32, for manual entry. It cannot be retrieved again. @example JBSWY3DPEHPK3PXP */
+  /** Base32 secret for manual entry. It cannot be retrieved again. @example JBSWY3DPEHPK3PXP */
   secret: string;
-  /** For a QR code. @example otpauth://totp/Sealwright:ada%40example.com?secret=… */
+  /** URI for a QR code. @example otpauth://totp/Sealwright:ada%40example.com?secret=… */
   uri: string;
 }
 
 export class RecoveryCodesView {
-  /** Each code can be used once. They cannot be retrieved again; store them separately from the app. Empty if you have codes already. */
+  /** Each code can be used once. They cannot be retrieved again; store them separately from the app. Empty if you already have codes. */
   @ApiProperty({ example: ['7YKQ-2MDA-X0CE-91RT'] }) recoveryCodes: string[];
 }
 

@@ -15,11 +15,14 @@ import { RecoveryCodes } from './recovery-codes.js';
 
 const SEAL = 'totp seed';
 export const SEALED_SEED = { table: 'second_factor', column: 'seed', purpose: SEAL, place: 't.id::text' } as const;
-/** One time step to either side: clocks differ, and typing takes a moment. */
+/** One time step in either direction: clocks differ, and typing takes a moment. */
 const TOLERANCE_SECONDS = 30;
 const MAX_AUTHENTICATORS = 5;
 
-/** Authenticators of people: apps, and the passkeys that passkeys.service.ts adds. Seeds of apps are sealed, and no code is accepted twice. */
+/**
+ * Manages people's second factors: authenticator apps, and the passkeys that passkeys.service.ts adds. Seeds of apps are sealed, and no code is
+ * accepted twice.
+ */
 @Injectable()
 export class SecondFactorsService {
   private readonly record: EntryRecorder;
@@ -34,7 +37,7 @@ export class SecondFactorsService {
     this.record = audit.recorderFor('second-factor');
   }
 
-  /** Makes a secret for an app. It is active once `confirm` has verified a code. */
+  /** Creates a secret for an app. The app becomes active once `confirm` has verified a code. */
   async begin(caller: Caller, name: string): Promise<{ id: string; secret: string; uri: string }> {
     const id = newId();
     const secret = generateSecret();
@@ -64,7 +67,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Adds a factor that is verified already. @returns recovery codes with the first factor */
+  /** Adds a factor that has been verified. @returns recovery codes with the first factor */
   async add(caller: Caller, factor: Partial<SecondFactor> & { id: string }): Promise<string[]> {
     return this.db.transaction(async (tx) => {
       await insertSealed(tx, SecondFactor, factor);
@@ -72,7 +75,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** The person's active factors; refuses if they have the maximum. */
+  /** Returns the person's active factors; throws if they have the maximum. */
   async assertBelowLimit(userId: string): Promise<SecondFactor[]> {
     const known = await this.listOf(userId);
     if (known.length < MAX_AUTHENTICATORS) return known;
@@ -83,7 +86,7 @@ export class SecondFactorsService {
     );
   }
 
-  /** The active factors of a person. */
+  /** Returns the active factors of a person. */
   async listOf(userId: string): Promise<SecondFactor[]> {
     return factorsNow(this.db.manager, userId);
   }
@@ -103,7 +106,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Removes all factors and recovery codes of a user who lost them. Until the user adds a factor, the password is enough to sign in. */
+  /** Removes all factors and recovery codes of a user who lost them. Until the user adds a factor, the password is sufficient to sign in. */
   async reset(by: Actor & { origin: Origin }, user: { id: string; email: string }): Promise<void> {
     await this.db.transaction(async (tx) => {
       await tx.delete(SecondFactor, { userId: user.id });
@@ -114,7 +117,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Replaces the recovery codes; the old ones are invalid. */
+  /** Replaces the recovery codes; the old ones become invalid. */
   async newRecoveryCodes(caller: Caller): Promise<string[]> {
     return this.db.transaction(async (tx) => {
       const codes = await this.recovery.replace(tx, caller.id);
@@ -130,7 +133,7 @@ export class SecondFactorsService {
     return false;
   }
 
-  /** Stores the time step by compare-and-set: of concurrent uses of one code only one succeeds (RFC 6238 section 5.2). */
+  /** Stores the time step by compare-and-set: only one of several concurrent uses of a code succeeds (RFC 6238 section 5.2). */
   private async takes({ id, seed }: SecondFactor, code: string): Promise<boolean> {
     if (seed === null || !/^\d{6}$/.test(code)) return false;
     const secret = (await this.seal.open(SEAL, id, seed)).toString();

@@ -37,18 +37,18 @@ export class RefreshTokens {
     return text;
   }
 
-  /** The session of a token, without using the token. */
+  /** Returns the session of a token, without using the token. */
   async peek(text: string): Promise<Session | undefined> {
     const token = await this.db.manager.findOneBy(RefreshToken, { hash: secretHashOf(text) });
     const session = token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }));
-    // A used token and an ended session have no seal. Presenting them ends the session anyway.
+    // Used tokens and ended sessions have no seal. Presenting them ends the session anyway.
     return session ?? undefined;
   }
 
   /**
-   * Uses a token once and returns its successor. Undefined if the token is unknown, used or expired, or its session has ended. A token is valid only for the
-   * client to which it was issued (RFC 6749 section 6); a token of a sign-in is for no client. If another party presents it, it was stolen, and the session
-   * ends.
+   * Uses a token once and returns its successor. Undefined if the token is unknown, used or expired, or its session has ended. A token is valid only
+   * for the client to which it was issued (RFC 6749 section 6); a sign-in token is not valid for any client. If another party presents it, it was
+   * stolen, and the session ends.
    *
    * @param clientId the authenticated client that presents the token; null if there is none
    */

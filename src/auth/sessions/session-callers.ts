@@ -33,7 +33,7 @@ import { workloadName } from '../model/workload-name.js';
 import { IdentityProvider } from '../model/identity-provider.entity.js';
 import { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
-/** The rows behind a session, at one moment. Each is verified against its seal before it counts. */
+/** The rows behind a session at one moment. Each is verified against its seal before it counts. */
 interface Row extends OwnerRows, Omit<RunRows, 'owner'> {
   readonly session: JsonRow;
   readonly person: JsonRow | null;
@@ -53,7 +53,10 @@ interface KnownSession {
   readonly cookieHash: Buffer | null;
 }
 
-/** A session that is not ended, not expired and, in a browser, not idle for too long, with the rows that it depends on. `callerOf` judges them. */
+/**
+ * A session that has not ended or expired and, in a browser, has not been idle for too long, with the rows on which it depends. `callerOf` verifies
+ * them.
+ */
 const READ = `
   SELECT to_jsonb(s) AS session, to_jsonb(u) AS person, to_jsonb(c) AS client, ${ownerColumns('c')}, to_jsonb(t) AS trust, to_jsonb(i) AS issuer,
     ${personNow('t.owner_id')} AS trust_owner, ${peopleNow('t.behind')} AS trust_others, ${peopleNow('i.behind')} AS issuer_others, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader, to_jsonb(w) AS run, to_jsonb(p) AS provider
@@ -68,7 +71,7 @@ const READ = `
   WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
     AND (s.cookie_hash IS NULL OR coalesce(s.last_used_at, s.created_at) > now() - make_interval(mins => $2))`;
 
-/** Turns sessions into callers, with the rights that person and client have now. */
+/** Resolves sessions to callers with the current rights of person and client. */
 @Injectable()
 export class SessionCallers implements OnApplicationShutdown {
   private readonly logger = new Logger(SessionCallers.name);
@@ -81,13 +84,13 @@ export class SessionCallers implements OnApplicationShutdown {
     private readonly config: Config,
   ) {}
 
-  /** The caller whose token names this session; undefined if the session has ended or is a browser's. */
+  /** Returns the caller whose token names this session; undefined if the session has ended or is a browser session. */
   async find(id: string, origin: Origin): Promise<Caller | undefined> {
     const known = await this.known.find(id);
     return known === null || known.cookieHash !== null ? undefined : this.use(known, origin);
   }
 
-  /** The caller whose cookie has the secret of this session; undefined for another secret or an ended session. */
+  /** Returns the caller whose cookie contains the secret of this session; undefined for another secret or an ended session. */
   async inBrowser(id: string, secret: string, origin: Origin): Promise<Caller | undefined> {
     const known = await this.known.find(id);
     const isRight = known?.cookieHash && timingSafeEqual(known.cookieHash, secretHashOf(secret));
@@ -104,12 +107,12 @@ export class SessionCallers implements OnApplicationShutdown {
     this.known.forget(id);
   }
 
-  /** Makes the next call of a session read its rows, past the cache. */
+  /** Makes the next call of a session read its rows, bypassing the cache. */
   expire(id: string): void {
     this.known.expire(id);
   }
 
-  /** Stores when sessions were last used: one statement for all of them every few seconds. */
+  /** Stores when sessions were last used, with one statement for all of them every few seconds. */
   @Background({ name: 'session-use', scope: 'process', every: 10_000 })
   async storeLastUse(): Promise<void> {
     if (this.used.size === 0) return;
@@ -128,7 +131,7 @@ export class SessionCallers implements OnApplicationShutdown {
     );
   }
 
-  /** The rights of the session now, past the cache; undefined if it has ended or a person behind it is disabled. */
+  /** Returns the current rights of the session, bypassing the cache; undefined if it has ended or a person behind it is disabled. */
   async rightsNow(id: string): Promise<ReadonlySet<Scope> | undefined> {
     return (await this.read(id))?.caller.scopes;
   }
@@ -154,7 +157,7 @@ function isOpen({ endedAt, expiresAt }: Session, now: Date): boolean {
   return endedAt === null && expiresAt > now;
 }
 
-/** Undefined if something that the session depends on is disabled, revoked, changed or missing. */
+/** Returns undefined if something on which the session depends is disabled, revoked, changed or missing. */
 function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefined {
   if (!isProviderEnabled(seals, session, row)) return undefined;
   const { id, authenticatedAt, steppedUpAt, methods, clientId } = session;
@@ -177,12 +180,15 @@ function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefine
   return { kind: 'oauth-client', id: client.id, name, ownerId, behind: othersBehind(client), scopes, session: its };
 }
 
-/** Returns the ids of the people who can use tokens that people grant to the client: its owner, whose program it is, and everyone who knows its secret. */
+/**
+ * Returns the IDs of the people who can use tokens that people grant to the client: its owner, who controls the program, and everyone who knows its
+ * secret.
+ */
 function controlling(client: OAuthClient): string[] {
   return [client.ownerId, ...(client.secretHash === null ? [] : othersBehind(client))];
 }
 
-/** True for a session that no identity provider opened. */
+/** Also returns true for a session that no identity provider opened. */
 function isProviderEnabled(seals: RowSeals, { providerId }: Session, row: Row): boolean {
   if (providerId === null) return true;
   const provider = seals.opened(IdentityProvider, row.provider);
@@ -201,8 +207,8 @@ function uploadersOf({ keySource, uploaderId, behind }: WorkloadIssuer): string[
 }
 
 /**
- * runOf returns the caller of a workload. Undefined if its trust has changed since, its issuer is disabled, or the key that signed its token is no longer
- * among the uploaded keys of the issuer.
+ * runOf returns the caller of a workload. Returns undefined if its trust has changed since, its issuer is disabled, or the key that signed its token
+ * is no longer among the issuer's uploaded keys.
  */
 function runOf(seals: RowSeals, session: Session, row: Row, its: CallerSession): Known | undefined {
   const trust = seals.opened(WorkloadTrust, row.trust);

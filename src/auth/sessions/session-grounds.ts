@@ -16,7 +16,7 @@ export interface SessionGrounds {
   /** Hash of the password that was presented, and the second factors that were required. */
   readonly password?: Pick<User, 'passwordHash' | 'factors'> | undefined;
   readonly providerId?: string | undefined;
-  /** The version of the provider that admitted the person; undefined: any. */
+  /** The version of the provider that admitted the person; if undefined, any version is accepted. */
   readonly providerVersion?: number | undefined;
   /** The client that authenticated. */
   readonly client?: Pick<OAuthClient, 'id' | 'proofSince'> | undefined;
@@ -58,7 +58,7 @@ async function assertSameClient(
   if (!isSame) throw changedMeanwhile('The client was revoked, or its secret, keys or certificates were replaced');
 }
 
-/** What tokens are issued to: a client, or the runs of an issuer. */
+/** The holder of tokens: a client, or the runs of an issuer. */
 type TokenHolder = 'oauth client' | 'workload issuer';
 
 /**

@@ -4,15 +4,15 @@ import type { Session, SignInWay } from '../model/session.entity.js';
 export class SessionView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** How it began. @example password */
+  /** How the session began. @example password */
   way: SignInWay;
-  /** True for the session of this very call. */
+  /** True for the session of this call. */
   current: boolean;
   createdAt: Date;
-  /** When the person last showed a password or a factor. */
+  /** Time at which the person last presented a password or a factor. */
   authenticatedAt: Date;
   expiresAt: Date;
-  /** Address from which the session was started. @example 192.0.2.7 */
+  /** IP address from which the session was started. @example 192.0.2.7 */
   address: string;
   /** User agent of the client. @example Mozilla/5.0 */
   agent: string;

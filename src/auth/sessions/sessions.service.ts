@@ -16,42 +16,42 @@ import { SessionCallers } from './session-callers.js';
 import { Session, type SignInWay } from '../model/session.entity.js';
 
 export interface NewSession {
-  /** Absent: a new one. */
+  /** Defaults to a new ID. */
   readonly id?: string;
   readonly userId?: string;
   readonly clientId?: string;
-  /** What was presented at this sign-in and must still be valid when the session opens. */
+  /** Grounds of this sign-in that must still be valid when the session opens. */
   readonly grounds?: Pick<SessionGrounds, 'password' | 'client'>;
   /** The trust through which a workload gets the token. */
   readonly workload?: { readonly trustId: string; readonly trustRevision: number };
   readonly way: SignInWay;
-  /** Absent: everything that the person may do. */
+  /** Scopes of the tokens; if absent, everything that the person may do. */
   readonly scopes?: readonly Scope[];
   readonly methods: readonly string[];
-  /** The key that its tokens are bound to; absent: bearer tokens. */
+  /** The keys to which its tokens are bound; if absent, they are bearer tokens. */
   readonly boundTo?: TokenBinding;
-  /** The identity provider by which the person signed in, and its name for the session. */
+  /** The identity provider through which the person signed in, and its ID for the session. */
   readonly external?: {
     readonly providerId: string;
     readonly session: string | null;
     readonly logoutHint: string | null;
   };
-  /** When the person authenticated, if not just now. */
+  /** Time at which the person authenticated, if not just now. */
   readonly authenticatedAt?: Date;
-  /** For browsers: SHA-256 of the secret in their cookie. */
+  /** For browser sessions: SHA-256 of the secret in the cookie. */
   readonly cookieHash?: Buffer;
   /** Absolute end of the session; refreshing does not extend it. */
   readonly lifeSeconds: number;
   /** Time at which the session ends, if earlier than its absolute end. */
   readonly until?: Date | undefined;
-  /** More facts for the audit entry. */
+  /** Additional facts for the audit entry. */
   readonly detail?: Record<string, unknown> | undefined;
 }
 
-/** Maximum life of a person's session, however active it is. */
+/** Maximum lifetime of a person's session, however active it is. */
 export const SESSION_SECONDS = 30 * 24 * 3600;
 
-/** The reason of a session that its person ended by signing out. */
+/** Reason recorded for a session that the person ended by signing out. */
 export const SIGNED_OUT = 'signed-out';
 
 const SEAL = 'id token';
@@ -64,13 +64,13 @@ export const SEALED_LOGOUT_HINT = {
 
 /** A step-up: the person authenticated again within a session. */
 export interface Renewal {
-  /** Id of the session. */
+  /** ID of the session. */
   readonly id: string;
   /** Authentication methods (RFC 8176). */
   readonly methods: readonly string[];
-  /** Absent: now. */
+  /** Defaults to now. */
   readonly at?: Date;
-  /** More facts for the audit entry. */
+  /** Additional facts for the audit entry. */
   readonly detail?: Record<string, unknown> | undefined;
 }
 
@@ -84,11 +84,11 @@ export interface ExternalEnd {
   readonly providerId: string;
   readonly session?: string | undefined;
   readonly subject?: string | undefined;
-  /** Sessions that began later are not ended, so a replayed logout does no harm. */
+  /** Sessions that began later are not ended, so that a replayed logout is harmless. */
   readonly before: Date;
 }
 
-/** Sessions: one row per sign-in. An ended one is refused everywhere within five seconds. */
+/** Manages sessions: one row per sign-in. An ended session is rejected everywhere within five seconds. */
 @Injectable()
 export class SessionsService {
   constructor(
@@ -141,7 +141,7 @@ export class SessionsService {
     return { expiresAt: new Date(Math.min(end, until?.getTime() ?? end)), providerEnd: until ?? null };
   }
 
-  /** The provider by which the person signed in; nothing for other sign-ins. */
+  /** Returns the columns for the provider through which the person signed in; empty for other sign-ins. */
   private externalColumns(
     id: string,
     { external }: NewSession,
@@ -165,7 +165,7 @@ export class SessionsService {
     this.callers.forget(id);
   }
 
-  /** The valid sessions of a person, newest first. */
+  /** Returns the valid sessions of a person, newest first. */
   async listOf(userId: string): Promise<Session[]> {
     return this.db
       .createQueryBuilder(Session, 'session')
@@ -177,7 +177,7 @@ export class SessionsService {
       .getMany();
   }
 
-  /** Ends one session of a person; another person's counts as missing. */
+  /** Ends one session of a person; another person's session counts as missing. */
   async end(caller: Caller, userId: string, id: string, because: string): Promise<void> {
     const ended = await this.db.transaction(async (tx) => {
       await denyCodes(tx, 'user_id = $1 AND session_id = $2', [userId, id]);
@@ -211,7 +211,8 @@ export class SessionsService {
     actor: Actor & { origin: Origin },
     { userId, because, kept }: { userId: string; because: string; kept?: string | undefined },
   ): Promise<void> {
-    // A redemption of a code or ticket holds a shared lock of the account: it commits before, and its session is ended here, or begins after, and is refused.
+    // Redeeming a code or ticket holds a shared lock on the account: it either commits first, and its session is ended here, or starts later and is
+    // rejected.
     await tx.query('SELECT FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
     await denyCodes(tx, 'user_id = $1', [userId]);
     await tx.query(`DELETE FROM sso_transaction WHERE user_id = $1 AND status = 'ARRIVED'`, [userId]);
@@ -222,8 +223,8 @@ export class SessionsService {
   }
 
   /**
-   * Ends the sessions of a provider except `kept`, its approved device codes and pending sign-ins, in the transaction that disables or removes the provider,
-   * or takes something from it that let people in.
+   * Ends the sessions of a provider except `kept`, its approved device codes and pending sign-ins, in the transaction that disables or removes the
+   * provider, or removes one of its grounds for admission.
    */
   async endProviderIn(
     tx: EntityManager,
@@ -238,7 +239,7 @@ export class SessionsService {
     ]);
   }
 
-  /** Ends the sessions of all runs that an issuer of workload tokens let in. */
+  /** Ends the sessions of all runs admitted by an issuer of workload tokens. */
   async endIssuerIn(tx: EntityManager, actor: Actor & { origin: Origin }, issuerId: string): Promise<void> {
     const trusts = 'trust_id IN (SELECT t.id FROM workload_trust t WHERE t.issuer_id = $2)';
     await this.endIn(tx, actor, 'issuer-disabled', trusts, [issuerId]);
@@ -253,7 +254,7 @@ export class SessionsService {
     for (const { id } of rows) this.callers.forget(id);
   }
 
-  /** The provider by which the caller signed in, and the hint for its logout; undefined for other sign-ins. */
+  /** Returns the provider through which the caller signed in, and the hint for its logout; undefined for other sign-ins. */
   async externalOf(caller: Caller): Promise<{ providerId: string; logoutHint: string | undefined } | undefined> {
     const session = await this.db.manager.findOneBy(Session, { id: caller.session?.id ?? '' });
     if (session === null || session.providerId === null) return undefined;
@@ -279,7 +280,7 @@ export class SessionsService {
     await this.endIn(tx, actor, 'signed-out-at-provider', `${where(2)} AND ${began}`, [...values, before]);
   }
 
-  /** Ends a session because of a misuse of its tokens. `actor` is the party to whom they were issued. */
+  /** Ends a session because its tokens were misused. `actor` is the party to which they were issued. */
   async endFamily(actor: Actor & { origin: Origin }, id: string, because: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       await denyCodes(tx, 'session_id = $1', [id]);

@@ -12,7 +12,7 @@ import { SessionsService } from '../sessions/sessions.service.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { SessionList } from '../sessions/sessions.dto.js';
 
-/** The session that a call belongs to; a browser's lives in a cookie. */
+/** The session to which a call belongs; a browser session is in a cookie. */
 @ApiTags('Authentication')
 @Controller('api/auth')
 export class CurrentSessionController {
@@ -57,8 +57,8 @@ export class CurrentSessionController {
 
   /**
    * Step up a session
-   * @remarks Proves the identity of the user again. Sensitive operations require a proof from the last five minutes, and one in the client's own session if
-   * an OAuth client holds it.
+   * @remarks Verifies the user's identity again. Sensitive operations require a step-up within the last five minutes, and in the client's own session
+   * if an OAuth client holds it.
    */
   @Post('step-up')
   @HttpCode(204)

@@ -29,7 +29,7 @@ export class SignInController {
 
   /**
    * Register an account
-   * @remarks Creates an account and signs in. Requires an invitation, except in the profile `dev`.
+   * @remarks Creates an account and signs in. Requires an invitation, except in the `dev` profile.
    */
   @Post('register')
   @Public()

@@ -11,11 +11,11 @@ import type { Newcomer } from '../users/registration.service.js';
 import type { Tokens } from '../tokens/token-grants.js';
 
 class FactorsBody {
-  /** Six digits of your authenticator app, if you have one. */
+  /** Six digits from your authenticator app, if you have one. */
   @ApiProperty({ example: '123456', required: false }) @IsOptional() @InGroups() @Matches(/^\d{6}$/) totp?: string;
-  /** Instead of `totp`: one of your recovery codes. @example 7YKQ-2MDA-X0CE-91RT */
+  /** One of your recovery codes, instead of `totp`. @example 7YKQ-2MDA-X0CE-91RT */
   @Optional(Text(1, 40)) recoveryCode?: string;
-  /** Instead of totp: the answer of a passkey to `passkey-challenge`. */
+  /** Response of a passkey to `passkey-challenge`, instead of `totp`. */
   @Optional(Nested(PasskeyAnswerBody)) passkey?: PasskeyAnswerBody;
 }
 
@@ -73,11 +73,11 @@ export class ChangePasswordBody {
 export class TokenView {
   /** @example eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTk0NWYyZSJ9.c2lnbmF0dXJl */
   access_token: string;
-  /** `DPoP` of tokens that are bound to a key by it (RFC 9449 section 5). */
+  /** `DPoP` for tokens that are bound to a DPoP key (RFC 9449 section 5). */
   @ApiProperty({ enum: ['Bearer', 'DPoP'] }) token_type: 'Bearer' | 'DPoP';
-  /** Only for a token exchange (RFC 8693 section 2.2.1). @example urn:ietf:params:oauth:token-type:access_token */
+  /** Present only for a token exchange (RFC 8693 section 2.2.1). @example urn:ietf:params:oauth:token-type:access_token */
   issued_token_type?: string;
-  /** Seconds. @example 86400 */
+  /** Lifetime of the access token in seconds. @example 86400 */
   expires_in: number;
   /** Exchange it for new tokens within 14 days. It can be used once. @example sw_refresh_0a1b */
   refresh_token?: string;
@@ -110,7 +110,7 @@ export class CallerView {
   /** @example ada@example.com */
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) scopes: Scope[];
-  /** The sign-in that the token belongs to; absent for API keys. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the session to which the token belongs; absent for API keys. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   session?: string;
 
   static of({ kind, id, name, scopes, session }: Caller): CallerView {

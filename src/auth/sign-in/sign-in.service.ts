@@ -17,7 +17,7 @@ interface PasswordAttempt {
   readonly isStepUp?: boolean;
 }
 
-/** Sign-in with password and second factor. Other ways (single sign-on, devices) end in the same tokens. */
+/** Signs users in with password and second factor. Other methods (single sign-on, devices) issue the same tokens. */
 @Injectable()
 export class SignInService {
   constructor(
@@ -27,28 +27,28 @@ export class SignInService {
     private readonly grants: TokenGrants,
   ) {}
 
-  /** Authenticates by e-mail address, password, and a second factor if the person has one. */
+  /** Authenticates with email address, password, and a second factor if the person has one. */
   async personWith(email: string, password: string, factors: ShownFactors, origin: Origin): Promise<SignedInPerson> {
     const { user, methods } = await this.authenticated({ account: email, password, factors, origin });
     return { user, way: 'password', methods, password: user };
   }
 
-  /** The same, and issues tokens. */
+  /** Like `personWith`, and issues tokens. */
   async withPassword(email: string, password: string, factors: ShownFactors, origin: Origin): Promise<Tokens> {
     return this.grants.forPerson(await this.personWith(email, password, factors, origin), origin);
   }
 
-  /** Step-up: a signed-in person authenticates again. */
+  /** Performs a step-up: a signed-in person authenticates again. */
   async stepUp(caller: Caller, password: string, factors: ShownFactors): Promise<void> {
     const attempt = { account: caller.name, password, factors, origin: caller.origin, isStepUp: true };
     const { user, methods } = await this.authenticated(attempt);
-    // The sign-in found the account by its address, which may belong to another user by now.
+    // The sign-in found the account by its email address, which may belong to another user by now.
     if (user.id !== caller.id)
       throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
     await this.sessions.renewed(caller, { id: caller.session?.id ?? '', methods });
   }
 
-  /** Verifies the password and, if the person has one, a second factor. A failure is recorded with the account that was tried. */
+  /** Verifies the password and, if the person has one, a second factor. A failure is recorded with the account name that was used. */
   private async authenticated({ account, password, factors, origin, isStepUp }: PasswordAttempt) {
     try {
       const user = await this.passwords.userWith(account, password, origin);

@@ -6,7 +6,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
 import { Background } from '../../platform/work/background.js';
 
-/** Recent attempts of one kind, under a keyed hash: the typed text is not stored. */
+/** Recent attempts of one kind, under a keyed hash, because the typed text must not be stored. */
 @Entity('attempt_count')
 @Index('attempt_count_updated', ['updatedAt'])
 export class AttemptCount {
@@ -31,8 +31,8 @@ interface Rule {
 }
 
 /**
- * Limits per user and address are strict; per user alone they are mild, so that an attacker cannot lock a user out; per address they are high, since many
- * users may share one. Addresses are those of `networkOf`: of IPv6 the /64.
+ * Limits per user and IP address are strict; limits per user are mild, so that an attacker cannot lock a user out; limits per IP address are high,
+ * because many users may share one. IP addresses are networks as in `networkOf`: the /64 for IPv6.
  */
 const RULES = {
   'sign-in person at address': { free: 10, longest: 900 },
@@ -52,7 +52,7 @@ export type ThrottleRule = keyof typeof RULES;
 
 export interface ThrottledAttempt {
   readonly rule: ThrottleRule;
-  /** The account or network; any text, including unknown ones. */
+  /** The account or network; any string, including unknown ones. */
   readonly subject: string;
 }
 
@@ -114,7 +114,7 @@ export class Throttle {
     );
   }
 
-  /** @returns seconds to wait; 0 when the attempt was counted and may be made */
+  /** @returns seconds to wait; 0 if the attempt was counted and may proceed */
   private async count(attempt: ThrottledAttempt): Promise<number> {
     const { free, longest } = RULES[attempt.rule];
     const key = this.keyOf(attempt);
@@ -139,7 +139,7 @@ export class Throttle {
     return row?.wait ?? 1;
   }
 
-  /** Counts the attempt in the memory of this process. @returns seconds to wait; 0 when the attempt was counted */
+  /** Counts the attempt in the memory of this process. @returns seconds to wait; 0 if the attempt was counted */
   private countHere(key: string, { free, longest }: Rule): number {
     const now = Date.now();
     const known = this.own.get(key);

@@ -9,10 +9,10 @@ import { bindingOf, type Session } from '../model/session.entity.js';
 
 export const ISSUER = 'sealwright';
 export const AUDIENCE = 'sealwright-api';
-/** RFC 9068: tokens of other types are never accepted as access tokens. */
+/** RFC 9068: tokens with other types are never accepted as access tokens. */
 export const TYPE = 'at+jwt';
 
-/** HS256 with keys that are derived only for access tokens: the first signs, all of them verify. */
+/** Returns HS256 keys derived only for access tokens: the first signs, all of them verify. */
 export function accessTokenKeys(config: Config): DerivedKeys {
   return derivedKeys(config, 'sealwright access token');
 }
@@ -52,7 +52,7 @@ export class AccessTokens {
   }
 }
 
-/** The key that a token is bound to, for those who read the token (RFC 7800 section 3.1, RFC 8705 section 3.1, RFC 9449 section 6.1). */
+/** Returns the key to which a token is bound, for those who read the token (RFC 7800 section 3.1, RFC 8705 section 3.1, RFC 9449 section 6.1). */
 function confirmationOf({ dpopKey, certificate }: TokenBinding): { cnf?: Record<string, string> } {
   if (dpopKey === undefined && certificate === undefined) return {};
   return {

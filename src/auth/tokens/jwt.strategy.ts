@@ -17,12 +17,15 @@ export const ACCESS_TOKEN = 'access-token';
 /** Length of an HMAC-SHA-256. */
 const HS256_BYTES = 32;
 
-/** What the strategy reads of a call. */
+/** The parts of a call that the strategy reads. */
 export interface Presented {
-  /** Always of the scheme Bearer, the only one that the library supports. */
+  /** Always uses the Bearer scheme, the only one that the library supports. */
   readonly headers: { readonly authorization: string };
   readonly origin: Origin;
-  /** How the caller presented the token to use it. Null for a query about the token: it authenticates nobody, and its session is read past the cache. */
+  /**
+   * How the caller presented the token in order to use it. Null for a query about the token, which authenticates nobody and bypasses the session
+   * cache.
+   */
   readonly use: PresentedToken | null;
 }
 
@@ -32,8 +35,8 @@ interface VerifiedToken {
 }
 
 /**
- * Verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew; then the session of the token decides, and the caller must
- * prove possession of the key that it is bound to. `complete` passes the header as well, because the library does not check `typ`.
+ * Verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew. Then the token's session is checked, and the caller
+ * must prove possession of the key to which the token is bound. `complete` passes the header as well, because the library does not check `typ`.
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
@@ -67,7 +70,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
   }
 }
 
-/** The key that signed this token; the present one when none did, which the library then finds out. */
+/** Returns the key that signed this token; if none did, the current key, with which the library's verification fails. */
 function keyOf(token: string, keys: DerivedKeys): KeyObject {
   const end = token.lastIndexOf('.');
   const signature = fromBase64Url(token.slice(end + 1));

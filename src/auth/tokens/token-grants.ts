@@ -13,12 +13,12 @@ import { AccessTokens } from './access-tokens.js';
 
 export interface Tokens {
   readonly accessToken: string;
-  /** Seconds. */
+  /** Lifetime in seconds. */
   readonly expiresIn: number;
   readonly refreshToken?: string;
-  /** The key that they are bound to; undefined: bearer tokens. */
+  /** The keys to which they are bound; undefined for bearer tokens. */
   readonly boundTo?: TokenBinding;
-  /** Scopes of the tokens; undefined: everything that the person may do. */
+  /** Scopes of the tokens; if undefined, everything that the person may do. */
   readonly scopes?: readonly Scope[];
 }
 
@@ -27,17 +27,17 @@ export interface SignedInPerson {
   readonly way: SignInWay;
   /** Authentication methods (RFC 8176). */
   readonly methods: readonly string[];
-  /** The identity provider by which the person signed in. */
+  /** The identity provider through which the person signed in. */
   readonly external?: NewSession['external'];
-  /** When they authenticated, if not just now. */
+  /** Time at which the person authenticated, if not just now. */
   readonly authenticatedAt?: Date;
-  /** When the identity provider ends the session; absent if not reported. */
+  /** Time at which the identity provider ends the session; absent if not reported. */
   readonly until?: Date;
-  /** More facts for the audit entry of the sign-in. */
+  /** Additional facts for the audit entry of the sign-in. */
   readonly detail?: Record<string, unknown> | undefined;
   /** The OAuth client that gets the tokens. */
   readonly client?: Omit<GrantedClient, 'name'>;
-  /** What the person presented and must still be valid when the session opens. */
+  /** The password grounds that must still be valid when the session opens. */
   readonly password?: SessionGrounds['password'];
 }
 
@@ -45,15 +45,15 @@ export interface SignedInPerson {
 export interface GrantedClient {
   readonly id: string;
   readonly name: string;
-  /** When the client's secret, keys or certificates were last replaced; null if never. */
+  /** Time at which the client's secret, keys or certificates were last replaced; null if never. */
   readonly proofSince: Date | null;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;
-  /** Life of its access tokens. */
+  /** Lifetime of its access tokens. */
   readonly lifeSeconds: number;
 }
 
-/** Longest life of the access tokens of /oauth/token. */
+/** Maximum lifetime of the access tokens of /oauth/token. */
 export const OAUTH_TOKEN_SECONDS = 3600;
 
 /** Issues the result of every sign-in: a session, an access token and, for users, a refresh token. */
@@ -72,7 +72,7 @@ export class TokenGrants {
     return this.db.transaction((tx) => this.forPersonIn(tx, person, origin));
   }
 
-  /** The same in the caller's transaction. */
+  /** Like `forPerson`, inside the caller's transaction. */
   async forPersonIn(
     tx: EntityManager,
     { user, way, methods, client, password, external, authenticatedAt, until, detail }: SignedInPerson,
@@ -100,7 +100,7 @@ export class TokenGrants {
     return { accessToken, expiresIn, refreshToken, ...granted };
   }
 
-  /** Issues a token to an OAuth client that acts for itself. No refresh token: it has its secret (RFC 6749 section 4.4.3). */
+  /** Issues a token to an OAuth client acting for itself. There is no refresh token, because the client has its secret (RFC 6749 section 4.4.3). */
   async forClient(client: GrantedClient, origin: Origin): Promise<Tokens> {
     const { id, name, scopes, boundTo, lifeSeconds } = client;
     const order = {
@@ -118,10 +118,7 @@ export class TokenGrants {
     return { accessToken, expiresIn: lifeSeconds, scopes, boundTo };
   }
 
-  /**
-   * Exchanges a refresh token for new tokens; undefined if it is not valid, or if a person behind its session
-   * is disabled.
-   */
+  /** Exchanges a refresh token for new tokens; returns undefined if it is not valid, or if a person behind its session is disabled. */
   async refresh(
     refreshToken: string,
     {

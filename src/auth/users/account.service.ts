@@ -7,7 +7,7 @@ import { PasswordCheck } from '../passwords/password-check.js';
 import { PasswordResetsService } from './password-resets.service.js';
 import { canonical } from '../model/users.service.js';
 
-/** Users change or reset the password of their own account. */
+/** Changes and resets passwords of users' own accounts. */
 @Injectable()
 export class AccountService {
   constructor(
@@ -23,7 +23,7 @@ export class AccountService {
     await this.changes.set(caller, user, next, { kept: caller.session?.id });
   }
 
-  /** Sends a reset link if there is such an account; the answer is the same if not. */
+  /** Sends a reset link if the account exists; the response is the same if it does not. */
   async forgotPassword(email: string, origin: Origin): Promise<void> {
     const asked = { rule: 'reset mail to person', subject: canonical(email) } as const;
     const network = networkOf(origin.address);

@@ -4,7 +4,7 @@ import { HealthIndicators, type Indication } from '../../platform/health/health-
 import { User } from '../model/user.entity.js';
 import { administratorsWhoCanSignIn } from './administrators.js';
 
-/** AdministratorWatch reports when no administrator can sign in: otherwise such an installation looks healthy. */
+/** AdministratorWatch reports when no administrator can sign in, because such an installation looks healthy otherwise. */
 @Injectable()
 export class AdministratorWatch {
   constructor(
@@ -14,7 +14,7 @@ export class AdministratorWatch {
     indicators.add('administrators', () => this.read());
   }
 
-  /** UNKNOWN while there are no users, DOWN if no administrator can sign in. */
+  /** Returns UNKNOWN while there are no users, and DOWN if no administrator can sign in. */
   async read(): Promise<Indication> {
     const count = (await administratorsWhoCanSignIn(this.db)).length;
     if (count > 0) return { status: 'UP', detail: `${count} can sign in` };

@@ -24,8 +24,8 @@ export class FirstAdministrator implements OnApplicationBootstrap {
   }
 
   /**
-   * Reports whether the audit log records an account. If the HSM does not answer, the entries in the database decide. A damaged log counts as recording an
-   * account.
+   * Reports whether the audit log records an account. If the HSM does not respond, the entries in the database decide. A damaged log counts as
+   * recording an account.
    */
   private async hadUsers(): Promise<boolean> {
     try {

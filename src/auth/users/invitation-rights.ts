@@ -16,7 +16,10 @@ interface OpenInvitation {
   readonly inviter_id: string | null;
 }
 
-/** The rights behind invitations: an invitation gives what its inviter may grant, when it is made, while it is open, and when it is accepted. */
+/**
+ * Enforces the rights behind invitations: an invitation grants only what its inviter may grant when it is created, while it is open, and when it is
+ * accepted.
+ */
 @Injectable()
 export class InvitationRights {
   constructor(
@@ -25,8 +28,8 @@ export class InvitationRights {
   ) {}
 
   /**
-   * Consumes an invitation in the transaction that creates the account. Undefined if it is invalid, for example because its inviter can no longer grant its
-   * roles.
+   * Consumes an invitation in the transaction that creates the account. Returns undefined if it is invalid, for example because its inviter can no
+   * longer grant its roles.
    */
   async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
     const place = {
@@ -64,7 +67,7 @@ export class InvitationRights {
   }
 }
 
-/** The scopes that are needed to grant these roles. */
+/** Returns the scopes required to grant these roles. */
 function wanted(roles: readonly RoleName[]): Scope[] {
   return ['users:write', ...scopesOf(roles)];
 }

@@ -2,7 +2,7 @@ import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RoleName } from '../../access/scopes.js';
 
-/** An invitation to make an account: sent to one address, valid once. */
+/** An invitation to create an account: sent to one email address, valid once. */
 @Entity('invitation')
 @Sealed<Invitation>({
   except: ['createdAt'],
@@ -27,7 +27,7 @@ export class Invitation extends SealedEntity {
   @Column('text')
   invitedBy: string;
 
-  /** Id of the inviter: a person, an API key or an OAuth client. Null in rows of an older version. */
+  /** ID of the inviter: a person, an API key or an OAuth client. Null in rows written by earlier versions. */
   @Column('text', { nullable: true })
   inviterId: string | null;
 
@@ -36,7 +36,10 @@ export class Invitation extends SealedEntity {
   @Column('text', { nullable: true })
   inviterPerson: string | null;
 
-  /** IDs besides the inviter's whose rights the invitation requires: the owner of a key or client, everyone who was shown its secret, and the client of the session. */
+  /**
+   * IDs other than the inviter's whose rights the invitation requires: the owner of a key or client, everyone to whom its secret was shown, and the
+   * client of the session.
+   */
   @Column('text', { array: true, nullable: true })
   inviterBehind: string[] | null;
 

@@ -15,7 +15,7 @@ export class InvitationsController {
 
   /**
    * Invite a user
-   * @remarks Sends an invitation to an address. The link can be used once within seven days, as long as you may grant the roles.
+   * @remarks Sends an invitation to an email address. The link can be used once within seven days, as long as you may grant the roles.
    */
   @Post()
   @Needs('users:write')

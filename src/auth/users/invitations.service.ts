@@ -17,7 +17,7 @@ import { canonical } from '../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 7 * 24 * 3600;
 
-/** Invites users: the link is sent to their address, and they set the password themselves. */
+/** Invites users: the link is sent to their email address, and they set the password themselves. */
 @Injectable()
 export class InvitationsService {
   private readonly record: EntryRecorder;
@@ -32,7 +32,10 @@ export class InvitationsService {
     this.record = audit.recorderFor('invitation');
   }
 
-  /** Invites an address and revokes an earlier invitation of it. Anyone with the link can use it, so if mails are sent only the address gets it. */
+  /**
+   * Invites an email address and revokes any earlier invitation to it. Anyone with the link can use it, so if mail delivery is configured, the link
+   * is only sent to the address.
+   */
   async invite(
     caller: Caller,
     { email: address, roles }: { readonly email: string; readonly roles: readonly RoleName[] },
@@ -68,7 +71,7 @@ export class InvitationsService {
     return { row, link: this.config.sendsMail ? undefined : link };
   }
 
-  /** Open invitations, newest first. */
+  /** Returns open invitations, newest first. */
   async listOpen(): Promise<Invitation[]> {
     const open = { acceptedAt: IsNull(), revokedAt: IsNull(), expiresAt: MoreThan(new Date()) };
     return this.db.manager.find(Invitation, { where: open, order: { id: 'DESC' }, take: 200 });

@@ -13,13 +13,13 @@ import { UserAdministrationService } from './user-administration.service.js';
 
 const ALL: ReadonlySet<Scope> = new Set<Scope>(['admin:*']);
 
-/** The operator of the machine, as the audit log names them. */
+/** Returns the machine's operator as recorded in the audit log. */
 function operator() {
   const origin = { requestId: newId(), address: '' };
   return { kind: 'system', id: 'operator', name: 'operator (command line)', scopes: ALL, origin } as const;
 }
 
-/** OperatorAccounts changes accounts for the operator of the machine, who has the settings of the service: the way back if nobody can sign in. */
+/** OperatorAccounts changes accounts for the machine's operator, who has the service configuration: the recovery path if nobody can sign in. */
 @Injectable()
 export class OperatorAccounts {
   constructor(
@@ -66,7 +66,7 @@ export class OperatorAccounts {
     return this.administration.change(operator(), id, { roles: [...new Set([...held, ...roles])], disabled: false });
   }
 
-  /** Disables an account, even the account of the last administrator. */
+  /** Disables an account, even that of the last administrator. */
   async disable(email: string): Promise<User> {
     const { id } = await this.userWith(email);
     return this.administration.change(operator(), id, { disabled: true });

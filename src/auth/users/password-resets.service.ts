@@ -16,7 +16,7 @@ import { UsersService } from '../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 3600;
 
-/** Links to set a new password. They are sent to the address of the account and nowhere else. */
+/** Manages links to set a new password. They are sent only to the email address of the account. */
 @Injectable()
 export class PasswordResetsService {
   private readonly logger = new Logger(PasswordResetsService.name);
@@ -29,7 +29,7 @@ export class PasswordResetsService {
     private readonly config: Config,
   ) {}
 
-  /** Sends a link if there is such an account, without waiting: neither the answer nor its time reveals whether there is one. */
+  /** Sends a link if the account exists, without waiting: neither the response nor its timing reveals whether it does. */
   forgot(email: string, origin: Origin): void {
     const actor = { kind: 'anonymous', id: '', name: '' } as const;
     void this.users
@@ -41,9 +41,9 @@ export class PasswordResetsService {
   }
 
   /**
-   * Sends a link to a person at the request of an administrator. Rejects a person of an identity provider: with a password, the person could sign in again
-   * after the provider signed them out, without the second factor that the provider requires. If the person has a password already, the address may be that of
-   * somebody else, and two people would use one account.
+   * Sends a link to a person at the request of an administrator. Rejects a user of an identity provider: with a password, the user could sign in
+   * again after the provider signed them out, without the second factor that the provider requires. If the user already has a password, the email
+   * address may belong to someone else, and two people would share an account.
    *
    * @throws Problem `user.of-provider`
    */
@@ -66,7 +66,7 @@ export class PasswordResetsService {
     });
   }
 
-  /** Returns a link without sending it; for the operator of the machine, who hands it over. */
+  /** Returns a link without sending it, for the machine's operator to pass on. */
   async issue(actor: Actor, user: User, origin: Origin): Promise<string> {
     return this.db.transaction(async (tx) => {
       const target = { kind: 'user', id: user.id };
@@ -90,7 +90,7 @@ export class PasswordResetsService {
     return `${this.config.publicUrl}/account#reset=${text}`;
   }
 
-  /** The person of a valid link, without consuming it. */
+  /** Returns the user of a valid link, without consuming it. */
   async userOf(token: string): Promise<User> {
     const tx = this.db.manager;
     const open = { tokenHash: secretHashOf(token), usedAt: IsNull(), expiresAt: MoreThan(new Date()) };

@@ -15,7 +15,7 @@ export interface Newcomer {
   readonly invitation?: string;
 }
 
-/** Registration by users themselves. */
+/** Self-registration of users. */
 @Injectable()
 export class RegistrationService {
   constructor(
@@ -25,7 +25,7 @@ export class RegistrationService {
     private readonly throttle: Throttle,
   ) {}
 
-  /** Makes an account: with an invitation and its roles, or, where registration is open, as a viewer. */
+  /** Creates an account: with the roles of an invitation or, if registration is open, as a viewer. */
   async register({ email, password, invitation }: Newcomer, origin: Origin): Promise<User> {
     await this.throttle.assertMayTry([{ rule: 'registration address', subject: networkOf(origin.address) }]);
     if (invitation === undefined && !this.config.isRegistrationOpen) {

@@ -22,10 +22,10 @@ export interface UserChange {
 /** UserWithProviders is a user with the names of the identity providers through which the user signs in; `removed` for one that was deleted. */
 export type UserWithProviders = User & { readonly providers: string[] };
 
-/** The operator of the machine. */
+/** The machine's operator. */
 type Operator = Actor & { readonly kind: 'system' } & Pick<Caller, 'scopes' | 'origin'>;
 
-/** Administration of other users' accounts. Administrators never see or choose a password. */
+/** Administers other users' accounts. Administrators never see or choose a password. */
 @Injectable()
 export class UserAdministrationService {
   constructor(
@@ -61,7 +61,7 @@ export class UserAdministrationService {
   /**
    * Returns a user whose roles or address affect what the caller does next.
    *
-   * @throws Problem `row.not-sealed` for an account that was changed in the database
+   * @throws Problem `row.not-sealed` for an account that was modified directly in the database
    */
   async readGenuine(id: string): Promise<User> {
     const user = await findGenuine(this.db.manager, User, { id });
@@ -69,11 +69,11 @@ export class UserAdministrationService {
     return user;
   }
 
-  /** Sets roles or disables. All sessions, tokens and keys of a disabled person are refused within five seconds. */
+  /** Sets roles, or disables or enables a user. All sessions, tokens and keys of a disabled user are rejected within five seconds. */
   async change(caller: Caller | Operator, id: string, change: UserChange): Promise<User> {
     await sealsOf(this.db.manager).catchUp();
     return this.db.transaction(async (tx) => {
-      // Changes of administrators run one after the other, so that two cannot remove each other.
+      // Serializes changes to administrators, so that two of them cannot remove each other.
       const administrators = await lockAdministrators(tx);
       const user = await tx.findOne(User, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (user === null || assertSealed(tx, User, user) === null) throw missing('user');
@@ -106,7 +106,7 @@ function lastAdministrator(): Problem {
   return new Problem('conflict', 'user.last-administrator', detail);
 }
 
-/** Callers grant only scopes that they have, and change only users who have no more. */
+/** Callers can grant only scopes that they have, and can change only users with no further scopes. */
 export function assertMayGrant(caller: Pick<Caller, 'scopes'>, roles: readonly RoleName[]): void {
   const beyond = scopesBeyond(caller.scopes, scopesOf(roles));
   if (beyond.length === 0) return;

@@ -115,7 +115,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 const page = (name: string) => readFileSync(join(import.meta.dirname, 'public', name), 'utf8');
 
-/** The page that links in mails lead to. What is secret in them stands behind the #, so it is in no log and no referrer. */
+/** Serves the page that links in mails point to. The secret is in the fragment, so it appears in no log and no referrer. */
 @ApiExcludeController()
 @Controller('account')
 export class AccountController {

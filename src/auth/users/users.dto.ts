@@ -11,7 +11,7 @@ import type { UserChange, UserWithProviders } from './user-administration.servic
 export class ChangeUserBody {
   @Optional(ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, example: ['operator'] }))
   roles?: RoleName[];
-  /** A disabled person is out everywhere within five seconds, with all their tokens and API keys. */
+  /** Disables or enables the user. All sessions, tokens and API keys of a disabled user are refused within five seconds. */
   @Optional(Flag()) disabled?: boolean;
 
   toChange(): UserChange {

@@ -15,7 +15,7 @@ import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 const ISSUERS_ACTOR: Actor = { kind: 'system', id: 'workload-issuers', name: 'workload issuers' };
 
-/** The keys of issuers: stored in the database, read again when they are old or none of them fits, every change in the audit log. */
+/** Manages the keys of issuers: stored in the database, refetched if they are old or none of them matches, with every change in the audit log. */
 @Injectable()
 export class IssuerKeys {
   private readonly renewals = new KeyRenewals('the issuer');
@@ -30,7 +30,7 @@ export class IssuerKeys {
   /**
    * Returns the keys of an issuer.
    *
-   * @param fresh none of the known keys fits: read again, unless the issuer was just called
+   * @param fresh none of the known keys matches: refetch, unless the issuer was called recently
    * @throws Problem `workload.issuer-away` if no keys are trusted
    */
   async of(issuer: WorkloadIssuer, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {
@@ -41,7 +41,7 @@ export class IssuerKeys {
     throw new Problem('unavailable', 'workload.issuer-away', detail, { retryAfter: PAUSE_SECONDS });
   }
 
-  /** Reads the keys now. Rejects with the reason if the issuer cannot be used. */
+  /** Fetches the keys now. Rejects with the reason if the issuer cannot be used. */
   async read({ issuer }: Pick<WorkloadIssuer, 'issuer'>): Promise<PublicJwk[]> {
     const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
     const isPlain = [url?.search, url?.hash, url?.username, url?.password].every((part) => part === '');
@@ -50,9 +50,9 @@ export class IssuerKeys {
   }
 
   /**
-   * Records who uploads keys of an issuer, in the transaction that stores them. A person with the private keys can be any run of the issuer: they must have
-   * the permissions that its trusts grant, and count as requesters of its runs' requests. The row of the issuer must be locked, so that no trust is created
-   * in the meantime.
+   * Records who uploads keys of an issuer, in the transaction that stores them. A person with the private keys can impersonate any run of the issuer,
+   * so they must have the permissions that its trusts grant, and count as a requester of its runs' requests. The row of the issuer must be locked, so
+   * that no trust is created in the meantime.
    *
    * @throws Problem `workload-issuer.beyond-caller`
    */
@@ -82,10 +82,10 @@ export class IssuerKeys {
 }
 
 /**
- * Reads the keys of an issuer by its discovery document (OpenID Connect Discovery section 4). Build systems and clusters have no authorization endpoint, so
- * only `issuer` and `jwks_uri` are used.
+ * Fetches the keys of an issuer through its discovery document (OpenID Connect Discovery section 4). Build systems and clusters have no authorization
+ * endpoint, so only `issuer` and `jwks_uri` are used.
  *
- * @throws Error with the reason if a document cannot be read, is of another issuer, or has no usable keys.
+ * @throws Error with the reason if a document cannot be read, belongs to another issuer, or has no usable keys.
  */
 export async function discoverKeys(issuer: string, read: DocumentReader): Promise<PublicJwk[]> {
   const base = issuer.endsWith('/') ? issuer.slice(0, -1) : issuer;

@@ -9,7 +9,7 @@ import { printable, WorkloadTokenRefused } from './workload-token.js';
 
 type Rules = Pick<WorkloadTrust, 'name' | 'conditions' | 'pullRequests'>;
 
-/** Names of events, and beginnings of refs, that build systems give to runs for pull and merge requests. */
+/** Event names, and prefixes of refs, that build systems assign to runs for pull and merge requests. */
 const PULL_REQUEST_EVENTS: Readonly<Record<string, RegExp>> = {
   // GitHub Actions, Gitea, Forgejo: pull_request, pull_request_target, pull_request_review …
   event_name: /^pull_request/,
@@ -19,8 +19,8 @@ const PULL_REQUEST_EVENTS: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * GITLAB_SOURCES are the sources of GitLab CI pipelines that no merge request starts. Every source that is not listed here or in
- * GITLAB_STARTED_BY_PIPELINES is refused: merge_request_event, external_pull_request_event, and any source that GitLab adds later.
+ * GITLAB_SOURCES are the sources of GitLab CI pipelines that are not started by a merge request. Every source that is not listed here or in
+ * GITLAB_STARTED_BY_PIPELINES is rejected: merge_request_event, external_pull_request_event, and any source that GitLab adds later.
  */
 const GITLAB_SOURCES: ReadonlySet<string> = new Set(['push', 'schedule', 'web', 'api', 'trigger', 'chat', 'webide']);
 
@@ -31,9 +31,9 @@ const GITLAB_SOURCES: ReadonlySet<string> = new Set(['push', 'schedule', 'web', 
 const GITLAB_STARTED_BY_PIPELINES: ReadonlySet<string> = new Set(['parent_pipeline', 'pipeline']);
 
 /**
- * The trust that a token meets. With several the caller has to name one, since they give different rights.
+ * Returns the trust that a token matches. If there are several, the caller must name one, because they grant different rights.
  *
- * @param named the name or id that the caller named
+ * @param named the name or ID that the caller specified
  * @throws WorkloadTokenRefused
  */
 export function trustFor<Trust extends Rules & { readonly id: string }>(
@@ -51,7 +51,7 @@ export function trustFor<Trust extends Rules & { readonly id: string }>(
   return met;
 }
 
-/** Why a trust does not accept these claims, for the caller; undefined when it does. */
+/** Returns why a trust does not accept these claims, for the caller; undefined if it does. */
 export function trustRefusalOf(trust: Rules, claims: Claims): string | undefined {
   const mismatch = mismatchOf(trust, claims);
   if (mismatch === undefined) return undefined;
@@ -61,11 +61,11 @@ export function trustRefusalOf(trust: Rules, claims: Claims): string | undefined
   return `The trust ${name} does not accept the value of the claim ${printable(mismatch.condition.claim)}.`;
 }
 
-/** What a trust does not accept of claims. */
+/** The reason why a trust does not accept claims. */
 export type Mismatch =
   { readonly fault: 'claim'; readonly condition: ClaimCondition } | { readonly fault: 'pull-request' };
 
-/** The first thing that a trust does not accept of these claims, for the exchange and for its trial alike; undefined when it accepts them. */
+/** Returns the first reason why a trust does not accept these claims, for both the exchange and the test; undefined if it accepts them. */
 export function mismatchOf({ conditions, pullRequests }: Omit<Rules, 'name'>, claims: Claims): Mismatch | undefined {
   const condition = unmetCondition(conditions, claims);
   if (condition !== undefined) return { fault: 'claim', condition };

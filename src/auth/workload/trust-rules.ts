@@ -2,7 +2,7 @@ import type { ClaimCondition } from '../../access/identity/verified-identity.js'
 import type { Scope } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
 
-/** The permissions that a run can have. Everything else needs a user, or a credential with an owner. */
+/** The permissions that a run can have. All others require a user, or a credential with an owner. */
 export const WORKLOAD_SCOPES = [
   'sign:digest',
   'sign:read',
@@ -11,13 +11,13 @@ export const WORKLOAD_SCOPES = [
   'ssh-ca:login',
 ] as const satisfies Scope[];
 
-/** SharedIssuer is an issuer of tokens for many organizations, so that a trust must name one. */
+/** SharedIssuer is an issuer of tokens for many organizations, so that a trust must name one of them. */
 interface SharedIssuer {
-  /** The claim `iss`, exactly. */
+  /** The exact `iss` claim. */
   readonly issuer: string;
-  /** Claims that name an organisation or a subject. */
+  /** Claims that name an organization or a subject. */
   readonly tenants: readonly string[];
-  /** Number of leading segments of `sub` that name the organisation; DEFAULT_SUBJECT_SEGMENTS when absent. */
+  /** Number of leading segments of `sub` that name the organization. Defaults to DEFAULT_SUBJECT_SEGMENTS. */
   readonly subjectSegments?: number;
 }
 
@@ -73,15 +73,15 @@ const SHARED_ISSUERS: readonly SharedIssuer[] = [
   },
 ];
 
-/** Names of claims that usually name an organisation or a subject, in whatever spelling an issuer gives them. */
+/** Matches claim names that usually name an organization or a subject, in any spelling. */
 const TENANT_CLAIM =
   /(?:^|[^a-z])(?:sub|subject|email|org|organi[sz]ation|owner|account|tenant|project|namespace|repository|group|team)(?:$|[^a-z])/;
 
-/** Warnings about a trust that is accepted. `tenant-not-named`: no condition names an organisation or a subject. */
+/** Warnings about a trust that is accepted. `tenant-not-named`: no condition names an organization or a subject. */
 export const TRUST_WARNINGS = ['tenant-not-named'] as const;
 export type TrustWarning = (typeof TRUST_WARNINGS)[number];
 
-/** Verifies that the conditions name an organisation where the issuer is known to serve many. Problem `workload-trust.tenant`. */
+/** Verifies that the conditions name an organization if the issuer is known to serve many. Throws Problem `workload-trust.tenant`. */
 export function assertTenant(issuer: string, conditions: readonly ClaimCondition[]): void {
   const shared = SHARED_ISSUERS.find((one) => one.issuer === issuer);
   if (shared === undefined) return;
@@ -92,19 +92,19 @@ export function assertTenant(issuer: string, conditions: readonly ClaimCondition
   throw new Problem('refused', 'workload-trust.tenant', `/conditions: ${detail}.`, { errors });
 }
 
-/** Returns what to reconsider about a trust, whatever its issuer: an issuer that is not known to be shared may be. */
+/** Returns warnings about a trust, whatever its issuer: even an issuer that is not known to be shared may be. */
 export function trustWarningsOf(conditions: readonly ClaimCondition[]): TrustWarning[] {
   const named = conditions.some((one) => TENANT_CLAIM.test(plainName(one.claim)) && isLiteral(one));
   return named ? [] : ['tenant-not-named'];
 }
 
-/** `organizationId` as `organization_id`. */
+/** Converts `organizationId` to `organization_id`. */
 const plainName = (claim: string): string => claim.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
 
 /**
  * Reports whether each value of a condition is literal in the segments that name the organization: anyone can register a name with the same beginning
- * (`octo-*`). This is the first segment; in subjects the second or a later one, and all segments before it. There GitHub appends an ID to names
- * (`octo-org@123456`), and no name contains `@`, so a wildcard may follow it.
+ * (`octo-*`). This is the first segment or, in subjects, the second or a later one and all segments before it. In subjects, GitHub appends an ID to
+ * names (`octo-org@123456`), and no name contains `@`, so a wildcard may follow it.
  */
 function isLiteral({ claim, values }: ClaimCondition, subjectSegments = DEFAULT_SUBJECT_SEGMENTS): boolean {
   const count = claim === 'sub' ? subjectSegments : 1;

@@ -33,18 +33,18 @@ import {
   type UsableTrust,
 } from './workload.repository.js';
 
-/** A token of an issuer, as a workload presents it. */
+/** A token of an issuer, as presented by a workload. */
 interface WorkloadOrder {
   readonly token: string;
-  /** Name or id of the trust, where the token meets several. */
+  /** Name or ID of the trust, if the token matches several. */
   readonly trust: string | undefined;
-  /** The wanted scopes, separated by spaces; undefined: all that the trust gives. */
+  /** The requested scopes, separated by spaces; if undefined, all that the trust grants. */
   readonly scope: string | undefined;
-  /** Reads the keys that the request shows, which the access token can be bound to. */
+  /** Returns the keys whose possession the request proves, to which the access token can be bound. */
   readonly keys: () => Promise<TokenBinding>;
 }
 
-/** The identity tokens of workloads: verified with the keys of their issuers, and stored encrypted. */
+/** Verifies the identity tokens of workloads with the keys of their issuers, and encrypts them for storage. */
 @Injectable()
 export class WorkloadTokens {
   constructor(
@@ -59,7 +59,7 @@ export class WorkloadTokens {
     return verifyWorkloadToken(token, issuer.issuer, keys, this.clock.now());
   }
 
-  /** Encrypts the token of the identity with this ID. Problems are those of the KeyVault. */
+  /** Encrypts the token of the identity with this ID. Throws the Problems of KeyVault. */
   sealed(id: string, token: string): Promise<Buffer> {
     return this.seal.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(token));
   }
@@ -76,7 +76,7 @@ export class WorkloadExchangeService {
   ) {}
 
   /**
-   * Returns an access token for the run of this token. There is no refresh token: a run asks its issuer again.
+   * Returns an access token for the run of this token. There is no refresh token, because a run can get another token from its issuer.
    *
    * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the audit log and of the KeyVault that encrypts the token
    */
@@ -97,7 +97,7 @@ export class WorkloadExchangeService {
     return this.db.transaction((tx) => this.opened(tx, accepted, origin));
   }
 
-  /** Removes the records of tokens that have expired, which are refused for that. */
+  /** Deletes the records of tokens that have expired and are rejected for that reason. */
   @Background({ name: 'expired-token-uses', scope: 'cluster', every: 15 * 60_000 })
   expire(): Promise<void> {
     return expireTokenUses(this.db.manager);
@@ -105,7 +105,7 @@ export class WorkloadExchangeService {
 
   private async opened(tx: EntityManager, accepted: Accepted, origin: Origin): Promise<Tokens> {
     const { id, sealed: token, verified, issuer, trust, scopes, boundTo } = accepted;
-    // The issuer decides how long the service waits for its keys.
+    // The issuer determines how long the service waits for its keys, so its row is checked again.
     if (!(await holdIssuer(tx, issuer)))
       throw new WorkloadTokenRefused('The issuer was changed during the exchange. Request the token again.');
     if (!(await recordTokenUse(tx, trust.issuerId, verified)))
@@ -125,19 +125,19 @@ export class WorkloadExchangeService {
 }
 
 interface Accepted {
-  /** Id of the identity and of its session. */
+  /** ID of the identity and of its session. */
   readonly id: string;
   /** The sealed token. */
   readonly sealed: Buffer;
   readonly verified: VerifiedWorkloadToken;
-  /** As read before its keys. */
+  /** The issuer as read before its keys. */
   readonly issuer: WorkloadIssuer;
   readonly trust: UsableTrust;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;
 }
 
-/** The wanted scopes as far as the trust gives them now. */
+/** Returns the requested scopes that the trust currently grants. */
 function scopesFor(trust: UsableTrust, wanted: string | undefined): Scope[] {
   const held = rightsNow(trust);
   if (held === undefined || held.size === 0)

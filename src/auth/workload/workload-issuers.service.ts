@@ -22,7 +22,7 @@ import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 export interface WorkloadIssuerChange {
   readonly name: string;
   readonly enabled: boolean;
-  /** A JWK Set, for issuers that cannot be reached; undefined: read by discovery, or unchanged. */
+  /** A JWK Set, for issuers that cannot be reached; if undefined, keys are discovered or unchanged. */
   readonly jwks: object | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface WorkloadIssuerOrder extends WorkloadIssuerChange {
   readonly issuer: string;
 }
 
-/** Manages the trusted issuers of workload tokens. Nothing of them is secret. */
+/** Manages the trusted issuers of workload tokens. They contain no secrets. */
 @Injectable()
 export class WorkloadIssuersService {
   private readonly record: EntryRecorder;
@@ -45,7 +45,7 @@ export class WorkloadIssuersService {
     this.record = audit.recorderFor('workload-issuer');
   }
 
-  /** Adds an issuer. Its keys are read immediately, so that a wrong address is detected. */
+  /** Adds an issuer. Its keys are fetched immediately, so that a wrong URL is detected. */
   async create(
     caller: Caller,
     { name, issuer, enabled, jwks }: WorkloadIssuerOrder,
@@ -70,7 +70,7 @@ export class WorkloadIssuersService {
     return writeUnique(this.db, work, () => new Problem('conflict', 'workload-issuer.taken', detail));
   }
 
-  /** Replaces what can be changed; of an issuer with uploaded keys, these too. */
+  /** Replaces the changeable settings and, for an issuer with uploaded keys, the keys. */
   async change(caller: Caller, id: string, revision: number, order: WorkloadIssuerChange): Promise<WorkloadIssuer> {
     const { name, enabled, jwks } = order;
     const keys = jwks === undefined ? undefined : uploaded(jwks);
@@ -92,7 +92,7 @@ export class WorkloadIssuersService {
     });
   }
 
-  /** Removes an issuer with all its trusts. Their tokens are refused everywhere within five seconds. */
+  /** Deletes an issuer with all its trusts. Their tokens are rejected everywhere within five seconds. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockTokens(tx, 'workload issuer', id);
@@ -110,7 +110,7 @@ export class WorkloadIssuersService {
     throw missing('workload-issuer');
   }
 
-  /** Newest first. */
+  /** Returns issuers, newest first. */
   list(page: PageQuery): Promise<Page<WorkloadIssuer>> {
     return this.cursors.newest('workload-issuers', this.db.createQueryBuilder(WorkloadIssuer, 'issuer'), page);
   }

@@ -7,7 +7,7 @@ import { ASYMMETRIC_ALGORITHMS } from '../key-sets/token-signature.js';
 
 /** Accepted clock skew, in seconds. */
 export const SKEW_SECONDS = 30;
-/** A token that lives longer was not made for one run. */
+/** A longer-lived token was not issued for a single run. */
 const MAX_TOKEN_SECONDS = 24 * 3600;
 const MAX_TOKEN_LENGTH = 12 * 1024;
 /** The end of the year 9999, in seconds since 1970: later times cannot be stored. */
@@ -16,7 +16,7 @@ const MAX_CLAIMS = 200;
 const MAX_DEPTH = 8;
 const MAX_QUOTED_LENGTH = 100;
 
-/** A token that is not accepted. The message states the reason, in printable ASCII without quotes; the code is one of RFC 6749 section 5.2. */
+/** The token is not accepted. The message states the reason, in printable ASCII without quotes; the code is one of RFC 6749 section 5.2. */
 export class WorkloadTokenRefused extends Error {
   constructor(
     message: string,
@@ -26,7 +26,7 @@ export class WorkloadTokenRefused extends Error {
   }
 }
 
-/** A token whose signature, issuer and times were verified. Audience and conditions are still to be checked. */
+/** A token whose signature, issuer and times have been verified. Audience and conditions have yet to be checked. */
 export interface VerifiedWorkloadToken {
   readonly token: string;
   readonly claims: Claims;
@@ -40,10 +40,10 @@ export interface VerifiedWorkloadToken {
   readonly keyThumbprint: string;
 }
 
-/** Reads the keys of the issuer; `fresh`: because none of the known ones fits. */
+/** Fetches the keys of the issuer; `fresh` is set if none of the known keys matches. */
 type IssuerKeyReader = (fresh: boolean) => Promise<readonly PublicJwk[]>;
 
-/** The issuer that a token states; nothing is verified yet. */
+/** Returns the issuer that a token states, without verifying it. */
 export function unverifiedIssuerOf(token: string): string {
   const decoded = token.length > MAX_TOKEN_LENGTH ? undefined : decodeJws(token);
   const issuer = decoded?.payload['iss'];
@@ -54,8 +54,8 @@ export function unverifiedIssuerOf(token: string): string {
 }
 
 /**
- * Verifies the token of a workload (RFC 7519, RFC 8725): an asymmetric algorithm, a key of the issuer, the issuer, `exp`, `iat` and `nbf`,
- * and that it is for one audience.
+ * Verifies the token of a workload (RFC 7519, RFC 8725): an asymmetric algorithm, a key of the issuer, the issuer, `exp`, `iat` and `nbf`, and that
+ * it has a single audience.
  *
  * @throws WorkloadTokenRefused
  */
@@ -90,14 +90,14 @@ function headerOf(token: string): { kid: string | undefined; alg: string } {
   throw new WorkloadTokenRefused('The token is not signed with an algorithm of public keys.');
 }
 
-/** Keys that may have made the signature. A key without an id may have any. */
+/** Returns the keys that may have made the signature. A key without an ID matches every ID. */
 function candidates(keys: readonly PublicJwk[], kid: string | undefined, alg: string): PublicJwk[] {
   return keys.filter(
     (key) => (kid === undefined || key.kid === undefined || key.kid === kid) && (key.alg ?? alg) === alg,
   );
 }
 
-/** The key that verifies the token; undefined if none does. Other faults of the token are thrown. */
+/** Returns the key that verifies the token; undefined if there is none. Other faults of the token are thrown. */
 async function verifyingKey(
   token: string,
   keys: readonly PublicJwk[],
@@ -112,7 +112,7 @@ async function verifyingKey(
       if (error instanceof errors.JWTExpired) throw new WorkloadTokenRefused('The token has expired, or is too old.');
       if (error instanceof errors.JWTClaimValidationFailed)
         throw new WorkloadTokenRefused(`The claim ${printable(error.claim)} of the token is missing or not accepted.`);
-      // Any other error: this key did not make the signature, or is of another type.
+      // For any other error, this key did not make the signature, or has another type.
     }
   }
   return undefined;
@@ -126,7 +126,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   const { payload: claims, signingInput } = decoded;
   assertStorable(claims);
   const { exp, jti, sub } = claims;
-  // RFC 7519 section 4.1.2: a workload is identified by the text of its subject.
+  // RFC 7519 section 4.1.2: the subject string identifies a workload.
   if (typeof sub !== 'string' || sub === '')
     throw new WorkloadTokenRefused('The claim sub of the token is not a text.');
   if (Number(exp) > MAX_TIME_SECONDS) throw new WorkloadTokenRefused('The claim exp of the token is not a time.');
@@ -143,7 +143,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   };
 }
 
-/** A token for several audiences could be used here by each of the others. */
+/** Any other audience of a token with several could use it here. */
 function audienceOf({ aud }: Claims): string {
   const all: unknown[] = Array.isArray(aud) ? aud : [aud];
   const [one] = all;
@@ -151,7 +151,7 @@ function audienceOf({ aud }: Claims): string {
   throw new WorkloadTokenRefused('The token must have exactly one audience.');
 }
 
-/** Claims are stored, shown and hashed: PostgreSQL does not accept NUL or an unpaired surrogate. */
+/** Claims are stored, displayed and hashed, and PostgreSQL does not accept NUL or unpaired surrogates. */
 function assertStorable(claims: Claims): void {
   let count = 0;
   const visit = (value: unknown, depth: number): boolean => {
@@ -167,7 +167,7 @@ function assertStorable(claims: Claims): void {
   if (!visit(claims, 0)) throw new WorkloadTokenRefused('The token has too many claims, or invalid characters.');
 }
 
-/** RFC 6749 section 5.2 allows no other characters in a description. */
+/** RFC 6749 section 5.2 allows no other characters in an error description. */
 export function printable(text: string): string {
   return truncate(text.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?'), MAX_QUOTED_LENGTH);
 }

@@ -11,13 +11,13 @@ export class TriedClaimsBody {
 export class TrustVerdictView {
   trust: IdentityTrustView;
   accepted: boolean;
-  /** The first reason for which the trust does not accept the claims. */
+  /** First reason why the trust does not accept the claims. */
   fault?: (typeof TRUST_FAULTS)[number];
-  /** The claim that does not fit. @example ref */
+  /** The claim that does not match. @example ref */
   claim?: string;
   /** The value that the trust requires. @example ["refs/tags/v*"] */
   wanted?: string[];
-  /** The actual value; empty if it is absent. @example ["refs/heads/main"] */
+  /** The actual value; empty if the claim is missing. @example ["refs/heads/main"] */
   given?: string[];
 }
 

@@ -4,11 +4,11 @@ import { claimValues, type Claims, type ClaimCondition } from '../../access/iden
 import { mismatchOf } from './trust-match.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
-/** Why a trust does not accept the claims of a token, in the order of the checks. */
+/** Reasons why a trust does not accept the claims of a token, in the order of the checks. */
 export const TRUST_FAULTS = ['disabled', 'issuer-disabled', 'issuer', 'audience', 'claim', 'pull-request'] as const;
 type TrustFault = (typeof TRUST_FAULTS)[number];
 
-/** What a trust makes of claims. */
+/** The result of testing claims against a trust. */
 export interface TrustVerdict {
   readonly trust: Pick<WorkloadTrust, 'id' | 'name'>;
   readonly accepted: boolean;
@@ -24,12 +24,12 @@ type TriedTrust = Pick<WorkloadTrust, 'id' | 'name' | 'enabled' | 'audience' | '
 /** Maximum number of trusts that are reported. */
 const MAX_TRIED = 1000;
 
-/** Tests claims on the trusts with the rules of the exchange. Nothing is verified, stored or issued. */
+/** Tests claims against the trusts with the rules of the exchange. Nothing is verified, stored or issued. */
 @Injectable()
 export class WorkloadTrialService {
   constructor(private readonly db: DataSource) {}
 
-  /** Returns those that accept the claims first, then by name. */
+  /** Returns trusts that accept the claims first, then the others, both sorted by name. */
   async try(claims: Claims): Promise<TrustVerdict[]> {
     const [trusts, issuers] = await Promise.all([
       this.db.manager.find(WorkloadTrust, { order: { name: 'ASC' }, take: MAX_TRIED }),
@@ -43,7 +43,7 @@ export class WorkloadTrialService {
   }
 }
 
-/** What one trust makes of claims, and the first reason where it does not accept them. */
+/** Returns the result of one trust for claims, with the first reason if it does not accept them. */
 export function trustVerdict(
   { id, name, enabled, audience, ...rules }: TriedTrust,
   issuer: Pick<WorkloadIssuer, 'issuer' | 'enabled'>,

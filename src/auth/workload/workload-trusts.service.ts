@@ -29,7 +29,7 @@ export type WorkloadTrustOrder = Pick<
   | 'certificateBound'
   | 'enabled'
 > & {
-  /** Absent: the address of this service. */
+  /** Defaults to the URL of this service. */
   readonly audience: string | undefined;
 };
 
@@ -48,7 +48,7 @@ export class WorkloadTrustsService {
     this.record = audit.recorderFor('workload-trust');
   }
 
-  /** The last person who created or changed a trust is behind it: its tokens never have rights that this person does not have. */
+  /** The last person who created or changed a trust is responsible for it: its tokens never have rights that this person lacks. */
   async create(caller: Caller, order: WorkloadTrustOrder, use?: IdempotentUse): Promise<WorkloadTrust> {
     const id = use?.resource ?? newId();
     return this.write(order.name, async (tx) => {
@@ -89,7 +89,7 @@ export class WorkloadTrustsService {
     throw missing('workload-trust');
   }
 
-  /** Newest first. */
+  /** Returns trusts, newest first. */
   list(page: PageQuery): Promise<Page<WorkloadTrust>> {
     return this.cursors.newest('workload-trusts', this.db.createQueryBuilder(WorkloadTrust, 'trust'), page);
   }
@@ -101,7 +101,7 @@ export class WorkloadTrustsService {
       throw new Problem('forbidden', 'workload-trust.beyond-caller', detail);
     }
     if (isId(order.name)) {
-      // Policies compare the fact "trust" with the name and the ID of a trust.
+      // Policies compare the fact "trust" with both the name and the ID of a trust.
       const errors = [{ pointer: '/name', detail: 'must not have the form of an ID' }];
       throw new Problem('malformed', 'request.invalid', '/name: must not have the form of an ID.', { errors });
     }

@@ -21,7 +21,7 @@ import type { KeySource, WorkloadIssuer, WorkloadTrust } from '../model/workload
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
 import type { WorkloadTrustOrder } from './workload-trusts.service.js';
 
-/** Printable ASCII: issuers and names of claims are compared character by character. */
+/** Printable ASCII: issuers and claim names are compared character by character. */
 const VISIBLE = /^[\x21-\x7e]+$/;
 const MAX_LIFE_SECONDS = 900;
 /** The public key of RFC 7517 appendix A.1. */
@@ -40,7 +40,7 @@ export class ChangeWorkloadIssuerBody {
   /** @example 'GitHub Actions' */
   @Name(1, 100) name: string;
   @Optional(Flag()) enabled?: boolean = true;
-  /** A JWK Set, for an issuer that this service cannot reach; without it the keys are read by discovery. */
+  /** A JWK Set, for an issuer that this service cannot reach. If omitted, the keys are discovered. */
   @Optional(JsonObject(64 * 1024, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
 
   toChange(): WorkloadIssuerChange {
@@ -49,7 +49,7 @@ export class ChangeWorkloadIssuerBody {
 }
 
 export class WorkloadIssuerBody extends ChangeWorkloadIssuerBody {
-  /** The claim `iss` of its tokens, exactly. @example https://token.actions.githubusercontent.com */
+  /** The exact `iss` claim of its tokens. @example https://token.actions.githubusercontent.com */
   @Text(1, 300) @Matches(VISIBLE) issuer: string;
 
   toOrder(): WorkloadIssuerOrder {
@@ -65,11 +65,11 @@ export class WorkloadIssuerView {
   /** @example https://token.actions.githubusercontent.com */
   issuer: string;
   keySource: KeySource;
-  /** Thumbprints of its keys as they were last read (RFC 7638, SHA-256). @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
+  /** Thumbprints of its keys as last fetched (RFC 7638, SHA-256). @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
   keys: string[];
   keysReadAt: Date | null;
   enabled: boolean;
-  /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
+  /** Incremented by each edit; in quotes it is the ETag for If-Match. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -88,9 +88,9 @@ export class WorkloadTrustBody {
   @Name(1, 100) name: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() issuerId: string;
-  /** The claim `aud` of the tokens; the address of this service when absent. @example https://sign.example.com */
+  /** The `aud` claim of the tokens. Defaults to the URL of this service. @example https://sign.example.com */
   @Optional(Text(1, 300)) @Matches(VISIBLE) audience?: string;
-  /** All must be met. */
+  /** Conditions on the claims, all of which must be met. */
   @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
   /** true: accepts runs for pull and merge requests, whose code can come from a fork. */
   @Optional(Flag()) pullRequests?: boolean = false;
@@ -98,7 +98,7 @@ export class WorkloadTrustBody {
   @ListOf(OneOf(WORKLOAD_SCOPES), { min: 1, unique: true, example: ['sign:digest', 'sign:read'] }) scopes: Scope[];
   /** Names of the signing keys that its tokens can use; `*` for every key. @example ["release"] */
   @ListOf(Text(1, 64), { max: 200, unique: true }) keys: string[];
-  /** Life of the access tokens. @example 900 */
+  /** Lifetime of the access tokens in seconds. @example 900 */
   @Optional(Int(60, MAX_LIFE_SECONDS)) lifeSeconds?: number = MAX_LIFE_SECONDS;
   /** true: access tokens are issued only with a DPoP proof, and bound to its key (RFC 9449). */
   @Optional(Flag()) dpopBound?: boolean = false;
@@ -134,14 +134,17 @@ export class WorkloadTrustView {
   lifeSeconds: number;
   /** Whether access tokens are issued only with a DPoP proof. */
   dpopBound: boolean;
-  /** Whether they are bound to a client certificate. */
+  /** Whether access tokens are bound to a client certificate. */
   certificateBound: boolean;
   enabled: boolean;
-  /** Warnings about its conditions. `tenant-not-named`: no condition names an organisation or a subject, so if the issuer serves others too, their runs are accepted. */
+  /**
+   * Warnings about its conditions. `tenant-not-named`: no condition names an organization or a subject, so if the issuer serves several
+   * organizations, their runs are accepted as well.
+   */
   @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] }) warnings: TrustWarning[];
   /** The last user who changed the trust. Its tokens have no rights that this user does not have. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;
-  /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
+  /** Incremented by each edit; in quotes it is the ETag for If-Match. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -26,7 +26,7 @@ interface TrustRow extends RunRows {
   readonly issuer: JsonRow;
 }
 
-/** The enabled trusts of an issuer for an audience. */
+/** Returns the enabled trusts of an issuer for an audience. */
 export async function trustsOf(tx: EntityManager, issuerId: string, audience: string): Promise<UsableTrust[]> {
   const rows: TrustRow[] = await tx.query(
     `SELECT to_jsonb(t) AS trust, to_jsonb(i) AS issuer, ${personNow('t.owner_id')} AS owner, ${peopleNow('t.behind')} AS trust_others, ${peopleNow('i.behind')} AS issuer_others, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader
@@ -44,7 +44,7 @@ export async function trustsOf(tx: EntityManager, issuerId: string, audience: st
   });
 }
 
-/** holdIssuer reports whether the issuer is enabled and in this revision. It stays so until the transaction ends. */
+/** holdIssuer reports whether the issuer is enabled and in this revision. This remains the case until the transaction ends. */
 export async function holdIssuer(
   tx: EntityManager,
   { id, revision }: Pick<WorkloadIssuer, 'id' | 'revision'>,
@@ -59,7 +59,7 @@ export async function hasSeveralIssuers(tx: EntityManager): Promise<boolean> {
   return rows.length > 1;
 }
 
-/** What the tokens of a trust may do now; undefined when a person behind it is disabled or unknown. */
+/** Returns the current rights of the tokens of a trust; undefined if a person behind it is disabled or unknown. */
 export function rightsNow({ people, scopes }: UsableTrust): ReadonlySet<Scope> | undefined {
   return effectiveRights({ people, limits: [scopes] });
 }
@@ -71,10 +71,11 @@ interface RunOfTrust extends RunRows {
 }
 
 /**
- * rightsOfRun returns what a run could do now, long after its token expired. Undefined if its trust or issuer was deleted or disabled, if a person behind
- * it is disabled, or if the key that signed its token is no longer among the uploaded keys. Null if the id does not belong to a run.
+ * rightsOfRun returns what a run could do now, even long after its token expired. Returns undefined if its trust or issuer was deleted or disabled,
+ * if a person behind it is disabled, or if the key that signed its token is no longer among the uploaded keys. Returns null if the ID does not belong
+ * to a run.
  *
- * @param trustId the trust of the run, if the audit log has it: the row of a run is not verified
+ * @param trustId the trust of the run, if the audit log contains it: the row of a run is not verified
  */
 export async function rightsOfRun(
   tx: EntityManager,
@@ -99,7 +100,7 @@ export async function rightsOfRun(
   return effectiveRights({ people: peopleOfRun(seals, trust, issuer, row), limits: [trust.scopes] });
 }
 
-/** Records in the caller's transaction that a token was used; false if it was used before. Of two concurrent uses, one succeeds. */
+/** Records in the caller's transaction that a token was used; returns false if it was used before. Only one of two concurrent uses succeeds. */
 export async function recordTokenUse(
   tx: EntityManager,
   issuerId: string,
@@ -112,7 +113,7 @@ export async function recordTokenUse(
   return rows.length === 1;
 }
 
-/** Removes the records of tokens that have expired. */
+/** Deletes the records of tokens that have expired. */
 export async function expireTokenUses(tx: EntityManager): Promise<void> {
   await tx.query(`DELETE FROM workload_token_use WHERE expires_at < now()`);
 }

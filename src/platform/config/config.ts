@@ -17,7 +17,7 @@ export type Role = 'all' | 'api' | 'worker';
 export type Profile = 'dev' | 'prod';
 export type LogLevel = 'debug' | 'log' | 'warn' | 'error';
 
-/** Default secret for development. Rejected in the profile `prod`. */
+/** Default secret for development. Rejected in the `prod` profile. */
 export const DEVELOPMENT_JWT_SECRET = 'sealwright-development-secret-change-me';
 
 /** ConfigError lists all invalid settings, so that they can be corrected in one restart. */
@@ -85,7 +85,7 @@ export class Config extends SettingReader {
   /** Undefined if tracing is disabled. */
   readonly tracing = this.tracingSettings();
   readonly auditStreams: readonly StreamDestination[] = this.streamDestinations();
-  /** File or https address that receives checkpoints of the audit log; undefined if none is configured. */
+  /** File or https URL that receives checkpoints of the audit log; undefined if none is configured. */
   readonly logWitness = this.witness();
   /** PEM files of the authorities that certify the stores; empty for the trust store of Node.js. */
   readonly databaseCaFile = this.certificateFile('SVC_DATABASE_CA_FILE');
@@ -132,7 +132,7 @@ export class Config extends SettingReader {
   /** Mount paths without leading and trailing slashes. */
   readonly transitMounts = this.mounts('SVC_TRANSIT_MOUNTS');
   readonly dnsServers = this.places('SVC_DNS_SERVERS', true);
-  /** Speed-up factor for the clock of background jobs in tests; 1 in the profile `prod`. */
+  /** Speed-up factor for the clock of background jobs in tests; 1 in the `prod` profile. */
   readonly clockSpeed = this.whole('SVC_CLOCK_SPEED', 1, 20);
   readonly allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
 

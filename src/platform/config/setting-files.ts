@@ -42,7 +42,7 @@ export class SettingFiles {
     return this.contents.get(name);
   }
 
-  /** Returns the path of the file that holds the value; undefined if NAME itself is set, or neither. */
+  /** Returns the path of the file that contains the value; undefined if NAME itself is set, or neither. */
   pathOf(name: SettingName): string | undefined {
     return this.paths.get(name);
   }

@@ -3,7 +3,7 @@ import { SECRET_SETTINGS, SETTINGS, type SettingName } from './settings.js';
 
 const PLAIN_VALUE = /^[\w./:@,+=*-]*$/;
 const SECRET_PARAMETER = /^(?:ssl)?password=/i;
-/** Addresses that may contain commas, because they list several hosts. */
+/** URLs that may contain commas, because they list several hosts. */
 const ONE_ADDRESS: ReadonlySet<SettingName> = new Set(['SVC_DATABASE_URL', 'SVC_DATABASE_READ_URL', 'SVC_REDIS_URL']);
 
 /**

@@ -1,4 +1,4 @@
-/** UserInfo holds the credentials before the @ of a connection URI. */
+/** UserInfo contains the credentials before the @ of a connection URI. */
 export interface UserInfo {
   readonly user: string;
   readonly password: string;

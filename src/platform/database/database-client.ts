@@ -212,7 +212,7 @@ const OWN_SETTINGS = [
   'search_path = "$user", public',
 ].map((setting) => `SET ${setting}`);
 
-/** Ensures that a commit is acknowledged only when it is on disk, and that a lost peer is detected within ten seconds. */
+/** Ensures that a commit is acknowledged only once it is on disk, and that a lost peer is detected within ten seconds. */
 function sessionSettings(limits: ClientConfig): string {
   const given = SESSION_LIMITS.flatMap((name) => {
     const value = limits[name];

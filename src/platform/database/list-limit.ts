@@ -2,7 +2,7 @@ import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import { Problem } from '../errors/problem.js';
 
 /**
- * assertListed refuses another row of a list that has no pages and shows at most `max` rows: a row that the list does not show would stay in effect unseen.
+ * assertListed rejects another row in an unpaginated list of at most `max` rows, because a row that is not listed would remain in effect unseen.
  *
  * @throws Problem `list.full`
  */

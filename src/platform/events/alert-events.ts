@@ -50,7 +50,7 @@ export type AlertEventType =
   | 'ssh-key.drift'
   | 'approval.waiting'
   | 'hsm.down'
-  | 'row.refused' // a row that grants rights was changed directly in the database
+  | 'row.refused' // a row that grants rights was modified directly in the database
   | 'catalogue.changed'; // the database contains objects that no migration created
 
 export interface AlertEvent {

@@ -1,6 +1,6 @@
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 
-/** describesHeader documents a header in OpenAPI for each handler that has a parameter from the header. */
+/** describesHeader returns a parameter decorator that documents the header in OpenAPI for the decorated handler. */
 export function describesHeader(header: ApiHeaderOptions): ParameterDecorator {
   return (target, handler) => {
     if (handler === undefined) throw new Error('only handlers take parameters from headers');

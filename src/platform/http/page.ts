@@ -3,7 +3,7 @@ import { WholeNumber } from './field-rules.js';
 
 /** PageQuery holds the query parameters of every list. */
 export class PageQuery {
-  /** Items per page. */
+  /** Maximum items per page. */
   @IsOptional()
   @WholeNumber()
   @IsInt()
@@ -11,7 +11,7 @@ export class PageQuery {
   @Max(200)
   limit?: number;
 
-  /** Start of the page: `nextCursor` of the previous page. */
+  /** Pagination cursor: `nextCursor` of the previous page. */
   @IsOptional()
   @IsString()
   @MaxLength(1024)

@@ -29,7 +29,7 @@ async function errorsOf(body: object, rules: ValidatorOptions): Promise<Validati
   return errors.length > 0 ? errors : shapeErrors(body);
 }
 
-/** Faults that a response lists. */
+/** Maximum number of faults listed in a response. */
 const MAX_FAULTS = 100;
 
 class BodyPipe extends ValidationPipe {
@@ -39,7 +39,7 @@ class BodyPipe extends ValidationPipe {
   }
 }
 
-/** Composing an error takes the validator some microseconds, and a body can have tens of thousands of unknown members. */
+/** Composing an error takes the validator a few microseconds, and a body can have tens of thousands of unknown members. */
 function assertFewUnknown(body: object): void {
   const errors: Fault[] = [];
   for (const pointer of unknownMembers(body)) {

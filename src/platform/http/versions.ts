@@ -15,8 +15,8 @@ const TAG = /^(?:W\/)?"(\d{1,9})"$/;
 const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the resource as you last read it' };
 
 /**
- * ExpectedVersion is the version that a change is meant for, from If-Match (RFC 9110 section 13.1.1). The `ETag` of a resource is its version number in
- * quotation marks.
+ * ExpectedVersion is the version to which a change applies, from If-Match (RFC 9110 section 13.1.1). The `ETag` of a resource is its version number
+ * in quotation marks.
  */
 export const ExpectedVersion = createParamDecorator(
   (_: unknown, context: ExecutionContext): number =>
@@ -24,7 +24,7 @@ export const ExpectedVersion = createParamDecorator(
   [describesHeader(IF_MATCH)],
 );
 
-/** ExpectedVersionIfSent is like `ExpectedVersion`, for operations that also work without a condition: undefined if If-Match is absent. */
+/** ExpectedVersionIfSent is like `ExpectedVersion`, for operations that also work without a condition: undefined without If-Match. */
 export const ExpectedVersionIfSent = createParamDecorator(
   (_: unknown, context: ExecutionContext): number | undefined => {
     const header = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
@@ -61,7 +61,7 @@ export function isKnown(header: string | undefined, tag: string): boolean {
 }
 
 /**
- * staleProblem returns the Problem for a change that was meant for another version.
+ * staleProblem returns the Problem for a change to an outdated version.
  * @param instance path of the resource
  */
 export function staleProblem(instance: string): Problem {

@@ -97,7 +97,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return this.age() > MAX_AGE_MS ? `the last commit of this process is ${seconds} s ago` : undefined;
   }
 
-  /** Why the schema is incompatible with this version; undefined if it is compatible. */
+  /** Reason why the schema is incompatible with this version; undefined if it is compatible. */
   get schemaTrouble(): string | undefined {
     return this.schemaFault;
   }

@@ -22,7 +22,7 @@ const QUEUE = {
   table: 'mail_message',
   attempt: 'attempts',
   dueAt: 'next_try_at',
-  // The mails with the nearest end first, so that a link to sign in does not wait behind thousands of notices.
+  // Mails that expire first are sent first, so that a sign-in link does not wait behind thousands of notices.
   order: 'expires_at',
   open: 'sent_at IS NULL AND given_up_at IS NULL',
   columns: 't.recipient, t.subject, t.body, t.html',

@@ -2,8 +2,8 @@ import { type BlockList, isIP } from 'node:net';
 import { blockListOf } from '../../formats/addresses/address.js';
 
 /**
- * IPv4 blocks that are not public internet addresses (RFC 6890 and the IANA special-purpose registry), and 168.63.129.16, a public address that belongs to the
- * host agent within Azure.
+ * IPv4 blocks that are not public internet addresses (RFC 6890 and the IANA special-purpose registry), and 168.63.129.16, a public address that
+ * belongs to the host agent within Azure.
  */
 const CLOSED_4 = [
   ['0.0.0.0/8', 'unspecified'],

@@ -92,7 +92,7 @@ export class OutboundClient {
     }
   }
 
-  /** Returns an address of a host, for connections that use TLS but not HTTP. Rejects with OutboundRefused if the target is not allowed. */
+  /** Returns an address of a host, for TLS connections other than HTTPS. Rejects with OutboundRefused if the target is not allowed. */
   async addressOf(host: string): Promise<string> {
     const url = new URL('https://host');
     url.host = isIP(host) === 6 ? `[${host}]` : host;

@@ -26,7 +26,7 @@ export class QueueHealth implements OnApplicationShutdown {
   private readonly key: string;
   /** Current fault; empty if there is none, undefined before the first check. */
   private fault: string | undefined;
-  /** Why the connection failed. A command without a connection reports only that there is none. */
+  /** Reason why the connection failed. A command without a connection reports only that there is none. */
   private refusal: unknown;
   private policy = 'noeviction';
 

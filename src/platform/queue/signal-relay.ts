@@ -8,7 +8,7 @@ import { Outbox } from '../outbox/outbox.js';
  * continues to run.
  */
 const OPTIONS: JobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };
-/** IDs of a signal that goes first. Larger signals come from batches; jobs that wait too long are found by the sweep. */
+/** Maximum number of IDs in a priority signal. Larger signals come from batches; the sweep finds jobs that have waited too long. */
 const MAX_SMALL = 16;
 
 /**

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 
-/** DUE: waits for its target. RUNNING: the target has not reported the end yet. SKIPPED: never starts. */
+/** DUE: waiting for its target. RUNNING: the target has not reported the end yet. SKIPPED: never starts. */
 export const RUN_STATUSES = ['DUE', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
@@ -31,7 +31,7 @@ export class ScheduleRun {
   @Column('text', { nullable: true })
   askedBy: string | null;
 
-  /** Why the run was skipped or failed, or its result. */
+  /** Result of the run, or the reason why it was skipped or failed. */
   @Column('text', { nullable: true })
   detail: string | null;
 

@@ -85,7 +85,7 @@ export class ResealerJobs {
     private readonly health: RowSealHealth,
   ) {}
 
-  /** Every process schedules the job after its start, since it may have a new secret, but only one process runs it at a time. */
+  /** Every process schedules the job after its start, because it may have a new secret, but only one process runs it at a time. */
   @Background({ name: 'reseal', scope: 'process', every: 10 * MINUTE_MS, first: 10_000 })
   async reseal(isStopping: () => boolean): Promise<void> {
     await this.leases.alone('reseal', () => this.resealer.run(isStopping));

@@ -16,7 +16,7 @@ import {
 
 const PAGE_ROWS = 500;
 const MAX_NAMED = 20;
-/** An operator reviews this many rows of a table by their keys. */
+/** Maximum rows of a table that an operator reviews by their keys. */
 const MAX_REVIEWED = 1000;
 
 /** ForgedRows lists the rows of a table that grant rights but do not match their seal. */
@@ -27,7 +27,7 @@ export interface ForgedRows {
   readonly keys: readonly string[];
 }
 
-/** SealReview has all rows that do not match their seal. */
+/** SealReview contains all rows that do not match their seal. */
 export interface SealReview {
   readonly tables: readonly ForgedRows[];
   /** SHA-256 over the content of these rows, hexadecimal. */
@@ -117,9 +117,10 @@ export class RowSealKeeper implements OnApplicationBootstrap {
   }
 
   /**
-   * Returns the rows that do not match their seal, with a digest over their content, and seals them if `seal` is set. The list in a row counts as it is now.
+   * Returns the rows that do not match their seal, with a digest over their content, and seals them if `seal` is set. The list in each row is used as
+   * currently stored.
    *
-   * @param tx with `seal` a transaction with the isolation level REPEATABLE READ, so that exactly the rows under the digest are sealed
+   * @param tx with `seal`, a REPEATABLE READ transaction, so that exactly the rows covered by the digest are sealed
    */
   async review(tx: Database, { seal }: { readonly seal: boolean }): Promise<SealReview> {
     const tables: ForgedRows[] = [];
@@ -150,7 +151,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
   }
 
   /**
-   * Yields rows that grant rights, in pages by primary key. `agrees`: the list in the row matches the other table.
+   * Yields rows that grant rights, in pages by primary key. `agrees` reports whether the list in the row matches the other table.
    *
    * @param withPresentList replaces the list in the row with that of the other table
    */
@@ -178,7 +179,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     }
   }
 
-  /** Seals a row as it was read, with its list, unless another process has sealed it in the meantime. */
+  /** Seals a row as read, including its list, unless another process has sealed it in the meantime. */
   private async store(entity: SealedClass, row: SealedEntity, tx: Database = this.db): Promise<boolean> {
     const text: RowText<SealedEntity> = this.seals.rowText(entity);
     const key = Object.values(text.whereKey(row));

@@ -23,34 +23,34 @@ const REPORT_EVERY_MS = 10 * 60_000;
 const MAX_REPORTED = 1000;
 const MAX_READ = 100_000;
 
-/** LoggedRows is what the audit log has of rows. */
+/** LoggedRows contains the facts about rows in the audit log. */
 export interface LoggedRows {
-  /** Last edit of each row with a counter of edits, by ID. */
+  /** Last edit of each row with an edit counter, by ID. */
   readonly edits: ReadonlyMap<string, number>;
-  /** When API keys and clients were revoked, by ID. */
+  /** Time at which API keys and clients were revoked, by ID. */
   readonly revoked: ReadonlyMap<string, number>;
-  /** When providers, issuers, trusts and rules were removed or disabled, by ID. */
+  /** Time at which providers, issuers, trusts and rules were removed or disabled, by ID. */
   readonly withdrawn: ReadonlyMap<string, number>;
   /** IDs of accounts by the names under which they were created: `addressName`, `subjectName`. */
   readonly accounts: ReadonlyMap<string, string>;
 }
 
-/** LogOfRows reads what the audit log has of rows. */
+/** LogOfRows reads the facts about rows from the audit log. */
 export interface LogOfRows {
-  /** Reads the log unless it was read in the last seconds. Does not throw. */
+  /** Reads the log unless it was read within the last few seconds. Does not throw. */
   recent(): Promise<unknown>;
-  /** Reads the log to its end, including entries that are not signed yet. Throws if the log has a fault. */
+  /** Reads the log to its end, including entries that have not been signed yet. Throws if the log has a fault. */
   latest(): Promise<LoggedRows>;
-  /** Like `latest`. Also throws if new entries are not signed. */
+  /** Like `latest`. Also throws if new entries are not being signed. */
   current(): Promise<LoggedRows>;
 }
 
-/** addressName returns the name of an account by its canonical address: a hash, since the log is passed on. */
+/** addressName returns the lookup key of an account: a hash of its canonical email address, because the log is passed on. */
 export function addressName(email: string): string {
   return createHash('sha256').update(email).digest('base64');
 }
 
-/** subjectName returns the name of an account by its identity at an identity provider. */
+/** subjectName returns the lookup key of an account: provider ID and subject. */
 export function subjectName(providerId: string, subject: string): string {
   return `${providerId} ${subject}`;
 }
@@ -58,12 +58,12 @@ export function subjectName(providerId: string, subject: string): string {
 const BY_SOURCE = new WeakMap<DataSource, RowSeals>();
 
 /**
- * RowSeals authenticates rows that are credentials or rights. A seal is an 8-byte key ID and the HMAC-SHA-256 of RowText. The keys are derived from
- * SVC_JWT_SECRET and SVC_JWT_SECRET_PREVIOUS, which are not in the database, so SQL alone cannot create or change these rows. A row without a matching seal is
- * treated as missing.
+ * RowSeals authenticates rows that are credentials or rights. A seal consists of an 8-byte key ID and the HMAC-SHA-256 of RowText. The keys are
+ * derived from SVC_JWT_SECRET and SVC_JWT_SECRET_PREVIOUS, which are not in the database, so SQL alone cannot create or change these rows. A row
+ * without a matching seal is treated as missing.
  *
- * A seal does not prevent replay: an earlier version of a row with its seal is accepted again. A change that revokes something therefore sets `seal` to null
- * and is recorded in the audit log, see docs/security.md.
+ * A seal does not prevent replay: an earlier version of a row is accepted again together with its seal. A change that revokes something therefore
+ * sets `seal` to null and is recorded in the audit log, see docs/security.md.
  */
 @Injectable()
 export class RowSeals {
@@ -126,7 +126,7 @@ export class RowSeals {
     try {
       return this.isSeal(row.seal, this.rowText(entity).textOf(row));
     } catch (error) {
-      // PostgreSQL stores times that the service does not support, such as infinity or a year before 1.
+      // PostgreSQL stores times that the service does not support, such as infinity or years BC.
       if (error instanceof RangeError) return false;
       throw error;
     }
@@ -153,7 +153,7 @@ export class RowSeals {
     return null;
   }
 
-  /** Returns whether a row was revoked, ended or used by the service, which removes its seal. */
+  /** Reports whether the service revoked, ended or used up a row, which removes its seal. */
   hasEnded<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
     if (row.seal !== null) return false;
     const ends = new Set(
@@ -166,9 +166,9 @@ export class RowSeals {
   }
 
   /**
-   * Sets what the audit log has of rows. Rows with an earlier edit were restored together with their seals, and are rejected.
+   * Sets the facts about rows from the audit log. Rows with an earlier edit were restored together with their seals, and are rejected.
    *
-   * @param fault the reason if entries of the log were changed or removed: while it lasts, rows with a counter of edits cannot be judged
+   * @param fault the reason if log entries were changed or removed: until it is resolved, rows with an edit counter cannot be verified
    */
   learn(logged: LoggedRows, fault?: Problem): void {
     this.logged = logged;
@@ -180,13 +180,16 @@ export class RowSeals {
     this.log = log;
   }
 
-  /** Reads the audit log, unless it was read in the last seconds, so that earlier rows are detected. Does not throw if the log cannot be read. */
+  /**
+   * Reads the audit log, unless it was read within the last few seconds, so that restored earlier rows are detected. Does not throw if the log cannot
+   * be read.
+   */
   async catchUp(): Promise<void> {
     await this.log?.recent();
   }
 
   /**
-   * Reads the audit log to its end, so that earlier rows of rules and trusts are detected however long the database owner delays the log.
+   * Reads the audit log to its end, so that restored earlier rows of rules and trusts are detected however long the database owner delays the log.
    *
    * @throws Problems of the log if it cannot be read or is behind
    */
@@ -194,7 +197,7 @@ export class RowSeals {
     if (this.log !== undefined) this.logged = await this.log.current();
   }
 
-  /** Rejects rows with a counter of edits while the log has a fault, and has the log read if that was not done in the last seconds. */
+  /** Rejects rows with an edit counter while the log has a fault, and triggers a read of the log if there was none within the last few seconds. */
   private assertLogIntact(entity: SealedClass): void {
     if (sealedOptions(entity).edits === undefined) return;
     void this.log?.recent();
@@ -202,8 +205,8 @@ export class RowSeals {
   }
 
   /**
-   * Asserts that the audit log has no account under any of these names: such an account was deleted in the database, and would exist twice once its row is put
-   * back.
+   * Asserts that the audit log contains no account under any of these names: such an account was deleted directly in the database, and would exist
+   * twice once its row is restored.
    *
    * @throws Problem `row.not-sealed`, and the Problems of the log if it cannot be read
    */
@@ -215,7 +218,7 @@ export class RowSeals {
     throw new Problem('conflict', 'row.not-sealed', detail);
   }
 
-  /** Remembers the edit of a row for the audit entry about it in the same transaction. */
+  /** Records the edit of a row for its audit entry in the same transaction. */
   noteEdit<Row extends SealedEntity>(tx: EntityManager, entity: SealedClass<Row>, row: Partial<Row>): void {
     const edit = editOf(entity, row);
     if (edit === undefined || tx.queryRunner === undefined) return;
@@ -235,7 +238,7 @@ export class RowSeals {
     if (edit === undefined) return false;
     const logged = this.logged.edits.get(key);
     if (edit < Math.max(logged ?? 0, this.read.get(key) ?? 0)) return true;
-    // A row that was enabled again has a later edit than the log if its entry was not read yet.
+    // A row that was enabled again has a later edit than the log if its entry has not been read yet.
     const isEnabled = 'enabled' in row && row.enabled === true;
     return isEnabled && this.logged.withdrawn.has(key) && (logged === undefined || edit <= logged);
   }
@@ -245,7 +248,10 @@ export class RowSeals {
     return json === null ? null : this.trusted(entity, this.rowText(entity).decoded(json));
   }
 
-  /** Returns a trusted row and remembers its edit, so that this process rejects earlier rows. Not within a transaction, which may roll back. */
+  /**
+   * Returns a trusted row and remembers its edit, so that this process rejects earlier rows. Do not call it within a transaction, which may roll
+   * back.
+   */
   remember<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null): Row | null {
     const edit = row === null ? undefined : editOf(entity, row);
     if (row === null || edit === undefined) return row;

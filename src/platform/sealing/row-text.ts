@@ -74,7 +74,8 @@ function valueIn(row: object, { propertyName }: ColumnOf): unknown {
 /** Returns the value of a column as JSON; undefined for null. */
 function encoded({ type }: ColumnOf, value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
-  // The service never writes `infinity` or a year BC. A row with such a time does not match its seal, but must not abort the processing of other rows.
+  // The service never writes `infinity` or a year BC. A row with such a time does not match its seal, but must not abort the processing of other
+  // rows.
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no time' : value.toISOString();
   if (typeof value === 'number' && !Number.isFinite(value)) return 'no time';
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Background } from '../work/background.js';
 import { DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** SealFormatRow is a single row that records from when secrets are encrypted in the format that identifies the key. */
+/** SealFormatRow is a single row with the time from which secrets are encrypted in the format that identifies the key. */
 @Entity('seal_format')
 export class SealFormatRow {
   @PrimaryColumn('boolean', { default: true, primaryKeyConstraintName: 'seal_format_one_row' })

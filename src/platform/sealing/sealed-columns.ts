@@ -11,7 +11,7 @@ export interface SealedColumn {
   readonly column: string;
   /** Purpose of the encryption. */
   readonly purpose: string;
-  /** SQL expression on the row `t` for the place that its bytes are bound to, as text. */
+  /** SQL expression on the row `t` for the associated data to which its bytes are bound, as text. */
   readonly place: string;
   readonly seal: Pick<LastingSeal, 'close' | 'open' | 'prefix'>;
 }

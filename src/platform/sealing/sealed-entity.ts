@@ -23,7 +23,7 @@ export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
   readonly while?: string;
   /** Upgrade that introduced the seal of the table. Defaults to 1. */
   readonly generation?: SealGeneration;
-  /** Column, a number or a time, that each recorded edit raises. The audit log has its value, so that an earlier row is detected when it is restored. */
+  /** Column, a number or a time, that each recorded edit raises. The audit log contains its value, so that restoring an earlier row is detected. */
   readonly edits?: string;
   /** True if `changeSealed` raises `edits`, a nullable number, by one with each change. */
   readonly countsEdits?: true;

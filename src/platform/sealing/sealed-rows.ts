@@ -137,7 +137,7 @@ export function notSealed(table: string, key: string): Problem {
  *
  * @param where SQL condition on `t`, with `values` as its parameters
  * @param set SQL assignments
- * @param is values that a returned row must have, so that PostgreSQL alone does not decide which token was presented
+ * @param is values that a returned row must have, so that the decision which token was presented does not depend on PostgreSQL alone
  * @returns the rows whose seals matched
  */
 export async function consumeSealed<Row extends SealedEntity>(

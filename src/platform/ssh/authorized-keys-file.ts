@@ -41,8 +41,8 @@ export function readLines(file: Buffer): AuthorizedKeysLine[] {
 }
 
 /**
- * writeLines returns the content of a file. Throws an Error if a line contains a line feed, or a character that is not a byte, whose lower half could be a line
- * feed.
+ * writeLines returns the content of a file. Throws an Error if a line contains a line feed, or a character above U+00FF, whose low byte could be a
+ * line feed.
  */
 export function writeLines(lines: readonly Pick<AuthorizedKeysLine, 'text' | 'end'>[]): Buffer {
   for (const { text } of lines)

@@ -1,6 +1,8 @@
 /** Characters that are invisible or rendered as nothing: controls, format characters, fillers, U+2800 and U+FFFC; also the replacement character U+FFFD. */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800\ufffc\ufffd]/u;
-/** White space that makes a name look like another name: leading, trailing or repeated white space, and any character other than the plain space. */
+/**
+ * White space that makes a name look like another name: leading, trailing or repeated white space, and any white space other than the plain space.
+ */
 const ODD_BLANKS = /^\s|\s$|\s\s|[^\S ]/u;
 const WORD = /[\p{L}\p{M}\p{Nd}]+/gu;
 const LATIN = /\p{Script=Latin}/u;

@@ -154,7 +154,7 @@ function contextOf(traceParent: string): Context {
   return remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
 }
 
-/** OpenTelemetry throws errors, strings or other values. */
+/** OpenTelemetry may throw errors, strings or other values. */
 function reasonOf(error: unknown): string {
   const { message = String(error) } = error as Partial<Error>;
   return oneLine(message, MAX_REASON);

@@ -35,7 +35,7 @@ export interface BackgroundState {
 /** Consecutive failures before health reports a job. A job that fails once usually succeeds at its retry. */
 const FAILURES_TO_REPORT = 3;
 
-/** isFailing reports whether the last three runs of the job failed. Health reports failing jobs. */
+/** isFailing reports whether the last three runs of the job failed. Such jobs are reported by health. */
 export function isFailing({ consecutiveFailures }: BackgroundState): boolean {
   return consecutiveFailures >= FAILURES_TO_REPORT;
 }

@@ -12,7 +12,7 @@ import { DueJobs } from './due-jobs.js';
 /** CLOCK names both the timer of the clock and the job that selects due jobs. */
 const CLOCK = 'background';
 const LOOK_EVERY_MS = 1000;
-/** Maximum time to select due jobs. If a lock or a slow database delays the selection longer, all jobs run, so that none is delayed. */
+/** Maximum time to select due jobs. If a lock or a slow database delays the selection for longer, all jobs run, so that none is delayed. */
 const LOOK_PATIENCE_MS = 2000;
 /** Fraction of SVC_STOP_SECONDS for which a shutdown waits for jobs. The leases of unfinished work expire. */
 const SHARE_OF_STOP = 0.75;

@@ -13,9 +13,9 @@ export interface BackgroundOptions {
   readonly name: string;
   /** `process`: every process runs the job. `cluster`: one process at a time runs it, and its interval counts from the last success in any process. */
   readonly scope: 'process' | 'cluster';
-  /** Interval between runs; 15 minutes by default. A job with `due` also runs as soon as a row is due. */
+  /** Interval between runs. Defaults to 15 minutes. A job with `due` also runs as soon as a row is due. */
   readonly every?: number;
-  /** Time from the start of the process to the first run; `every` by default. */
+  /** Time from the start of the process to the first run. Defaults to `every`. */
   readonly first?: number;
   /** Rows that make the job due. One statement a second checks all jobs, so an idle job costs no separate statement. */
   readonly due?: DueLook | readonly DueLook[];
@@ -23,9 +23,9 @@ export interface BackgroundOptions {
   readonly wakes?: readonly string[];
   /** Returns false in a process or installation in which the job has nothing to do. Use `isWorker` for jobs of providers that exist in every role. */
   readonly when?: (config: Config) => boolean;
-  /** False for a job that takes minutes and may be interrupted: a shutdown does not wait for it. True by default. */
+  /** False for a job that takes minutes and may be interrupted: a shutdown does not wait for it. Defaults to true. */
   readonly drain?: boolean;
-  /** False for a job whose errors may quote documents of callers: only the kind of an error is logged. True by default. */
+  /** False for a job whose errors may quote documents of callers: only the kind of an error is logged. Defaults to true. */
   readonly quotesErrors?: boolean;
 }
 

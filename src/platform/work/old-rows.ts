@@ -15,14 +15,17 @@ export interface OldRowsRule {
   readonly table: string;
   /** SQL condition on `t` for rows that are final and no longer change. */
   readonly where: string;
-  /** Column with the time since when a row is final; `id` if it is a UUIDv7 generated with the row. */
+  /** Column with the time from which a row is final; `id` if it is a UUIDv7 generated with the row. */
   readonly since: string;
   readonly days?: number;
   /** Primary key columns. Defaults to `id`. */
   readonly key?: readonly string[];
 }
 
-/** OldRows deletes rows that have been final for a long time; the audit log keeps what people may ask for years later. One process runs it once per hour. */
+/**
+ * OldRows deletes rows that have been final for a long time; the audit log keeps the records that may be needed years later. One process runs it once
+ * per hour.
+ */
 @Injectable()
 export class OldRows {
   private readonly rules: OldRowsRule[] = [];

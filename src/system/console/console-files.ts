@@ -4,14 +4,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Config } from '../../platform/config/config.js';
 
-/** Encodings of a file that the browser accepts, by `Accept-Encoding`. */
+/** Content codings of a file that a browser may accept in `Accept-Encoding`. */
 export type Coding = 'br' | 'gzip' | 'identity';
 
 export interface ConsoleFile {
   readonly type: string;
-  /** Strong validator over the content. */
+  /** Strong validator of the content (ETag). */
   readonly tag: string;
-  /** The content in the codings that the build made; text in all, fonts and pictures as they are. */
+  /** The content in the codings created by the build: text in all of them, fonts and images uncompressed. */
   readonly bytes: ReadonlyMap<Coding, Buffer>;
 }
 
@@ -23,20 +23,20 @@ const TYPES: Record<string, string> = {
   '.woff2': 'font/woff2',
 };
 
-/** The built console, read once where browsers are answered: a few megabytes, compressed when it was built and not again for each caller. */
+/** The built console, read once in processes that serve browsers: a few megabytes, compressed at build time and not on each request. */
 @Injectable()
 export class ConsoleFiles {
   private readonly files = new Map<string, ConsoleFile>();
 
   constructor({ answers }: Config) {
     if (!answers) return;
-    // dist/system/console beside dist/ui.
+    // The build places dist/ui next to dist/system.
     const folder = join(import.meta.dirname, '../../ui');
     if (existsSync(join(folder, 'index.html'))) this.read(folder);
     else new Logger(ConsoleFiles.name).warn('The console is not built. Run: npm run build');
   }
 
-  /** A file by its path below the root, such as `static/index-1a2b.js`. */
+  /** Returns a file by its path below the root, such as `static/index-1a2b.js`. */
   find(path: string): ConsoleFile | undefined {
     return this.files.get(path);
   }
@@ -59,7 +59,7 @@ export class ConsoleFiles {
   }
 }
 
-/** The smallest of the codings that the browser takes (RFC 9110 section 12.5.3); a weight of 0 refuses one. */
+/** Returns the smallest coding that the browser accepts (RFC 9110 section 12.5.3); a weight of 0 rejects a coding. */
 export function codingFor(accepted: string | undefined, { bytes }: ConsoleFile): Coding {
   const taken = new Set(
     (accepted ?? '')

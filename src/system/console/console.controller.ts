@@ -6,7 +6,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { isKnown } from '../../platform/http/versions.js';
 import { codingFor, type ConsoleFile, ConsoleFiles } from './console-files.js';
 
-/** First parts of the addresses of the console's pages. What is not here is the API's, and unknown there. */
+/** First path segments of the console's pages. All other paths belong to the API, which rejects unknown ones. */
 const SECTIONS = [
   'alerts',
   'approvals',
@@ -43,13 +43,13 @@ const SECTIONS = [
   'verify',
 ];
 
-/** Routes of the pages: the dashboard, each section, and what is below it. */
+/** Routes of the pages: the dashboard, each section, and all paths below it. */
 export const CONSOLE_PAGES = ['', ...SECTIONS.flatMap((section) => [section, `${section}/*`])];
 
 /**
- * No inline script, no inline style element, no other site. Scripts come from our own files and no text becomes markup
- * (Trusted Types; the console's default policy lets the empty text through, which the charts need). The style attribute
- * is left open for the charts, whose SVG carries it.
+ * Allows no inline scripts, inline style elements or other sites. Scripts come from our own files, and no text is parsed as markup (Trusted Types;
+ * the console's default policy permits only the empty string, which the charts need). Style attributes are allowed because the SVG of the charts uses
+ * them.
  */
 const POLICY = [
   "default-src 'none'",
@@ -67,16 +67,16 @@ const POLICY = [
   'trusted-types default',
 ].join('; ');
 
-/** Their names hold a hash of their content: a changed file has another name. */
+/** File names contain a hash of the content, so a changed file has a new name. */
 const FOR_A_YEAR = 'public, max-age=31536000, immutable';
 
-/** The web console. It has no endpoints of its own: all that it does goes through the API. */
+/** The web console. It uses the public API and has no separate endpoints. */
 @ApiExcludeController()
 @Controller()
 export class ConsoleController {
   constructor(private readonly files: ConsoleFiles) {}
 
-  /** Every page is the same document; the console reads from the address, with its query, what to show. */
+  /** Every page is the same document; the console derives its content from the URL. */
   @Get(CONSOLE_PAGES)
   @Public()
   async page(
@@ -112,7 +112,7 @@ export class ConsoleController {
 
 async function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile, caching: string): Promise<void> {
   const coding = codingFor(request.headers['accept-encoding'], file);
-  // Each coding is another representation, with a validator of its own (RFC 9110 section 8.8.3.3).
+  // Each coding is a separate representation with its own validator (RFC 9110 section 8.8.3.3).
   const tag = coding === 'identity' ? file.tag : file.tag.replace(/"$/, `-${coding}"`);
   void reply.headers({ 'cache-control': caching, etag: tag, vary: 'Accept-Encoding' });
   if (isKnown(request.headers['if-none-match'], tag)) {

@@ -9,7 +9,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 const PAGE = 'text/html; charset=utf-8';
 
-/** The interactive API explorer, for signed-in people. */
+/** The interactive API explorer, for signed-in users. */
 @ApiExcludeController()
 @Controller()
 export class ExplorerController {
@@ -34,7 +34,7 @@ export class ExplorerController {
     return this.explorer.ownFile('sign-in.html');
   }
 
-  /** Gives the browser a pass for the explorer's own pages, for as long as the caller's credential is good. */
+  /** Issues the browser a pass for the explorer's pages, which is valid as long as the caller's credential. */
   @Post('swagger-ui/session')
   @HttpCode(204)
   @SignedIn()

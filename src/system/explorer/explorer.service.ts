@@ -14,13 +14,13 @@ import { type DerivedKeys, derivedKeys, isMadeByOneOf } from '../../platform/sea
 import { isId } from '../../platform/database/new-id.js';
 import { fromBase64Url } from '../../formats/encoding/base64.js';
 
-/** Life of a pass, at the longest. */
+/** Maximum lifetime of a pass. */
 const PASS_SECONDS = 3600;
 const MAC_BYTES = 32;
 
 /**
- * Creates and reads the explorer's cookie: `<kind>.<id>.<end>.<HMAC-SHA-256>`, base64url where necessary. It names the session or API key that requested it
- * and contains no secret, so it is valid only for these pages, and only as long as that session or key.
+ * Creates and reads the explorer's cookie: `<kind>.<id>.<end>.<HMAC-SHA-256>`, base64url where necessary. It identifies the session or API key that
+ * requested it and contains no secret, so it is valid only for these pages, and only as long as that session or key.
  */
 class ExplorerPass {
   private readonly keys: DerivedKeys;
@@ -55,7 +55,10 @@ const TYPES: Record<string, string> = {
   '.html': 'text/html',
 };
 
-/** Files and sign-in of the explorer. Its cookie holds a pass and no credential: it opens the explorer's pages and nothing else. */
+/**
+ * Serves the files of the explorer and authenticates its users. Its cookie contains a pass, which grants access only to the explorer's pages and is
+ * not a credential.
+ */
 @Injectable()
 export class ExplorerService {
   private readonly pass: ExplorerPass;
@@ -70,7 +73,7 @@ export class ExplorerService {
     this.pass = new ExplorerPass(config);
   }
 
-  /** True with a credential in the header, or with a pass in the explorer's cookie. */
+  /** Returns true for a credential in the header, or a pass in the explorer's cookie. */
   async admits(request: FastifyRequest): Promise<boolean> {
     const { authorization, cookie = '' } = request.headers;
     if (authorization !== undefined) {
@@ -97,7 +100,7 @@ export class ExplorerService {
     return readFileSync(join(this.own, name), 'utf8');
   }
 
-  /** One of the files that the pages load; other files are not served. */
+  /** Returns one of the files that the pages load; other files are not served. */
   async file(name: string): Promise<{ bytes: Buffer; type: string }> {
     const folder = OWN.includes(name) ? this.own : LIBRARY.includes(name) ? this.library : undefined;
     if (folder === undefined)
@@ -109,7 +112,7 @@ export class ExplorerService {
     return { bytes: await readFile(join(folder, name)), type: TYPES[extname(name)] ?? 'application/octet-stream' };
   }
 
-  /** Raw descriptions without a credential are for development. */
+  /** API descriptions are available without a credential only in development. */
   assertDevelopment(): void {
     if (this.config.isProd)
       throw new Problem(

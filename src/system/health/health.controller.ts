@@ -18,7 +18,7 @@ export class HealthController {
 
   /**
    * Get health
-   * @remarks Returns 200 if the service can work, otherwise 503. Signed-in callers see the components.
+   * @remarks Returns 200 if the service is ready, otherwise 503. Signed-in callers also get the components.
    */
   @Get('health')
   @Public()
@@ -31,7 +31,7 @@ export class HealthController {
 
   /**
    * Get readiness
-   * @remarks For load balancers: returns 200 while this process can answer, even if the HSM is unavailable.
+   * @remarks For load balancers: returns 200 while this process can serve requests, even if the HSM is unavailable.
    */
   @Get('health/readiness')
   @Public()
@@ -44,7 +44,7 @@ export class HealthController {
 
   /**
    * Get signing readiness
-   * @remarks For load balancers that route signing separately: returns 200 if this process can sign, with database and HSM.
+   * @remarks For load balancers that route signing separately: returns 200 if this process can sign, which requires the database and the HSM.
    */
   @Get('health/signing')
   @Public()
@@ -57,7 +57,7 @@ export class HealthController {
 
   /**
    * Get liveness
-   * @remarks For supervisors: returns 200 while the process runs. Checks nothing else.
+   * @remarks For supervisors: returns 200 while the process is running. No dependencies are checked.
    */
   @Get('health/liveness')
   @Public()

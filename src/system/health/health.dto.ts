@@ -1,28 +1,28 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 
 export class ComponentHealth {
-  /** UNKNOWN: not set up. */
+  /** UNKNOWN: not configured, or currently not known. */
   status: 'UP' | 'DOWN' | 'UNKNOWN';
-  /** Only for signed-in callers. */
+  /** Details of the component. Only for signed-in callers. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { detail: 'ok' } })
   details?: Record<string, unknown>;
 }
 
 export class HealthComponents {
-  /** UP while this process commits its own row in the database every few seconds. */
+  /** UP while this process commits its own row to the database every few seconds. */
   db: ComponentHealth;
   /** UP while Redis accepts writes. */
   redis?: ComponentHealth;
   hsm?: ComponentHealth;
-  /** Clocks of all processes against that of the database; for readiness only when that of this process is wrong. */
+  /** Offsets of all processes' clocks from the database clock; in readiness, only present if the clock of this process is wrong. */
   clock?: ComponentHealth;
   /** UP if all migrations of this version are recorded in the database. DOWN after the database was replaced under a running process. */
   schema?: ComponentHealth;
-  /** Whether any process works in the background. Absent, as all below, while the database is DOWN. */
+  /** Whether any process runs background work. Like all components below, absent while the database is DOWN. */
   workers?: ComponentHealth;
   /** DOWN if a background job of any process failed three times in a row. `details.jobs` lists the jobs of this process. */
   background?: ComponentHealth;
-  /** Our own timestamp authority. */
+  /** The service's own timestamp authority. */
   tsa?: ComponentHealth;
   mail?: ComponentHealth;
   /** Whether an administrator can sign in; UNKNOWN while there are no users. */
@@ -31,11 +31,11 @@ export class HealthComponents {
   secrets?: ComponentHealth;
   /** UP if no credential or right was changed outside the service. */
   rows?: ComponentHealth;
-  /** State of the tree over the audit log. */
+  /** State of the Merkle tree over the audit log. */
   log?: ComponentHealth;
 }
 
-/** The shape of Spring's Actuator, which monitoring tools know. */
+/** Compatible with Spring Boot Actuator, which monitoring tools support. */
 export class Health {
   status: 'UP' | 'DEGRADED' | 'DOWN' | 'OUT_OF_SERVICE';
   components: HealthComponents;
@@ -49,7 +49,7 @@ export function isServing({ status }: Health): boolean {
   return status === 'UP' || status === 'DEGRADED';
 }
 
-/** What strangers see: which part, not why. */
+/** Returns the view for unauthenticated callers: which component fails, but not why. */
 export function withoutDetails({ status, components }: Health): Health {
   const parts = Object.entries(components) as [string, ComponentHealth][];
   const bare = parts.map(([name, part]) => [name, { status: part.status }]);

@@ -6,13 +6,13 @@ import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import type { ComponentHealth, Health, HealthComponents } from './health.dto.js';
 
-/** Beyond this, times that this process writes (ids, expiries, tokens) mislead all others. */
+/** With a larger offset, times that this process writes (IDs, expiries, tokens) mislead all other processes. */
 const MAX_READY_CLOCK_OFFSET_MS = 30_000;
 
 /**
- * The state of the dependencies of the service. `read` covers everything: without database or HSM nothing can be signed, DOWN; without Redis everything still
- * completes by polling: DEGRADED, as when no process works in the background, or mails, timestamps or checkpoints are delayed. `readiness` covers what this
- * process can answer, which is most of the API while the HSM is unavailable; `signing` covers signatures.
+ * Reports the state of the service and its dependencies. `read` covers everything. Without the database or the HSM nothing can be signed: DOWN.
+ * Without Redis everything still completes through polling: DEGRADED, as when no process runs background work, or mails, timestamps or checkpoints
+ * are delayed. `readiness` covers what this process can serve, which is most of the API while the HSM is unavailable; `signing` covers signatures.
  */
 @Injectable()
 export class HealthService {
@@ -35,7 +35,7 @@ export class HealthService {
     return { status: isWell ? 'UP' : 'DEGRADED', components };
   }
 
-  /** Whether calls should be sent to this process. */
+  /** Reports whether calls should be routed to this process. */
   async readiness(): Promise<Health> {
     const db = await this.database();
     const clock = this.clock();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import { problemText } from '../../platform/http/server/problem.filter.js';
 
-/** Responses at the management address, and in place of the API while the service waits for its schema. */
+/** Responses at the management address, and instead of the API while the service waits for its schema. */
 export interface ManagementAnswer {
   readonly status: number;
   readonly type: string;
@@ -15,7 +15,7 @@ export interface ManagementAnswers {
   signing(): Promise<ManagementAnswer>;
   liveness(): Promise<ManagementAnswer>;
   metrics(): Promise<ManagementAnswer>;
-  /** Every other path. */
+  /** Response for every other path. */
   other(): Promise<ManagementAnswer>;
 }
 
@@ -34,7 +34,7 @@ export function json(status: number, body: object): ManagementAnswer {
   return { status, type: 'application/json', text: JSON.stringify(body) };
 }
 
-/** Responses of a process that waits for its database or its schema: alive, not ready, and the reason. */
+/** Returns the responses of a process that is waiting for its database or its schema: alive, not ready, and the reason. */
 export function waitingAnswers(reason: () => string): ManagementAnswers {
   const down = async () =>
     json(503, { status: 'DOWN', components: { db: { status: 'DOWN', details: { detail: reason() } } } });

@@ -3,19 +3,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { MANAGEMENT_PATHS, type ManagementAnswer, type ManagementAnswers } from './management-answers.js';
 
-/** A probe sends one line and no body. */
+/** A probe sends a single request line and no body. */
 const LIMITS = { headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 5000, maxHeaderSize: 8 * 1024 };
 
 /**
- * Health and metrics at a separate address, in every role and from the start of a process. Nothing here requires a credential: anyone who reaches the address
- * can read them.
+ * Serves health and metrics at a separate address, in every role and from the start of the process. No credential is required: anyone who can reach
+ * the address can read them.
  */
 export class ManagementServer {
   private readonly server: Server = createServer(LIMITS, (request, response) => void this.answer(request, response));
 
-  /** @param answers until others are given. */
+  /** @param answers initial responses, until they are replaced */
   constructor(private answers: ManagementAnswers) {
-    // Neither the server nor a probe that stays connected keeps a process from ending.
+    // Neither the server nor an open probe connection keeps the process from exiting.
     this.server.unref();
     this.server.on('connection', (socket) => socket.unref());
   }

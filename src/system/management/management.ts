@@ -9,8 +9,8 @@ import { json, type ManagementAnswers, waitingAnswers } from './management-answe
 import { ManagementServer } from './management-server.js';
 
 /**
- * The management address of a process, open from its start if SVC_MANAGEMENT_PORT is set. Until the schema fits, the address of the API returns the same: an
- * operator who opens the console reads the remedy there.
+ * The management address of a process, which is open from its start if SVC_MANAGEMENT_PORT is set. Until the schema is compatible, the API address
+ * returns the same responses, so that an operator who opens the console can read the remedy.
  */
 export class Management {
   private readonly logger = new Logger('Start');
@@ -38,7 +38,7 @@ export class Management {
     setStartReason();
   }
 
-  /** The address may still be in use by the process that this process replaces. */
+  /** The address may still be in use by the process that this one replaces. */
   private async openInPlace(server: ManagementServer): Promise<boolean> {
     try {
       await server.listen(this.config.port, this.config.host);
@@ -49,7 +49,7 @@ export class Management {
     }
   }
 
-  /** From here on the process answers by itself. */
+  /** From here on, the application itself responds. */
   serve(app: INestApplicationContext): void {
     this.own.serve(answersOf(app.get(HealthService), app.get(Metrics)));
   }

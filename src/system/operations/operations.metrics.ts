@@ -10,15 +10,15 @@ import { type OperationsState, OperationsService } from './operations.service.js
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 
-/** Connections of this process. */
+/** Use of this process's connections. */
 interface PoolUse {
   readonly used: number;
   readonly idle: number;
-  /** Calls that wait for a connection. */
+  /** Calls that are waiting for a connection. */
   readonly waiting: number;
 }
 
-/** The pool of connections that every module of this process shares. TypeORM has it as `master` of its driver, without a type. */
+/** The connection pool shared by all modules of this process. TypeORM exposes it as the untyped `master` property of its driver. */
 @Injectable()
 export class DatabasePool {
   constructor(private readonly db: DataSource) {}
@@ -31,12 +31,12 @@ export class DatabasePool {
   }
 }
 
-/** A value with its labels, in the order of their names. */
+/** A value with its labels, in the order of the label names. */
 type Sample = readonly [value: number, ...labels: string[]];
 
 /**
- * Gauges for operators, read when they are scraped. Those about the tables are the same in every process: alert on the maximum. While the
- * database does not answer they have no samples, and `sealwright_db_write_up` is 0.
+ * Gauges for operators, read on each scrape. Gauges of table contents are the same in every process: alert on the maximum. While the database is
+ * unavailable they have no samples, and `sealwright_db_write_up` is 0.
  */
 @Injectable()
 export class OperationsMetrics {

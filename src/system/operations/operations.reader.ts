@@ -1,32 +1,34 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/** Rows of a queue that are counted: a longer one is an alert whatever its exact length, and to count it costs more the longer it is. */
+/**
+ * Maximum rows of a queue that are counted: a longer queue is an alert whatever its exact length, and counting it would become ever more expensive.
+ */
 const MAX_COUNTED = 10_000;
 
-/** Work that waits. */
+/** Pending work of a queue. */
 export interface Backlog {
-  /** `signing`, or `outbox/signing` where a table carries several topics. */
+  /** Name of the queue, such as `signing`, or `outbox/signing` if a table carries several topics. */
   readonly queue: string;
   /** At most MAX_COUNTED. */
   readonly depth: number;
-  /** Seconds since the oldest began to wait, by the clock of the database; 0 when nothing waits. */
+  /** Seconds since the oldest item was queued, by the database clock; 0 if the queue is empty. */
   readonly oldestSeconds: number;
 }
 
 interface Queue {
   readonly name: string;
-  /** SQL after FROM, over `t`, found by an index. */
+  /** SQL after FROM, over `t`; must use an index. */
   readonly rows: string;
-  /** SQL: since when a row waits. */
+  /** SQL expression for the time at which a row was queued. */
   readonly since: string;
-  /** SQL that distinguishes the topics of a table. */
+  /** SQL expression for the topic of a row. */
   readonly topic?: string;
 }
 
 /**
- * Every queue of the service. In a queue longer than MAX_COUNTED, the oldest row is that of the counted rows. A row leaves its queue when its work is done,
- * so queues are short in normal operation.
+ * Every queue of the service. In a queue longer than MAX_COUNTED, the oldest row is that of the counted ones. A row leaves its queue once its work is
+ * done, so queues are short in normal operation.
  */
 const QUEUES: readonly Queue[] = [
   { name: 'signing', rows: `signing_request t WHERE t.status = 'QUEUED'`, since: 't.created_at' },
@@ -63,19 +65,19 @@ export interface NamedNumber {
   readonly value: number;
 }
 
-/** Reads how the service is doing from its tables: for operators, at a cost that does not grow with them. */
+/** Reads the state of the service from its tables, for operators, at a cost that does not grow with the tables. */
 @Injectable()
 export class OperationsReader {
   constructor(private readonly db: DataSource) {}
 
-  /** Every queue, also those in which nothing waits; those with topics only by the topics that wait. */
+  /** Returns every queue, including empty ones; queues with topics are listed only for pending topics. */
   async backlogs(): Promise<Backlog[]> {
     const waiting = (await this.db.query(BACKLOGS)) as Backlog[];
     const silent = QUEUES.filter(({ name }) => !waiting.some(({ queue }) => queue.split('/')[0] === name));
     return [...waiting, ...silent.map(({ name }) => ({ queue: name, depth: 0, oldestSeconds: 0 }))];
   }
 
-  /** Seconds since the newest checkpoint of the log was signed; undefined if there is none. */
+  /** Returns the seconds since the newest checkpoint of the log was signed; undefined if there is none. */
   async checkpointAge(): Promise<number | undefined> {
     const [row] = (await this.db.query(
       `SELECT extract(epoch FROM clock_timestamp() - at)::float8 AS age FROM log_checkpoint ORDER BY size DESC LIMIT 1`,
@@ -83,7 +85,9 @@ export class OperationsReader {
     return row?.age;
   }
 
-  /** Days until the first certificate of an active signing key ends, by what the key is for: of each key the newest certificate counts. */
+  /**
+   * Returns the days until the first certificate of an active signing key expires, by key purpose; only the newest certificate of each key counts.
+   */
   async certificateDays(): Promise<NamedNumber[]> {
     return (await this.db.query(
       `SELECT name, min(days)::float8 AS value FROM (
@@ -95,7 +99,7 @@ export class OperationsReader {
     )) as NamedNumber[];
   }
 
-  /** Open targets of SSH rotations, by state. */
+  /** Returns the number of open targets of SSH rotations, by state. */
   async rotationTargets(): Promise<NamedNumber[]> {
     return (await this.db.query(
       `SELECT state AS name, count(*)::int AS value FROM (
@@ -104,7 +108,7 @@ export class OperationsReader {
     )) as NamedNumber[];
   }
 
-  /** Bytes of each table with its indexes. */
+  /** Returns the size of each table in bytes, including indexes. */
   async tableBytes(): Promise<NamedNumber[]> {
     return (await this.db.query(
       `SELECT c.relname AS name, pg_total_relation_size(c.oid)::float8 AS value FROM pg_class c
@@ -112,7 +116,7 @@ export class OperationsReader {
     )) as NamedNumber[];
   }
 
-  /** Age of the oldest open transaction of this database in seconds: rows that it may still see cannot be vacuumed. */
+  /** Returns the age of the oldest open transaction in this database, in seconds: rows that it may still see cannot be vacuumed. */
   async oldestTransaction(): Promise<number> {
     const [row] = (await this.db.query(
       `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float8 AS age FROM pg_stat_activity

@@ -7,12 +7,12 @@ import { BackgroundJobs } from '../../platform/work/background-jobs.js';
 import { RecentValue } from '../../platform/time/recent-value.js';
 import { type Backlog, type NamedNumber, OperationsReader } from './operations.reader.js';
 
-/** Scrapes of all processes and of several collectors share one reading. */
+/** Scrapes of all processes and of several collectors share one read. */
 const FRESH_MS = 10_000;
-/** Sizes of tables change slowly, and each needs disk access. */
+/** Table sizes change slowly, and reading them requires disk access. */
 const SIZES_FRESH_MS = 60_000;
 
-/** How the service is doing, from its tables. */
+/** State of the service, according to its tables. */
 export interface OperationsState {
   readonly backlogs: readonly Backlog[];
   readonly jobs: readonly JobState[];
@@ -20,7 +20,7 @@ export interface OperationsState {
   readonly certificateDays: readonly NamedNumber[];
   readonly rotationTargets: readonly NamedNumber[];
   readonly oldestTransaction: number;
-  /** Of the receivers of the audit log. */
+  /** State of the receivers of the audit log. */
   readonly streams: readonly StreamState[];
 }
 
@@ -40,7 +40,7 @@ export class OperationsService {
     this.sizes = new RecentValue(SIZES_FRESH_MS, () => reader.tableBytes());
   }
 
-  /** Rejects while the database does not answer. */
+  /** Rejects if the database does not respond. */
   read(): Promise<OperationsState> {
     return this.state.get();
   }
@@ -49,7 +49,7 @@ export class OperationsService {
     return this.sizes.get();
   }
 
-  /** One after the other: what watches the service takes one connection of it. */
+  /** Queries run one after the other, so that monitoring uses a single connection. */
   private async readState(): Promise<OperationsState> {
     const backlogs = await this.reader.backlogs();
     const jobs = [...(await this.jobs.list()), ...jobsOfProcess(this.background.states())];
@@ -62,7 +62,7 @@ export class OperationsService {
   }
 }
 
-/** Converts the jobs of this process to the form of cluster jobs. Omits jobs that have not run yet. */
+/** Converts the jobs of this process to the format of cluster jobs. Omits jobs that have not run yet. */
 function jobsOfProcess(states: readonly BackgroundState[]): JobState[] {
   return states.flatMap(({ name, scope, lastSuccessAt: at, lastError }) => {
     if (scope === 'cluster' || (at === null && lastError === null)) return [];

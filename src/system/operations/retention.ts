@@ -3,14 +3,14 @@ import { Config } from '../../platform/config/config.js';
 import { OldRows, type OldRowsRule } from '../../platform/work/old-rows.js';
 
 /**
- * Retention of data that the service no longer needs. Nothing is deleted unless a setting says so, and never data in use: the newest document of a source,
- * documents that others may link to, results that are still expected, open alerts. Signatures, approvals and actions are not covered: the audit log and its
- * requests remain.
+ * Deletes data that the service no longer needs. Data is deleted only if a retention setting is configured. Data in use is never deleted: the newest
+ * document of a source, documents that may be linked to, pending results, open alerts. Signatures, approvals and actions are not covered: the audit
+ * log and its requests are kept.
  */
 @Injectable()
 export class Retention {
   constructor(old: OldRows, { keptDays }: Config) {
-    // An id is made when its row is, and is in the order of time (UUIDv7): the primary key finds old rows.
+    // IDs are created with their rows and are chronological (UUIDv7), so the primary key finds old rows.
     const forget = (days: number, rule: Omit<OldRowsRule, 'since' | 'days'>) => {
       if (days > 0) old.forget({ ...rule, since: 'id', days });
     };

@@ -10,9 +10,9 @@ export class MailTestBody {
 }
 
 export class MailTestView {
-  /** Whether the SMTP server took it. @example true */
+  /** Whether the SMTP server accepted the mail. @example true */
   sent: boolean;
-  /** In the SMTP server's words. @example '250 2.0.0 OK: queued' */
+  /** Response of the SMTP server. @example '250 2.0.0 OK: queued' */
   answer: string;
 }
 
@@ -21,11 +21,11 @@ export class SettingsView {
   role: 'all' | 'api' | 'worker';
   /** @example http://localhost:9090 */
   publicUrl: string;
-  /** Origins from which browsers can call; empty in `prod`. */
+  /** Allowed CORS origins. Empty in `prod`. */
   @ApiProperty({ type: String, isArray: true, example: ['http://localhost:4200'] }) corsOrigins: string[];
   /** @example 24 */
   jwtExpirationHours: number;
-  /** Signing key for requests that name none. @example default */
+  /** Signing key for requests that do not name one. @example default */
   defaultKey: string;
   /** @example 24 */
   signingMaxAgeHours: number;
@@ -46,7 +46,7 @@ export class SettingsView {
   }
 }
 
-/** A process of the service, as it last described itself. */
+/** A process of the service, according to its last heartbeat. */
 export class InstanceView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
@@ -57,12 +57,12 @@ export class InstanceView {
   pid: number;
   /** Version of the product. @example 0.2.0 */
   version: string;
-  /** Newest migration that the process knows. @example EditorsOfTrusts1798000048400 */
+  /** Newest migration included in the process's version. @example EditorsOfTrusts1798000048400 */
   schema: string;
   startedAt: Date;
-  /** Time of the last heartbeat, which the process writes every two seconds. A process that stopped normally has no row. */
+  /** Time of the last heartbeat, which the process writes every two seconds. A process that stopped normally is not listed. */
   seenAt: Date;
-  /** How far its clock is ahead of the database's, in milliseconds. @example -3 */
+  /** Offset of the process's clock from the database clock, in milliseconds; positive if ahead. @example -3 */
   clockOffsetMs: number;
 
   static of(row: InstanceRow): InstanceView {

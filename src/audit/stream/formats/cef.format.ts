@@ -4,11 +4,11 @@ import { redacted } from '../../../platform/log/structured-logger.js';
 import { withoutControls } from '../../../platform/text/truncate.js';
 import { asciiJson, leafFactsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
-/** 0 to 10, 10 the most severe. */
+/** From 0 to 10, where 10 is the most severe. */
 const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 3, refused: 6, failed: 7 }));
 const TAMPERED = 10;
 
-/** A leaf in ArcSight's Common Event Format, version 0. `externalId` and `cn1` name it; `cs3` has the detail as JSON. */
+/** Returns a leaf in ArcSight's Common Event Format, version 0. `externalId` and `cn1` identify the leaf; `cs3` contains the detail as JSON. */
 export function cefOf(leaf: StreamedLeaf): string {
   const { log, number, kind, entryId } = leaf;
   const { action, outcome, at, actor, target, correlation, source, detail } = leafFactsOf(leaf);
@@ -41,7 +41,7 @@ export function cefOf(leaf: StreamedLeaf): string {
   return `${head.map(headerField).join('|')}|${extension.join(' ')}`;
 }
 
-/** The address of a client; IPv6 has a separate field. */
+/** Returns the fields for a client's IP address; IPv6 has a separate field. */
 function addressOf(source: string): Record<string, string> {
   const version = isIP(source);
   if (version === 6) return { c6a2Label: 'Source IPv6 Address', c6a2: source };
@@ -54,6 +54,6 @@ function headerField(text: string): string {
 
 function extensionValue(text: string): string {
   const escaped = redacted(text).replaceAll(/[\\=]/g, String.raw`\$&`);
-  // Line breaks have a spelling of their own; no other control character has one.
+  // CEF has an escape sequence for line breaks, but for no other control character.
   return withoutControls(escaped.replaceAll('\n', String.raw`\n`).replaceAll('\r', String.raw`\r`));
 }

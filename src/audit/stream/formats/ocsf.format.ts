@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
 import { asciiJson, leafFactsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
-/** The version of the schema whose attributes these are. */
+/** Version of the OCSF schema that defines these attributes. */
 const OCSF_VERSION = '1.5.0';
 const OTHER = 99;
 
-/** Classes of OCSF: API Activity of the category Application Activity, and Authentication of Identity & Access Management. */
+/** OCSF classes: API Activity in the category Application Activity, and Authentication in Identity & Access Management. */
 const API_ACTIVITY = { class_uid: 6003, category_uid: 6 } as const;
 const AUTHENTICATION = { class_uid: 3002, category_uid: 3 } as const;
 
@@ -19,7 +19,7 @@ const SIGN_IN: ReadonlyMap<string, number> = new Map(
     'auth.stepped-up': OTHER,
   }),
 );
-/** Activities of API Activity (create, update, delete), by the last word of an action; whatever has none is `Other`. */
+/** Activities of API Activity (create, update, delete), by the last word of an action; all others are `Other`. */
 const CHANGES: readonly [RegExp, number][] = [
   [/\b(?:created|added|registered|invited|imported|requested|accepted|entered)$/, 1],
   [/\b(?:changed|rotated|renewed|replaced|enabled|disabled|paused|reset)$/, 3],
@@ -27,17 +27,17 @@ const CHANGES: readonly [RegExp, number][] = [
 ];
 /** Success and Failure. */
 const STATUS: ReadonlyMap<string, number> = new Map(Object.entries({ done: 1, refused: 2, failed: 2 }));
-/** Informational, Medium, High; Critical for changes of the log that the service did not make. */
+/** Informational, Medium, High; Critical for changes to the log outside the service. */
 const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 1, refused: 3, failed: 4 }));
 const CRITICAL = 5;
-/** Types of the object User; other actors, such as an API key, are `Other` with their own name. */
+/** Types of the User object; other actors, such as API keys, are `Other` with their own name. */
 const USER_TYPES: ReadonlyMap<string, number> = new Map(
   Object.entries({ user: 1, system: 3, anonymous: 0, unknown: 0 }),
 );
 
 /**
- * A leaf as an event of OCSF (Open Cybersecurity Schema Framework), in JSON on one line. `metadata.log_name` and `metadata.sequence` name it;
- * what the schema has no place for is in `unmapped`.
+ * Returns a leaf as an OCSF event (Open Cybersecurity Schema Framework), as JSON on one line. `metadata.log_name` and `metadata.sequence` identify
+ * the leaf; fields that the schema does not define are in `unmapped`.
  */
 export function ocsfOf(leaf: StreamedLeaf): string {
   const { log, number, kind, entryId, record } = leaf;
@@ -47,7 +47,7 @@ export function ocsfOf(leaf: StreamedLeaf): string {
     ...classified(action, user, target),
     severity_id: isTampered(leaf) ? CRITICAL : (SEVERITY.get(outcome) ?? CRITICAL),
     status_id: STATUS.get(outcome) ?? 0,
-    // For a deleted entry, only the log knows that it existed.
+    // For a deleted entry, only the log records that it existed.
     time: at === '' ? 0 : Date.parse(at),
     message: action,
     metadata: {
@@ -66,7 +66,7 @@ export function ocsfOf(leaf: StreamedLeaf): string {
   });
 }
 
-/** Class and activity of an action, with what only the class has: a sign-in is about its user, and has no resources. */
+/** Returns the class and activity of an action, with the fields specific to the class: a sign-in is about its user and has no resources. */
 function classified(action: string, user: object, target: { kind: string; id: string }): object {
   const signIn = SIGN_IN.get(action);
   const activity = signIn ?? CHANGES.find(([pattern]) => pattern.test(action))?.[1] ?? OTHER;
@@ -82,7 +82,7 @@ function classified(action: string, user: object, target: { kind: string; id: st
   };
 }
 
-/** Background work has no address; `ip` takes nothing but one. */
+/** Background work has no IP address, and `ip` accepts nothing else. */
 function endpointOf(source: string): object {
   if (source === '') return { svc_name: 'sealwright' };
   return isIP(source) === 0 ? { name: source } : { ip: source };

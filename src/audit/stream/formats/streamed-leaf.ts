@@ -5,10 +5,10 @@ import type { LeafKind } from '../../../verifier/log-verifier.js';
 import { type LeafRow, loggedEntry } from '../../log/log-leaf.js';
 import { redacted } from '../../../platform/log/structured-logger.js';
 
-/** An entry as its leaf has it, with the SHA-256 of its record. */
+/** An entry in the form in which its leaf contains it, with the SHA-256 of its record. */
 type LogEntry = ReturnType<typeof loggedEntry>;
 
-/** A leaf of the audit log as receivers get it. `log` and `number` together identify it permanently. */
+/** A leaf of the audit log in the form in which receivers get it. `log` and `number` together identify it permanently. */
 export interface StreamedLeaf {
   /** Name of the log. It changes when a restored database is accepted, so that no number identifies two leaves. */
   readonly log: string;
@@ -16,13 +16,13 @@ export interface StreamedLeaf {
   readonly number: number;
   readonly kind: LeafKind;
   readonly entryId: string;
-  /** Undefined when it was removed from the database. */
+  /** Undefined if the entry was removed from the database. */
   readonly entry: LogEntry | undefined;
-  /** Of a leaf that is the record of a signature; undefined for all others. */
+  /** The record of a signature, if the leaf is one; otherwise undefined. */
   readonly record: unknown;
 }
 
-/** A leaf whose row or entry was deleted becomes `missing`: a removal is reported, not skipped. */
+/** Returns a leaf. If its row or entry was deleted, the leaf becomes `missing`: a removal is reported, not skipped. */
 export function streamedLeaf(log: string, row: LeafRow): StreamedLeaf {
   const isThere = row.kind !== null && row.at !== null;
   return {
@@ -39,7 +39,7 @@ function parsed(record: string | null): unknown {
   return record === null ? undefined : (JSON.parse(record) as unknown);
 }
 
-/** A leaf for formats that cannot represent a deleted entry. */
+/** The facts of a leaf, for formats that cannot represent a deleted entry. */
 export interface LeafFacts {
   readonly action: string;
   /** `done`, `refused`, `failed`; empty if the entry was deleted. */
@@ -49,7 +49,7 @@ export interface LeafFacts {
   readonly actor: { readonly kind: string; readonly id: string; readonly name: string };
   readonly target: { readonly kind: string; readonly id: string };
   readonly correlation: string;
-  /** Address of the client; empty for background work. */
+  /** IP address of the client; empty for background work. */
   readonly source: string;
   readonly detail: object;
 }
@@ -69,17 +69,17 @@ export function leafFactsOf({ entry }: StreamedLeaf): LeafFacts {
   return entry ?? GONE;
 }
 
-/** Whether, according to the log, it was changed outside the service. */
+/** Reports whether, according to the log, the entry was changed outside the service. */
 export function isTampered({ kind }: StreamedLeaf): boolean {
   return kind === 'missing' || kind === 'foreign';
 }
 
-/** Lengths that texts are cut to, one after the other, until a message is short enough. */
+/** Lengths to which strings are truncated, in turn, until a message is short enough. */
 const LENGTHS = [2000, 500, 100, 30, 10] as const;
 
 /**
- * The message for a leaf, with at most `maxBytes` octets. Of a leaf that is too long the detail, or the record, is replaced by its SHA-256
- * and size; the log has it. If that is not enough, texts are cut: no leaf is left out, and none holds up the others.
+ * Returns the message for a leaf, in at most `maxBytes` octets. If a leaf is too long, its detail or record is replaced with its SHA-256 and size;
+ * the log contains the original. If that is not enough, strings are truncated, so that no leaf is skipped or blocks the others.
  */
 export function fitted(leaf: StreamedLeaf, maxBytes: number, write: (leaf: StreamedLeaf) => string): string {
   const whole = write(leaf);
@@ -93,7 +93,7 @@ export function fitted(leaf: StreamedLeaf, maxBytes: number, write: (leaf: Strea
   return text;
 }
 
-/** The leaf with only the digests of its large parts. */
+/** Returns the leaf with digests in place of its large parts. */
 export function withoutParts(leaf: StreamedLeaf): StreamedLeaf {
   const { entry, record } = leaf;
   return {
@@ -112,7 +112,7 @@ function digestOf(value: unknown) {
 function cutTo<Value>(length: number, value: Value): Value {
   if (typeof value === 'string') return shorten(value, length) as Value;
   if (typeof value !== 'object' || value === null) return value;
-  // Names of members are ours; a digest of 64 characters is of no use in part.
+  // Member names are defined by the service; a truncated SHA-256 is useless.
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
@@ -121,15 +121,15 @@ function cutTo<Value>(length: number, value: Value): Value {
   ) as Value;
 }
 
-/** What names a leaf is never cut. */
+/** Members that identify a leaf are never truncated. */
 const KEPT = new Set(['log', 'kind', 'entryId', 'id', 'at', 'outcome', 'sha256']);
 
-/** Everything that is not a printable character of ASCII. JSON itself leaves DEL, C1 controls and overrides of the direction of writing as they are. */
+/** Everything except printable ASCII characters. JSON itself does not escape DEL, C1 controls and bidirectional overrides. */
 const NOT_PRINTABLE = /[^ -~]/g;
 
 /**
- * Returns JSON on one line, in printable ASCII, so that no receiver can mistake a part of it for the end of a line or for another encoding. Text that looks
- * like a credential is masked, although entries contain none.
+ * Returns JSON on one line, in printable ASCII, so that no receiver can mistake part of it for a line ending or another encoding. Text that looks
+ * like a credential is masked, even though entries contain none.
  */
 export function asciiJson(value: unknown): string {
   const text = canonicalJson(value, (item) => quoted(redacted(item)));
@@ -137,8 +137,8 @@ export function asciiJson(value: unknown): string {
 }
 
 /**
- * Returns a leaf as JSON: `{"log","number","kind", …}` with `entry`, with `entryId` and `record`, or only with `entryId` if it is missing. The canonical JSON
- * (RFC 8785) of `entry` is what the log hashed, unless it lists omitted members.
+ * Returns a leaf as JSON: `{"log","number","kind", …}` with `entry`, with `entryId` and `record`, or only with `entryId` if it is missing. The
+ * canonical JSON (RFC 8785) of `entry` is what the log hashed, unless the entry lists omitted members.
  */
 export function jsonOf({ log, number, kind, entryId, entry, record }: StreamedLeaf): string {
   const content = record === undefined ? (entry === undefined ? { entryId } : { entry }) : { entryId, record };

@@ -16,11 +16,11 @@ const MAX_MSGID = 32;
 const BOM = '\u{feff}';
 const IS_ASCII = /^[ -~]*$/;
 
-/** What a destination has to say of a message: its limits and names. */
+/** The parts of a destination that determine its messages: limits and names. */
 export type SyslogForm = Pick<StreamDestination, 'format' | 'maxBytes' | 'enterprise'>;
 
 /**
- * A leaf as a frame of RFC 5425: the number of octets, a space, and the message of RFC 5424. The message has no line break, and names the
+ * Returns a leaf as an RFC 5425 frame: the number of octets, a space, and the RFC 5424 message. The message has no line break, and identifies the
  * leaf in its structured data.
  */
 export function syslogFrame(leaf: StreamedLeaf, hostname: string, form: SyslogForm): string {
@@ -44,14 +44,14 @@ function syslogMessage(leaf: StreamedLeaf, hostname: string, { format, enterpris
   return `${header} ${origin}${place} ${contentOf(leaf, format)}`;
 }
 
-/** UTF-8 begins with a byte order mark (RFC 5424 section 6.4); ASCII needs none, and programs that read JSON stumble over it. */
+/** UTF-8 begins with a byte order mark (RFC 5424 section 6.4); ASCII does not need one, and JSON parsers reject it. */
 function contentOf(leaf: StreamedLeaf, format: SyslogForm['format']): string {
   if (format !== 'cef') return jsonOf(leaf);
   const text = cefOf(leaf);
   return IS_ASCII.test(text) ? text : `${BOM}${text}`;
 }
 
-/** An element of the structured data (RFC 5424 section 6.3). */
+/** Returns an element of the structured data (RFC 5424 section 6.3). */
 function element(id: string, parameters: Readonly<Record<string, string>>): string {
   const written = Object.entries(parameters).map(
     ([name, value]) => ` ${name}="${value.replaceAll(/[^ -~]/g, '?').replaceAll(/["\\\]]/g, String.raw`\$&`)}"`,
@@ -59,7 +59,7 @@ function element(id: string, parameters: Readonly<Record<string, string>>): stri
   return `[${id}${written.join('')}]`;
 }
 
-/** PRINTUSASCII of RFC 5424: no space, no control character. */
+/** PRINTUSASCII of RFC 5424: no spaces or control characters. */
 function printable(text: string, max: number): string {
   return truncate(text.replaceAll(/[^!-~]/g, '?'), max) || NONE;
 }

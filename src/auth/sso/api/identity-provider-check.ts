@@ -19,7 +19,7 @@ export interface ProviderFinding {
 
 const EXPIRES_SOON_MS = 30 * 24 * 3600_000;
 
-/** Checks whether a provider is usable, as far as that is possible without signing in. */
+/** Checks whether a provider is usable, as far as possible without signing in. */
 @Injectable()
 export class IdentityProviderCheck {
   constructor(
@@ -44,7 +44,7 @@ export class IdentityProviderCheck {
         { check: 'token endpoint', ok: true, detail: metadata.token_endpoint ?? '' },
         {
           check: 'client authentication',
-          // A provider may accept a method that it does not list, for clients that are registered for it.
+          // A provider may accept a method that it does not list, for clients registered with it.
           ok: true,
           detail: `${used} is used; the provider accepts ${methods?.join(', ') ?? 'unspecified methods, hence client_secret_basic'}.`,
         },
@@ -89,7 +89,7 @@ export class IdentityProviderCheck {
   }
 }
 
-/** A provider may refuse scopes that it does not list, or accept them. */
+/** A provider may accept or reject scopes that it does not list. */
 function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undefined): ProviderFinding {
   const unlisted = supported === undefined ? [] : scopes.filter((scope) => !supported.includes(scope));
   const detail =
@@ -129,7 +129,7 @@ function ofSaml({ certificates, entryPoint }: SamlSettings): ProviderFinding[] {
   ];
 }
 
-/** Judges as sign-in does: an expired certificate still verifies, since it was pinned by hand. */
+/** Applies the rules of sign-in: an expired certificate still verifies, because it was pinned manually. */
 function ofCertificates(text: string, check: string): ProviderFinding[] {
   try {
     return readSamlCertificates(text).map(({ certificate: { subject, validToDate } }) => {

@@ -15,7 +15,7 @@ import {
 } from './identity-provider-views.dto.js';
 import { SsoTests } from './sso-tests.js';
 
-/** Tests of identity providers. No test signs anybody in or changes an account. */
+/** Tests of identity providers. No test signs a user in or changes an account. */
 @ApiTags('Settings')
 @Controller('api/settings/identity-providers')
 export class IdentityProviderTestsController {

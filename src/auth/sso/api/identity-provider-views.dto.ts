@@ -36,7 +36,10 @@ export class IdentityProviderView {
   defaultRoles: RoleName[] | null;
   /** Whether a client secret is stored. */
   hasSecret: boolean;
-  /** Redirect address to register at an OpenID Connect provider, or the assertion consumer service of SAML. @example https://sign.example.com/api/auth/oidc/callback/example */
+  /**
+   * Redirect URI to register at an OpenID Connect provider, or the SAML assertion consumer service.
+   * @example https://sign.example.com/api/auth/oidc/callback/example
+   */
   redirectUri: string;
   /** `shared`: this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI at the provider, then set `redirect` to `own`. */
   @ApiProperty({ enum: ['own', 'shared'] }) redirect: OidcRedirect;
@@ -97,7 +100,7 @@ export class StartTestBody {
 }
 
 export class TestStartedView {
-  /** Address to which to redirect the browser. @example https://login.example.com/authorize?client_id=sealwright */
+  /** URL to which to redirect the browser. @example https://login.example.com/authorize?client_id=sealwright */
   redirect: string;
 }
 
@@ -122,11 +125,11 @@ export class TestAccountView {
   isNew: boolean;
 }
 
-/** The result of a test: what a sign-in would do. Nobody was signed in, and nothing changed. */
+/** The result of a test: what a sign-in would do. No user was signed in, and nothing was changed. */
 export class SignInTrialView {
   /** @example example */
   provider: string;
-  /** Why the sign-in would be refused; null if it would succeed. */
+  /** Reason why the sign-in would be refused; null if it would succeed. */
   @ApiProperty({ type: () => TestProblemView, nullable: true, example: null }) problem: TestProblemView | null;
   /** The provider's identifier of the person; null if the response was refused. @example 'ada-248289761001' */
   subject: string | null;
@@ -143,9 +146,9 @@ export class SignInTrialView {
   methods: string[];
   /** The rules that match. */
   matched: ClaimRuleBody[];
-  /** The roles that the person would have. */
+  /** Roles that the user would have. */
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] }) roles: RoleName[];
-  /** The groups that the person would have. @example ["release"] */
+  /** Groups that the user would have. @example ["release"] */
   groups: string[];
   /** The account that would be used; null if there is none. */
   @ApiProperty({

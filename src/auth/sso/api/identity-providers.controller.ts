@@ -52,7 +52,7 @@ export class IdentityProvidersController {
 
   /**
    * Create or replace an OpenID provider
-   * @remarks Absent settings get their defaults. The secret, the key and `redirect` are kept if they are absent.
+   * @remarks Omitted settings get their defaults. The secret, the key and `redirect` are kept if omitted.
    */
   @Put('oidc/:name')
   @Needs('settings:write')
@@ -69,7 +69,7 @@ export class IdentityProvidersController {
 
   /**
    * Create or replace a SAML provider
-   * @remarks Absent settings get their defaults. The key is kept if it is absent.
+   * @remarks Omitted settings get their defaults. The key is kept if omitted.
    */
   @Put('saml/:name')
   @Needs('settings:write')
@@ -86,7 +86,7 @@ export class IdentityProvidersController {
 
   /**
    * Update an OpenID provider
-   * @remarks Absent members are kept. Null resets a member to its default.
+   * @remarks Omitted members are kept. Null resets a member to its default.
    */
   @Patch('oidc/:name')
   @Needs('settings:write')
@@ -104,7 +104,7 @@ export class IdentityProvidersController {
 
   /**
    * Update a SAML provider
-   * @remarks Absent members are kept. Null resets a member to its default.
+   * @remarks Omitted members are kept. Null resets a member to its default.
    */
   @Patch('saml/:name')
   @Needs('settings:write')
@@ -122,7 +122,7 @@ export class IdentityProvidersController {
 
   /**
    * Delete an identity provider
-   * @remarks Accounts of its users remain, but can no longer sign in through it.
+   * @remarks The accounts of its users remain, but users can no longer sign in through it.
    */
   @Delete(':name')
   @HttpCode(204)

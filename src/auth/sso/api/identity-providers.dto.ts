@@ -26,7 +26,7 @@ import {
 import type { IdentityProviderOrder } from '../providers/identity-provider-changes.service.js';
 import { storedCertificates } from '../providers/saml-certificates.js';
 
-/** RFC 3986, of an attribute in XML. */
+/** A URI (RFC 3986) in an XML attribute. */
 const URI = /^[a-z][a-z0-9+.-]{0,20}:[!#-;=?-~]{1,300}$/i;
 const COMPARISONS = ['exact', 'minimum', 'maximum', 'better'] as const;
 const LOCAL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
@@ -41,28 +41,31 @@ export class ClaimRuleBody {
 }
 
 class IdentityProviderBody {
-  /** Text of the sign-in button. @example 'Sign in with Example' */
+  /** Label of the sign-in button. @example 'Sign in with Example' */
   @Text(1, 60) label: string;
   @Flag() enabled: boolean;
-  /** From claims or attributes to roles; all that match count. Applied at every sign-in. */
+  /** Map claims or attributes to roles; all matching rules apply. Evaluated at every sign-in. */
   @ListOf(ClaimRuleBody, { max: 100 }) rules: ClaimRuleBody[];
-  /** Roles of users whom no rule matches. Without default roles these users are refused. */
+  /** Roles assigned when no rule matches. If there are none, the sign-in is refused. */
   @Optional(ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, nullable: true, example: ['viewer'] }))
   @Nullable()
   defaultRoles?: RoleName[] | null;
 }
 
 export class OidcProviderBody extends IdentityProviderBody {
-  /** The issuer, or the address of its discovery document. @example https://login.example.com/realms/main */
+  /** The issuer, or the URL of its discovery document. @example https://login.example.com/realms/main */
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
   @IsUrl({ ...LOCAL, disallow_auth: true, allow_fragments: false })
   @Length(1, 300)
   issuer: string;
   /** @example sealwright */
   @Text(1, 200) clientId: string;
-  /** Write-only. Absent: the stored secret is kept. @example 5e7a0c */
+  /** Write-only. If omitted, the stored secret is kept. @example 5e7a0c */
   @Optional(Text(1, 500)) clientSecret?: string;
-  /** How this service authenticates to the provider (OpenID Connect Core section 9); by default the method that the provider publishes. With `private_key_jwt` the service generates a key, which the provider reads from /api/auth/oidc/jwks?provider=<name>. */
+  /**
+   * How this service authenticates to the provider (OpenID Connect Core section 9). Defaults to the method that the provider publishes. With
+   * `private_key_jwt`, the service generates a key, which the provider reads from /api/auth/oidc/jwks?provider=<name>.
+   */
   @Optional(OneOf(CLIENT_AUTHENTICATIONS, { nullable: true }))
   @Nullable()
   clientAuthentication?: ClientAuthenticationMethod | null;
@@ -70,7 +73,7 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Optional(OneOf(['token-endpoint', 'issuer'], { nullable: true, default: 'token-endpoint' }))
   @Nullable()
   assertionAudience?: 'token-endpoint' | 'issuer' | null;
-  /** With `private_key_jwt`: generate a new key. The provider must be given the new key at the same time. */
+  /** With `private_key_jwt`: generate a new key. The new key must be registered at the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
   @ApiProperty({ example: ['openid', 'profile', 'email'], required: false })
   @IsOptional()
@@ -78,7 +81,10 @@ export class OidcProviderBody extends IdentityProviderBody {
   @ArrayMaxSize(20)
   @Matches(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, { each: true })
   scopes?: string[];
-  /** Authentication context classes, such as the provider's name for multi-factor authentication. They are requested as `acr_values`. A sign-in or step-up whose ID token has none of them as `acr` is refused with `sso.weak-sign-in`. Empty or absent: the provider decides. */
+  /**
+   * Authentication context classes, such as the provider's name for multi-factor authentication. They are requested as `acr_values`. A sign-in or
+   * step-up whose ID token contains none of them as `acr` is refused with `sso.weak-sign-in`. If empty or omitted, the provider decides.
+   */
   @ApiProperty({ example: ['phr'], required: false, nullable: true })
   @Nullable()
   @IsOptional()
@@ -87,7 +93,11 @@ export class OidcProviderBody extends IdentityProviderBody {
   @ArrayUnique()
   @Matches(/^[\x21-\x7e]{1,200}$/, { each: true })
   acrValues?: string[] | null;
-  /** Redirect URI that is registered at the provider. `own` is `/api/auth/oidc/callback/<name>`, the default for new providers. `shared` is `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. Absent: unchanged. */
+  /**
+   * Redirect URI that is registered at the provider. `own` is `/api/auth/oidc/callback/<name>`, the default for new providers. `shared` is
+   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. If
+   * omitted, it remains unchanged.
+   */
   @Optional(OneOf(['own', 'shared'])) redirect?: OidcRedirect;
 
   toOrder(name: string): IdentityProviderOrder {
@@ -139,18 +149,21 @@ export class RequestedAuthnContextBody {
 }
 
 export class SamlProviderBody extends IdentityProviderBody {
-  /** The provider's name for itself. @example https://idp.example.com/metadata */
+  /** The provider's entity ID. @example https://idp.example.com/metadata */
   @Text(1, 300) @Matches(/\S/) entityId: string;
   /** SingleSignOnService with the HTTP-Redirect binding. @example https://idp.example.com/sso */
   @IsUrl(LOCAL) @Length(1, 500) entryPoint: string;
-  /** Certificates of the keys that sign its assertions, as PEM or base64 of DER; several while the provider changes its key, also in one text. */
+  /**
+   * Certificates of the keys that sign its assertions, as PEM or base64 of DER. During a key rotation of the provider there are several, which may be
+   * in one string.
+   */
   @ListOf(Text(1, 20_000), {
     min: 1,
     max: 5,
     example: ['-----BEGIN CERTIFICATE-----\nMIIDIzCCAgugAwIBAgIUVczslfK9\n-----END CERTIFICATE-----'],
   })
   certificates: string[];
-  /** SingleLogoutService with the HTTP-Redirect binding. Absent: users stay signed in at the provider. @example https://idp.example.com/slo */
+  /** SingleLogoutService with the HTTP-Redirect binding. If omitted, users stay signed in at the provider. @example https://idp.example.com/slo */
   @ApiProperty({ type: String, required: false, nullable: true })
   @Nullable()
   @IsOptional()
@@ -159,20 +172,24 @@ export class SamlProviderBody extends IdentityProviderBody {
   logoutUrl?: string | null;
   /** Sign authentication requests. Logout messages are always signed. */
   @Optional(Flag()) signRequests?: boolean;
-  /** Format of the NameID that is requested and required; persistent by default. With null no format is requested, and the format of the first sign-in is required from then on. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress */
+  /**
+   * Format of the NameID that is requested and required. Defaults to persistent. With null, no format is requested, and the format of the first
+   * sign-in is required from then on.
+   * @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress
+   */
   @ApiProperty({ type: String, required: false, nullable: true })
   @Nullable()
   @IsOptional()
   @Matches(URI)
   nameIdFormat?: string | null;
   /**
-   * Requested authentication contexts (RequestedAuthnContext). A sign-in or step-up with another context is refused with `sso.weak-sign-in`. Absent:
-   * the provider decides.
+   * Requested authentication contexts (RequestedAuthnContext). A sign-in or step-up with another context is refused with `sso.weak-sign-in`. If
+   * omitted, the provider decides.
    */
   @Optional(Nested(RequestedAuthnContextBody, { nullable: true, example: null }))
   @Nullable()
   requestedAuthnContext?: RequestedAuthnContextBody | null;
-  /** Generate a new signing key. The provider must be given its certificate (in the metadata) at the same time. */
+  /** Generate a new signing key. The new certificate (in the metadata) must be registered at the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
 
   toOrder(name: string): IdentityProviderOrder {
@@ -185,7 +202,7 @@ export class SamlProviderBody extends IdentityProviderBody {
     return { ...common, newKey, settings };
   }
 
-  /** What the AuthnRequest asks for. */
+  /** Returns the settings of the AuthnRequest. */
   private request(): Pick<SamlSettings, 'nameIdFormat' | 'requestedAuthnContext'> {
     const { nameIdFormat, requestedAuthnContext: context } = this;
     return {
@@ -211,7 +228,7 @@ function requestedContext({ classes, comparison = 'exact', accepted = [] }: Requ
   return { classes, comparison, ...(accepted.length === 0 ? {} : { accepted }) };
 }
 
-/** Changes of an OpenID Connect provider: absent members stay as they are, null resets a member to its default. */
+/** Changes to an OpenID Connect provider: omitted members are unchanged, null resets a member to its default. */
 export class ChangeOidcProviderBody extends PartialType(OmitType(OidcProviderBody, ['toOrder'])) {
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true, example: ['viewer'] })
   @Nullable()
@@ -220,13 +237,13 @@ export class ChangeOidcProviderBody extends PartialType(OmitType(OidcProviderBod
   @Nullable() declare assertionAudience?: 'token-endpoint' | 'issuer' | null;
   @Nullable() declare acrValues?: string[] | null;
 
-  /** @param provider the provider as it is */
+  /** @param provider the current provider */
   toOrder(provider: IdentityProvider): IdentityProviderOrder {
     return Object.assign(new OidcProviderBody(), bodyOf(provider), given(this)).toOrder(provider.name);
   }
 }
 
-/** Changes of a SAML 2.0 provider: absent members stay as they are, null resets a member to its default. */
+/** Changes to a SAML 2.0 provider: omitted members are unchanged, null resets a member to its default. */
 export class ChangeSamlProviderBody extends PartialType(OmitType(SamlProviderBody, ['toOrder'])) {
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true, example: ['viewer'] })
   @Nullable()
@@ -235,7 +252,7 @@ export class ChangeSamlProviderBody extends PartialType(OmitType(SamlProviderBod
   @Nullable() declare nameIdFormat?: string | null;
   @Nullable() declare requestedAuthnContext?: RequestedAuthnContextBody | null;
 
-  /** @param provider the provider as it is */
+  /** @param provider the current provider */
   toOrder(provider: IdentityProvider): IdentityProviderOrder {
     return Object.assign(new SamlProviderBody(), bodyOf(provider), given(this)).toOrder(provider.name);
   }

@@ -13,10 +13,10 @@ import { SignInPageFilter } from './sign-in-page.filter.js';
 import { SsoLogin } from './sso-login.js';
 import { FrontChannelQuery, OidcKeySetView, OidcKeysQuery, SsoLoginQuery } from './sso.dto.js';
 
-/** Bytes of a logout token. */
+/** Maximum bytes of a logout token. */
 const MAX_TOKEN_BYTES = 16 * 1024;
 
-/** OpenID Connect, as browsers see it. */
+/** The OpenID Connect endpoints for browsers and providers. */
 @ApiTags('Authentication')
 @Controller('api/auth/oidc')
 export class OidcController {

@@ -13,10 +13,10 @@ import { SignInPageFilter } from './sign-in-page.filter.js';
 import { SsoLogin } from './sso-login.js';
 import { SamlLogoutQuery, SamlMetadataQuery, SsoLoginQuery } from './sso.dto.js';
 
-/** Bytes of a posted response; providers with hundreds of groups write long ones. */
+/** Maximum bytes of a posted response; providers with hundreds of groups send long ones. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 
-/** SAML 2.0, as browsers and identity providers see it. */
+/** The SAML 2.0 endpoints for browsers and identity providers. */
 @ApiTags('Authentication')
 @Controller('api/auth/saml')
 export class SamlController {
@@ -73,7 +73,7 @@ export class SamlController {
 
   /**
    * Receive a SAML logout message
-   * @remarks Receives logout requests and responses of a SAML 2.0 provider through the browser (HTTP-Redirect binding).
+   * @remarks The assertion consumer service: receives the response of a SAML 2.0 provider.
    */
   @Get('logout')
   @Public()
@@ -85,7 +85,7 @@ export class SamlController {
     @Query() _message: SamlLogoutQuery,
   ): Promise<void> {
     await this.beginnings.assertMayAnswer(originOf(request));
-    // The signature is over the text of the query as it came.
+    // The signature covers the query string as received.
     const query = request.url.slice(request.url.indexOf('?') + 1);
     const place = await this.logout.take(fromRedirect(query), originOf(request));
     await reply.redirect(place, 303);

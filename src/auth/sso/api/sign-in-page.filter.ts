@@ -4,7 +4,10 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { RefusedSignIn } from '../sign-in/sso-sign-in.service.js';
 import { ProblemFilter, Refusals } from '../../../platform/http/server/problem.filter.js';
 
-/** SignInPageFilter redirects a browser to the sign-in page of the console, which explains the code. Other programs get the problem. Refusals are audited. */
+/**
+ * SignInPageFilter redirects a browser to the sign-in page of the console, which explains the code. Other clients get the problem. Refusals are
+ * audited.
+ */
 @Catch(Problem)
 @Injectable()
 export class SignInPageFilter implements ExceptionFilter<Problem> {

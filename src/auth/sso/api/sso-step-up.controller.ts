@@ -12,7 +12,7 @@ import { OidcService } from '../oidc/oidc.service.js';
 import { SamlService } from '../saml/saml.service.js';
 import type { SsoOrder } from '../sign-in/sso-transactions.js';
 
-/** Step-up of people without a password here: their provider authenticates them again. */
+/** Step-up for people without a password: their provider authenticates them again. */
 @Injectable()
 export class SsoStepUp {
   constructor(
@@ -22,7 +22,7 @@ export class SsoStepUp {
     private readonly saml: SamlService,
   ) {}
 
-  /** Address to which to redirect the browser. */
+  /** Returns the URL to which to redirect the browser. */
   async begin(caller: Caller, returnTo: string | undefined): Promise<Redirect> {
     const external = await this.sessions.externalOf(caller);
     if (external === undefined) {
@@ -48,7 +48,7 @@ export class SsoStepUpController {
 
   /**
    * Start step-up at the provider
-   * @remarks Starts a step-up at the identity provider of your session. Send the browser to the returned address; it returns to `returnTo`.
+   * @remarks Starts a step-up at the identity provider of your session. Send the browser to the returned URL; it returns to `returnTo`.
    */
   @Post('sso')
   @HttpCode(200)

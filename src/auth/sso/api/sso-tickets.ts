@@ -7,7 +7,7 @@ import { SessionsService } from '../../sessions/sessions.service.js';
 import { TokenGrants, type Tokens } from '../../tokens/token-grants.js';
 import { type Returned, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 
-/** Exchanges a ticket, once and in the browser that began, for tokens or for a session in a cookie. */
+/** Exchanges a ticket, once and in the browser that started the sign-in, for tokens or for a session in a cookie. */
 @Injectable()
 export class SsoTickets {
   constructor(
@@ -29,7 +29,7 @@ export class SsoTickets {
   /**
    * Completes a sign-in in the browser that started it.
    *
-   * @returns the URL to go to, and the Set-Cookie header if the browser asked for a session in a cookie
+   * @returns the URL to redirect to, and the Set-Cookie header if the browser requested a session in a cookie
    */
   async complete(
     ticket: string,

@@ -14,7 +14,7 @@ import { SessionsService } from '../../sessions/sessions.service.js';
 import { OidcLogout } from '../oidc/oidc-logout.js';
 import { SamlLogout } from '../saml/saml-logout.js';
 
-/** Single sign-on before and after the provider. */
+/** The single sign-on endpoints that do not depend on the protocol. */
 @ApiTags('Authentication')
 @Controller('api/auth')
 export class SsoController {
@@ -93,7 +93,7 @@ export class SsoLogoutController {
 
   /**
    * Sign out
-   * @remarks Ends your session, and returns the address at which to sign out at your identity provider.
+   * @remarks Ends your session, and returns the URL at which to sign out at your identity provider.
    */
   @Post('logout')
   @HttpCode(200)
@@ -105,7 +105,7 @@ export class SsoLogoutController {
     if (external?.logoutHint === undefined) return { redirect: null };
     const provider = await this.providers.enabledById(external.providerId);
     const logout = provider.kind === 'oidc' ? this.oidc : this.saml;
-    // The session is over here in any case, also when the provider is away.
+    // The session here has ended in any case, even if the provider is unavailable.
     return { redirect: (await logout.redirectTo(provider, external.logoutHint).catch(() => undefined)) ?? null };
   }
 }

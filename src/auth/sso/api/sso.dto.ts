@@ -25,7 +25,7 @@ export class OidcKeysQuery {
 }
 
 export class OidcKeySetView {
-  /** RFC 7517; with the certificate (x5c) and its hash, which is the key's id as well. */
+  /** JWKs (RFC 7517) with the certificate (x5c) and its hash, which is also the key ID. */
   @ApiProperty({
     type: 'array',
     items: { type: 'object', additionalProperties: true },
@@ -35,7 +35,10 @@ export class OidcKeySetView {
 }
 
 export class SignOutView {
-  /** Address to which to redirect the browser so that the user is signed out at the provider as well; null if there is none. @example https://login.example.com/session/end?id_token_hint=e30 */
+  /**
+   * URL to redirect the browser to, so that the user is also signed out at the provider; null if there is none.
+   * @example https://login.example.com/session/end?id_token_hint=e30
+   */
   redirect: string | null;
 }
 
@@ -45,7 +48,7 @@ export class SsoStepUpBody {
 }
 
 export class SsoStepUpView {
-  /** Address to which to redirect the browser. @example 'https://login.example.com/authorize?prompt=login&max_age=0' */
+  /** URL to which to redirect the browser. @example 'https://login.example.com/authorize?prompt=login&max_age=0' */
   redirect: string;
 }
 
@@ -55,9 +58,9 @@ export class SamlMetadataQuery {
 
 /** SAML bindings, section 3.4. */
 export class SamlLogoutQuery {
-  /** LogoutRequest, deflated, in base64. */
+  /** LogoutRequest, deflated, base64. */
   @Optional(Text(0, 20_000)) SAMLRequest?: string;
-  /** Or LogoutResponse. */
+  /** LogoutResponse, deflated, base64. */
   @Optional(Text(0, 20_000)) SAMLResponse?: string;
   @Optional(Text(0, 1000)) RelayState?: string;
   @Optional(Text(0, 200)) SigAlg?: string;
@@ -65,7 +68,7 @@ export class SamlLogoutQuery {
 }
 
 export class TicketBody {
-  /** The part of the address after #ticket= @example sw_session_0a1b */
+  /** The part of the URL after #ticket= @example sw_session_0a1b */
   @Text(1, 200) ticket: string;
 }
 
@@ -73,9 +76,9 @@ export class SsoChoiceView {
   /** @example example */
   name: string;
   @ApiProperty({ enum: ['oidc', 'saml'] }) kind: 'oidc' | 'saml';
-  /** Text of the sign-in button. @example 'Sign in with Example' */
+  /** Label of the sign-in button. @example 'Sign in with Example' */
   label: string;
-  /** Address of the sign-in button. @example /api/auth/oidc/login?provider=example */
+  /** URL path of the sign-in button. @example /api/auth/oidc/login?provider=example */
   login: string;
 }
 

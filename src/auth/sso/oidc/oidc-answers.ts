@@ -1,5 +1,5 @@
 import { readJsonObject } from '../../../platform/json/strict-json.js';
-/** An answer of a provider to openid-client. */
+/** A provider's response to openid-client. */
 export interface ProviderAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
@@ -9,15 +9,16 @@ export interface ProviderAnswer {
 type Members = Record<string, unknown>;
 
 /**
- * Returns an object without its null members, which some generators write instead of omitting them. openid-client treats null as a value of the wrong type.
+ * Returns an object without its null members, which some providers send instead of omitting them. openid-client rejects null as a value of the wrong
+ * type.
  */
 export function withoutNulls(members: Members): Members {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
 /**
- * Normalizes the response of a token endpoint to RFC 6749 section 5.1: null members and an empty refresh token are removed, a list of scopes is joined, and a
- * missing `token_type` becomes Bearer. Only the ID token is evidence; it is verified as received.
+ * Normalizes the response of a token endpoint to RFC 6749 section 5.1: null members and an empty refresh token are removed, a list of scopes is
+ * joined, and a missing `token_type` becomes Bearer. Only the ID token is evidence; it is verified as received.
  */
 export function tokenAnswer(answer: ProviderAnswer): ProviderAnswer {
   const given = membersIn(answer.body);
@@ -34,8 +35,8 @@ export function tokenAnswer(answer: ProviderAnswer): ProviderAnswer {
 }
 
 /**
- * Returns a signed userinfo response (OpenID Connect Core section 5.3.2) as JSON, after `verify` has returned its claims. Rejects with the HTTP status if
- * there is no such response, which openid-client does not report.
+ * Returns a signed userinfo response (OpenID Connect Core section 5.3.2) as JSON, after `verify` has returned its claims. Rejects with the HTTP
+ * status if the call failed, which openid-client does not report.
  */
 export async function userinfoAnswer(
   answer: ProviderAnswer,

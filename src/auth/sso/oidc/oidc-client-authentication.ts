@@ -6,12 +6,12 @@ import type { ClientAuthenticationMethod, OidcSettings } from '../../model/ident
 /** The default if the discovery document names no methods (OpenID Connect Discovery section 3). */
 const DEFAULT_METHODS = ['client_secret_basic'];
 const WITH_SECRET = ['client_secret_basic', 'client_secret_post', 'client_secret_jwt'] as const;
-/** Algorithm of our assertions: every provider supports it. */
+/** Algorithm of our assertions, which every provider supports. */
 const ASSERTION_ALGORITHM = 'RS256';
 
 /**
- * Chooses the authentication method: the configured one, else the first method with a secret that the provider supports, or `none` for a client without a
- * secret.
+ * Chooses the authentication method: the configured one, otherwise the first method with a secret that the provider supports, or `none` for a client
+ * without a secret.
  *
  * @throws Error if the provider supports none of them
  */
@@ -28,7 +28,7 @@ export function clientAuthenticationFor(
   throw new Error(`the provider does not accept a client secret, only ${methods.join(', ')}${detail}`);
 }
 
-/** @param secret the client secret, or for private_key_jwt our private key (PEM, PKCS #8) */
+/** @param secret the client secret or, for private_key_jwt, our private key (PEM, PKCS #8) */
 export async function clientAuthenticationOf(
   method: ClientAuthenticationMethod,
   settings: OidcSettings,
@@ -49,8 +49,8 @@ export async function clientAuthenticationOf(
 }
 
 /**
- * HTTP Basic with both parts form-encoded (RFC 6749 section 2.3.1), as little as a form needs: openid-client encodes
- * `-`, `_` and `.` as well, which providers that do not decode cannot read, and which are common in client ids.
+ * HTTP Basic with both parts form-encoded (RFC 6749 section 2.3.1), with minimal encoding: openid-client also encodes `-`, `_` and `.`, which are
+ * common in client IDs and which providers that do not decode cannot read.
  */
 function basic(secret: string): oidc.ClientAuth {
   return (_server, { client_id: id }, _body, headers) => {
@@ -64,8 +64,8 @@ function basic(secret: string): oidc.ClientAuth {
 type Send = (url: string, options: oidc.CustomFetchOptions) => Promise<Response>;
 
 /**
- * Tries Basic first, and then the secret in the body if the provider supports both and refuses Basic. Its metadata lists what it supports for all clients,
- * not what this client is registered for. The method that worked is remembered.
+ * Tries Basic first, and then the secret in the body if the provider supports both and rejects Basic. The metadata lists the methods that the
+ * provider supports in general, not the one registered for this client. The method that worked is remembered.
  */
 export function withPostInstead(
   {
@@ -104,12 +104,12 @@ async function isUnknownClient(answer: Response): Promise<boolean> {
   return (body as { error?: unknown } | undefined)?.error === 'invalid_client';
 }
 
-/** The text as application/x-www-form-urlencoded, in UTF-8. */
+/** Returns the string as application/x-www-form-urlencoded, in UTF-8. */
 export function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
 }
 
-/** private_key_jwt. Providers find the key by its id, or (Microsoft Entra ID, AD FS) by the hash of its certificate. */
+/** private_key_jwt. Providers find the key by its ID or (Microsoft Entra ID, AD FS) by the hash of its certificate. */
 async function withPrivateKey(settings: OidcSettings, pem: string): Promise<oidc.ClientAuth> {
   const { ourCertificate, assertionAudience } = settings;
   const key = await importPKCS8(pem, ASSERTION_ALGORITHM);
@@ -126,12 +126,12 @@ async function withPrivateKey(settings: OidcSettings, pem: string): Promise<oidc
   };
 }
 
-/** x5t#S256 of a certificate (RFC 7517 section 4.9), which is the id of the key as well. */
+/** Returns the x5t#S256 of a certificate (RFC 7517 section 4.9), which is also the key ID. */
 export function thumbprintOf(certificate: string): string {
   return createHash('sha256').update(new X509Certificate(certificate).raw).digest('base64url');
 }
 
-/** Our public key as a JWK Set (RFC 7517 section 5), with its certificate. */
+/** Returns our public key as a JWK Set (RFC 7517 section 5), with its certificate. */
 export function ourKeySet(certificate: string): { keys: Record<string, unknown>[] } {
   const { publicKey, raw } = new X509Certificate(certificate);
   const kid = thumbprintOf(certificate);

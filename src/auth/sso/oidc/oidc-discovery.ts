@@ -5,13 +5,13 @@ import { withoutNulls } from './oidc-answers.js';
 import { issuerKey } from '../../model/identity-provider.entity.js';
 import { readJsonObject } from '../../../platform/json/strict-json.js';
 
-/** Hosts of Microsoft Entra ID: a tenant has a domain name and a GUID, and its issuer has the GUID. */
+/** Hosts of Microsoft Entra ID: a tenant has a domain name and a GUID, and its issuer contains the GUID. */
 const ENTRA = new Set(['login.microsoftonline.com', 'login.microsoftonline.us', 'login.partner.microsoftonline.cn']);
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Tenant names of Entra that admit users of every organization. */
 const EVERY_TENANT = new Set(['common', 'organizations', 'consumers']);
 
-/** Addresses at which an issuer may publish its metadata: with the well-known part behind its path, or before it. */
+/** Returns the URLs at which an issuer may publish its metadata: with the well-known part after its path, or before it. */
 export function discoveryAddresses(issuer: string): string[] {
   const key = issuerKey(issuer);
   const { origin } = new URL(key);
@@ -28,9 +28,9 @@ export function discoveryAddresses(issuer: string): string[] {
 }
 
 /**
- * Reads the provider's metadata. The configured issuer determines the URL, and may differ from the issuer in the metadata only in its notation.
+ * Reads the provider's metadata. The configured issuer determines the URL, and may differ from the issuer in the metadata only in spelling.
  *
- * @throws Error with the reason if there is no such document, or if it has another issuer
+ * @throws Error with the reason if there is no such document, or if it belongs to another issuer
  */
 export async function readMetadata(issuer: string, read: DocumentReader): Promise<ServerMetadata> {
   const failures: string[] = [];
@@ -52,7 +52,7 @@ function checked(typed: string, url: string, body: string): ServerMetadata {
   return {
     ...metadata,
     issuer,
-    // Without this field, which RFC 8414 does not have, the keys determine the algorithms of ID tokens.
+    // Without this field, which RFC 8414 does not define, the keys determine the algorithms of ID tokens.
     id_token_signing_alg_values_supported: Array.isArray(algorithms) ? (algorithms as string[]) : ASYMMETRIC_ALGORITHMS,
   };
 }
@@ -81,7 +81,7 @@ function objectIn(body: string, url: string): Record<string, unknown> {
   }
 }
 
-/** Browsers are redirected and secrets are sent to these addresses, so only http(s) is accepted. */
+/** Browsers are redirected and secrets are sent to these URLs, so only http(s) is accepted. */
 function assertAddress(metadata: Record<string, unknown>, name: string): void {
   const value = metadata[name];
   const isGood = typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);

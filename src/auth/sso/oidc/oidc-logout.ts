@@ -9,10 +9,10 @@ import { ProviderLogouts } from '../sign-in/provider-logouts.js';
 import { OidcProviders, oidcReasonOf } from './oidc-providers.js';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-/** Types of logout tokens. Older providers write JWT or nothing; the event and the missing nonce distinguish logout tokens from others. */
+/** Types of logout tokens. Older providers use JWT or omit the type; the event and the missing nonce distinguish logout tokens from others. */
 const TYPES = [undefined, 'JWT', 'logout+jwt'];
 
-/** Logout of OpenID Connect: at the provider if it began here, here if it began at the provider. */
+/** OpenID Connect logout: signs out at the provider if the logout began here, and here if it began at the provider. */
 @Injectable()
 export class OidcLogout {
   private readonly logger = new Logger(OidcLogout.name);
@@ -23,7 +23,7 @@ export class OidcLogout {
     private readonly logouts: ProviderLogouts,
   ) {}
 
-  /** URL for the browser (RP-Initiated Logout 1.0); undefined if the provider has none. */
+  /** Returns the URL for the browser (RP-Initiated Logout 1.0); undefined if the provider has none. */
   async redirectTo(provider: IdentityProvider, idToken: string): Promise<string | undefined> {
     const configuration = await this.published.configurationOf(provider);
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
@@ -31,7 +31,7 @@ export class OidcLogout {
     return oidc.buildEndSessionUrl(configuration, back).href;
   }
 
-  /** Handles a logout token (Back-Channel Logout 1.0 section 2.6). A replayed one ends no session that began after it. */
+  /** Handles a logout token (Back-Channel Logout 1.0 section 2.6). A replayed token does not end sessions that began after it was issued. */
   async byToken(token: string | undefined, origin: Origin): Promise<void> {
     const { provider, claims } = await this.verified(token);
     const { sid, sub, iat = 0 } = claims;
@@ -39,7 +39,7 @@ export class OidcLogout {
     await this.logouts.end(provider, { session, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
   }
 
-  /** Front-channel logout: the provider's name of the session is what authorizes it. */
+  /** Handles front-channel logout, which is authorized by the provider's session ID alone. */
   async bySession(issuer: string, session: string, origin: Origin): Promise<void> {
     for (const provider of await this.published.withIssuer(issuer))
       await this.logouts.end(provider, { session, before: new Date() }, origin);

@@ -14,28 +14,28 @@ import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../key-sets/
 import { readJsonObject } from '../../../platform/json/strict-json.js';
 
 const CACHE_MS = 10 * 60_000;
-/** Minimum time between two readings of the keys: anyone can send a token that names an unknown key. */
+/** Minimum time between two fetches of the keys: anyone can send a token that names an unknown key. */
 const KEYS_PAUSE_MS = 5000;
-/** FAILURE_MS is the pause, in milliseconds, before a provider that did not answer is called again. */
+/** FAILURE_MS is the pause, in milliseconds, before a provider that did not respond is called again. */
 const FAILURE_MS = 5000;
 const TIMEOUT_SECONDS = 10;
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
 
 interface Cached<T> {
-  /** When the configuration that the value was read with was changed, in milliseconds. */
+  /** Time at which the configuration used to read the value was changed, in milliseconds. */
   readonly version: number;
   readonly until: number;
   readonly value: Promise<T>;
 }
 
-/** Metadata and keys of OpenID Connect providers, read by the guarded outbound client. */
+/** Metadata and keys of OpenID Connect providers, fetched with the guarded outbound client. */
 @Injectable()
 export class OidcProviders {
   private readonly logger = new Logger(OidcProviders.name);
   private readonly discovered = new Map<string, Cached<oidc.Configuration>>();
   private readonly keys = new Map<string, Cached<{ keys: unknown[] }>>();
-  /** When keys were last read before their time, in milliseconds. */
+  /** Time at which keys were last fetched ahead of schedule, in milliseconds. */
   private readonly renewed = new Map<string, number>();
 
   constructor(
@@ -83,7 +83,7 @@ export class OidcProviders {
     const isOpen = settings.clientAuthentication == null && method === 'client_secret_basic';
     configuration[oidc.customFetch] =
       isOpen && secret !== undefined ? withPostInstead(metadata, settings, secret, send) : send;
-    // Plain HTTP is for providers on the developer's machine.
+    // Plain HTTP is meant for providers on the developer's machine.
     if (!this.config.isProd) oidc.allowInsecureRequests(configuration);
     return configuration;
   }
@@ -108,8 +108,8 @@ export class OidcProviders {
   }
 
   /**
-   * Reports whether the provider signed an ID token whose claims openid-client has checked: with one of its keys, or with the client secret if its metadata
-   * says so.
+   * Verifies that the provider signed an ID token whose claims openid-client has checked: with one of its keys, or with the client secret if its
+   * metadata allows that.
    */
   async assertSigned(provider: IdentityProvider, idToken: string): Promise<void> {
     const secret = await this.providers.secretOf(provider);
@@ -154,7 +154,7 @@ export class OidcProviders {
     return this.outbound.send({ method: 'GET', url, headers, timeoutMs: TIMEOUT_SECONDS * 1000 });
   }
 
-  /** Every call of openid-client goes through the guarded outbound client (SSRF, CWE-918), to whatever address the provider names. */
+  /** Every call of openid-client goes through the guarded outbound client (SSRF, CWE-918), whatever URL the provider specifies. */
   private async fetch(url: string, { method, headers, body }: oidc.CustomFetchOptions): Promise<ProviderAnswer> {
     if (method !== 'GET' && method !== 'POST') throw new Error(`openid-client does not use ${method}`);
     const answer = await this.outbound.send({
@@ -169,8 +169,8 @@ export class OidcProviders {
 }
 
 /**
- * Returns the cached value of a provider with its present configuration, with one read at a time. A failure is cached for a few seconds, because anyone can
- * trigger a call to a provider with a sign-in or a logout message.
+ * Returns the cached value for a provider's current configuration, with a single read at a time. A failure is cached for a few seconds, because
+ * anyone can trigger a call to a provider with a sign-in or a logout message.
  */
 async function cached<T>(
   known: Map<string, Cached<T>>,
@@ -202,7 +202,7 @@ export function oidcReasonOf(error: unknown): string {
 
 const MAX_ERROR_LENGTH = 200;
 
-/** `error` and `error_description` of an OAuth answer (RFC 6749 sections 4.1.2.1 and 5.2), as text of one line. */
+/** Returns `error` and `error_description` of an OAuth response (RFC 6749 sections 4.1.2.1 and 5.2), on one line. */
 export function providerErrorOf(error: unknown): string | undefined {
   const { error: name, error_description: description } = error as { error?: unknown; error_description?: unknown };
   if (typeof name !== 'string') return undefined;

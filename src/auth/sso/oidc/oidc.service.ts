@@ -19,10 +19,10 @@ import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
-/** max_age in seconds: how long ago the user may have authenticated at the provider. A month, the lifetime of a session. */
+/** max_age in seconds: how long ago the user may have authenticated at the provider. It equals the lifetime of a session. */
 const MAX_AGE_SECONDS = String(30 * 24 * 3600);
 
-/** OpenID Connect: authorization code flow with PKCE, state and nonce; openid-client checks the response. */
+/** OpenID Connect: authorization code flow with PKCE, state and nonce; openid-client verifies the response. */
 @Injectable()
 export class OidcService {
   private readonly logger = new Logger(OidcService.name);
@@ -71,7 +71,7 @@ export class OidcService {
   /**
    * Handles the authorization response.
    *
-   * @param address name of the provider in the address at which the response arrived; undefined at the shared address
+   * @param address name of the provider in the URL at which the response arrived; undefined at the shared URL
    * @returns the URL for the browser
    */
   async finish(
@@ -90,8 +90,8 @@ export class OidcService {
   }
 
   /**
-   * Verifies that the response came from the provider to which the browser was sent (mix-up, RFC 9700 section 4.4). Each provider has its own redirect URI.
-   * At the shared URI of earlier versions, only `iss` (RFC 9207) distinguishes providers, unless there is exactly one.
+   * Verifies that the response came from the provider to which the browser was sent (mix-up, RFC 9700 section 4.4). Each provider has its own
+   * redirect URI. At the shared URI of earlier versions, only `iss` (RFC 9207) distinguishes providers, unless there is exactly one.
    *
    * @throws Problem `sso.refused`, `sso.redirect-shared`
    */
@@ -118,7 +118,7 @@ export class OidcService {
     throw new Problem('forbidden', 'sso.redirect-shared', detail);
   }
 
-  /** JWK Set (RFC 7517 section 5) of the key by which we authenticate to the provider. */
+  /** Returns the JWK Set (RFC 7517 section 5) of the key with which we authenticate to the provider. */
   async keySet(name: string | undefined): Promise<{ keys: Record<string, unknown>[] }> {
     const { settings } = await this.providers.published('oidc', name);
     return settings.ourCertificate === undefined ? { keys: [] } : ourKeySet(settings.ourCertificate);
@@ -131,7 +131,7 @@ export class OidcService {
     secrets: Record<string, string>,
   ): Promise<Assertion> {
     const { claims, signed, idToken, withheld } = await this.claimsOf(provider, query, secrets);
-    // How the person authenticated is only in the ID token: userinfo describes the person.
+    // Only the ID token describes how the person authenticated; userinfo describes the person.
     const { sub, sid, amr, acr, auth_time: seconds } = signed;
     if (typeof sub !== 'string' || sub.trim() === '') throw refused(new Error('sub is missing or empty'));
     return {
@@ -198,8 +198,8 @@ export class OidcService {
 }
 
 /**
- * Returns the requested scopes that were not granted. A provider names the granted scopes if they differ from the request (RFC 6749 section 5.1). Google
- * calls `email` `https://www.googleapis.com/auth/userinfo.email`. offline_access only affects refresh tokens, so it is ignored.
+ * Returns the requested scopes that were not granted. A provider lists the granted scopes if they differ from the request (RFC 6749 section 5.1).
+ * Google calls `email` `https://www.googleapis.com/auth/userinfo.email`. offline_access only affects refresh tokens, so it is ignored.
  */
 function withheldScopes(requested: readonly string[], granted: string | undefined): string[] {
   if (granted === undefined) return [];
@@ -209,7 +209,7 @@ function withheldScopes(requested: readonly string[], granted: string | undefine
   );
 }
 
-/** The refusal of a response. It quotes the provider's own words; the reason in the cause is for administrators. */
+/** Returns the refusal of a response. It quotes the provider's error; the reason in the cause is for administrators. */
 function refused(error: unknown): Problem {
   const words = providerErrorOf(error);
   const detail =

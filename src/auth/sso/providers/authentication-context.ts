@@ -2,7 +2,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import type { IdentityProvider } from '../../model/identity-provider.entity.js';
 
-/** Returns the authentication context classes of which a sign-in must have one; undefined if the provider may choose. */
+/** Returns the authentication context classes, one of which a sign-in must have; undefined if the provider may choose. */
 export function requiredContexts({ settings }: Pick<IdentityProvider, 'settings'>): readonly string[] | undefined {
   if ('issuer' in settings) return nonEmpty(settings.acrValues);
   const requested = settings.requestedAuthnContext;
@@ -17,8 +17,8 @@ function nonEmpty(values: readonly string[] | undefined): readonly string[] | un
 }
 
 /**
- * Verifies that the provider authenticated the person as strongly as was requested. Requests pass through the browser, mostly unsigned, so the
- * person can remove the requirement from them; providers may also ignore it.
+ * Verifies that the provider authenticated the person as strongly as requested. Requests pass through the browser, mostly unsigned, so the person can
+ * remove the requirement from them; providers may also ignore it.
  *
  * @param contexts `acr` of the ID token, or every AuthnContextClassRef of the signed assertion
  * @throws Problem `sso.weak-sign-in`

@@ -8,7 +8,7 @@ import { truncate } from '../../../platform/text/truncate.js';
 import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import { canonical } from '../../model/users.service.js';
 
-/** All roles of all rules that match, else the default roles; undefined without either. */
+/** Returns the roles of all matching rules, otherwise the default roles; undefined if there are neither. */
 export function rolesOf(
   claims: Claims,
   rules: readonly ClaimRule[],
@@ -19,7 +19,7 @@ export function rolesOf(
   return fallback === null ? undefined : [...fallback];
 }
 
-/** Returns the rules that match the claims. An address that the provider reports as unverified matches nothing. */
+/** Returns the rules that match the claims. An email address that the provider reports as unverified matches nothing. */
 export function matchingRules(claims: Claims, rules: readonly ClaimRule[]): ClaimRule[] {
   const known = isUnverified(claims) ? withoutAddresses(claims) : claims;
   return rules.filter((rule) => valuesOf(valueAt(known, rule.claim)).some((value) => matches(rule, value)));
@@ -29,7 +29,10 @@ function matches({ op, value }: ClaimRule, claim: string): boolean {
   return op === 'equals' ? claim === value : claim.startsWith(value);
 }
 
-/** A claim may be one text or a list of texts; booleans and numbers that JSON does not round count as their text. Anything else matches nothing. */
+/**
+ * A claim may be a string or a list of strings; booleans and numbers that JSON does not round are converted to strings. Anything else matches
+ * nothing.
+ */
 function valuesOf(claim: unknown): string[] {
   return (Array.isArray(claim) ? claim : [claim]).flatMap((value: unknown) =>
     typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value) ? [String(value)] : [],
@@ -40,9 +43,9 @@ function valuesOf(claim: unknown): string[] {
 const MAX_DEPTH = 10;
 
 /**
- * Returns the claim with this name. Without one, returns the value at a dotted path, such as `realm_access.roles` of Keycloak, also within each item of a
- * list (`groups.name` of Oracle). Names can contain dots themselves (`https://example.com/groups`, a client in `resource_access`), so the longest existing
- * name is tried first.
+ * Returns the claim with this name. If there is none, returns the value at a dotted path, such as `realm_access.roles` of Keycloak, also within each
+ * item of a list (`groups.name` of Oracle). Names can contain dots themselves (`https://example.com/groups`, a client in `resource_access`), so the
+ * longest existing name is tried first.
  */
 function valueAt(claims: unknown, path: string, depth = 0): unknown {
   if (typeof claims !== 'object' || claims === null || depth === MAX_DEPTH) return undefined;
@@ -73,8 +76,9 @@ const ADDRESS_CLAIMS = [
 const MAX_ADDRESS_LENGTH = 254;
 
 /**
- * Returns the email address of a new account in canonical form. It does not identify the user, but approvers see it and rules for SSH logins use it. An
- * address that the provider reports as unverified (OpenID Connect Core section 5.1) is refused, because many providers let users enter any address.
+ * Returns the email address of a new account in canonical form. It does not identify the user, but approvers see it and rules for SSH logins use it.
+ * An email address that the provider reports as unverified (OpenID Connect Core section 5.1) is rejected, because many providers let users enter any
+ * address.
  *
  * @throws Problem `sso.no-address`, `sso.address-unverified`, `sso.address-misleading`
  */
@@ -103,12 +107,12 @@ function withoutAddresses(claims: Claims): Claims {
   return Object.fromEntries(Object.entries(claims).filter(([name]) => !ADDRESS_CLAIMS.includes(name)));
 }
 
-/** Booleans of JSON and of XML Schema, which some providers send as text. */
+/** Accepts the booleans of JSON and of XML Schema, which some providers send as strings. */
 function isYes(value: string): boolean {
   return ['true', '1'].includes(value.toLowerCase());
 }
 
-/** Claims that have the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */
+/** Claims that contain the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */
 const GROUP_CLAIMS = [
   'groups',
   'memberOf',
@@ -118,7 +122,7 @@ const GROUP_CLAIMS = [
 const MAX_GROUPS = 1000;
 const MAX_GROUP_LENGTH = 256;
 
-/** The groups of the person according to the provider. */
+/** Returns the groups of the person according to the provider. */
 export function groupsOf(claims: Claims): string[] {
   const named = GROUP_CLAIMS.flatMap((name) => valuesOf(claims[name])).filter(
     (group) => group.length <= MAX_GROUP_LENGTH && isStorable(group),
@@ -126,14 +130,15 @@ export function groupsOf(claims: Claims): string[] {
   return [...new Set(named)].slice(0, MAX_GROUPS);
 }
 
-/** The SAML attribute with which Microsoft Entra ID reports that groups are elsewhere, and the attribute that it then omits. */
+/** The SAML attribute with which Microsoft Entra ID reports that groups are available elsewhere, and the attribute that it then omits. */
 const ENTRA_GROUPS_LINK = 'http://schemas.microsoft.com/claims/groups.link';
 const ENTRA_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
 
 /**
- * assertNothingLeftOut refuses claims if the provider omitted a claim that a rule needs. Providers omit the groups of users who are in very many groups, and
- * report that the claim is elsewhere (`_claim_names`, OpenID Connect Core section 5.6.2; `hasgroups` and the SAML groups link of Microsoft Entra ID). An
- * absent claim is also refused if a requested scope was not granted: the request passes through the browser, where a user can remove the scope.
+ * assertNothingLeftOut rejects claims if the provider omitted a claim that a rule needs. Providers omit the groups of users who are in very many
+ * groups, and report that the claim is available elsewhere (`_claim_names`, OpenID Connect Core section 5.6.2; `hasgroups` and the SAML groups link
+ * of Microsoft Entra ID). A missing claim is also rejected if a requested scope was not granted: the request passes through the browser, where a user
+ * can remove the scope.
  *
  * @param withheld requested scopes that were not granted
  * @throws Problem `sso.claims-left-out`

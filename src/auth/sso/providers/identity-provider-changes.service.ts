@@ -38,17 +38,17 @@ export interface IdentityProviderOrder {
   readonly label: string;
   readonly enabled: boolean;
   readonly settings: OidcSettings | SamlSettings;
-  /** Absent: the stored one stays. */
+  /** If absent, the stored secret is kept. */
   readonly clientSecret?: string;
-  /** Makes a new signature key even if there is one. */
+  /** Creates a new signing key even if there is one. */
   readonly newKey?: boolean;
   readonly rules: readonly ClaimRule[];
   readonly defaultRoles: readonly RoleName[] | null;
 }
 
-/** ChangeConditions are what must hold for a change. */
+/** ChangeConditions are the preconditions of a change. */
 export interface ChangeConditions {
-  /** The version that the caller read; absent: any. */
+  /** The version that the caller read; if absent, any version is accepted. */
   readonly version?: number | undefined;
   /** Name of the provider, to confirm that the caller's own session ends. */
   readonly confirm?: string | undefined;
@@ -69,7 +69,7 @@ export class IdentityProviderChanges {
     this.record = audit.recorderFor('identity-provider');
   }
 
-  /** Creates or changes the provider of this name; its identity cannot change. Rules give only roles whose scopes the caller has. */
+  /** Creates or changes the provider with this name; its identity cannot change. Rules can grant only roles whose scopes the caller has. */
   async put(
     caller: Caller,
     order: IdentityProviderOrder,
@@ -97,14 +97,14 @@ export class IdentityProviderChanges {
     });
   }
 
-  /** Makes the key before the transaction, since that takes a while. */
+  /** Creates the key before the transaction, because that takes a while. */
   private async newKeyFor({ name, newKey }: IdentityProviderOrder): Promise<SignatureKey | undefined> {
     const known = await this.db.manager.findOneBy(IdentityProvider, { name });
     const isThere = known !== null && known.secret !== null && hasOurKey(known.settings) && newKey !== true;
     return isThere ? undefined : newSignatureKey(`Sealwright ${name}`);
   }
 
-  /** Refuses an issuer that outbound calls cannot reach. Each call is checked again when it is made. */
+  /** Rejects an issuer that outbound calls cannot reach. Each call is checked again at the time it is made. */
   private async assertCallable(issuer: string): Promise<void> {
     const why = await this.outbound.refusalOf(issuer);
     if (why === undefined) return;
@@ -120,7 +120,7 @@ export class IdentityProviderChanges {
     { key, version, confirm }: ChangeConditions & { key: SignatureKey | undefined },
   ): Promise<IdentityProvider> {
     const known = await locked(tx, order.name);
-    // In the order of `keepingAdministrators`, which locks more strongly.
+    // Same lock order as `keepingAdministrators`, which takes a stronger lock.
     await lockAdministrators(tx);
     assertMayGrant(await stillMay(tx, caller), rolesIn(order));
     if (version !== undefined && known?.version !== version) throw staleProblem(pathOf(order.name));
@@ -147,8 +147,9 @@ export class IdentityProviderChanges {
   }
 
   /**
-   * Writes the provider and its audit entry. Disabling a provider also ends its sessions, approved device codes and pending sign-ins. So does a change that
-   * removes a certificate or a rule, because a session does not show which certificate or rule let it in; the caller's own session stays.
+   * Writes the provider and its audit entry. Disabling a provider also ends its sessions, approved device codes and pending sign-ins. A change that
+   * removes a certificate or a rule does the same, because a session does not record which certificate or rule admitted it; the caller's own session
+   * is kept.
    */
   private async store(
     tx: EntityManager,
@@ -171,7 +172,10 @@ export class IdentityProviderChanges {
     await this.record(tx, caller, action, id, { ...providerFacts(row), ...changed });
   }
 
-  /** Refuses a change of kind or issuer. User identifiers and the secret belong to the provider: with another one they would admit or be sent to strangers. */
+  /**
+   * Rejects a change of kind or issuer. User identifiers and the secret belong to the provider: another provider could admit strangers with the
+   * identifiers, or receive the secret.
+   */
   private async assertMayBecome(
     tx: EntityManager,
     caller: Caller,
@@ -194,7 +198,7 @@ export class IdentityProviderChanges {
     if (known.enabled && !order.enabled) await assertNotOwn(tx, caller, known, confirm);
   }
 
-  /** Returns the new secret, sealed. Without a new one, returns the stored secret. */
+  /** Returns the new secret, sealed, or the stored secret if there is no new one. */
   private async sealedSecret(
     id: string,
     given: string | undefined,
@@ -220,7 +224,7 @@ function pathOf(name: string): string {
   return `/api/settings/identity-providers/${name}`;
 }
 
-/** Refuses to end the session of the caller without a confirmation. */
+/** Requires a confirmation before the caller's own session is ended. */
 async function assertNotOwn(
   tx: EntityManager,
   { session }: Caller,
@@ -233,7 +237,7 @@ async function assertNotOwn(
   throw new Problem('conflict', 'identity-provider.own', detail);
 }
 
-/** Makes a change after which at least one administrator can still sign in, if one could before. */
+/** Performs a change, and verifies that at least one administrator can still sign in if one could before. */
 async function keepingAdministrators(tx: EntityManager, change: () => Promise<unknown>): Promise<void> {
   const before = await lockAdministrators(tx);
   await change();
@@ -250,7 +254,10 @@ function hasNewCertificate(before: OidcSettings | SamlSettings, now: OidcSetting
   return now.certificates.some((certificate) => !known.has(certificate));
 }
 
-/** admitsLess reports whether a certificate, a rule or a default role of the provider was removed, or its subjects may be named in another way from now on. */
+/**
+ * admitsLess reports whether a certificate, a rule or a default role of the provider was removed, or its subjects may be identified differently from
+ * now on.
+ */
 function admitsLess(
   before: Pick<IdentityProvider, 'settings' | 'rules' | 'defaultRoles'>,
   now: Pick<IdentityProvider, 'settings' | 'rules' | 'defaultRoles'>,
@@ -264,12 +271,12 @@ function admitsLess(
   );
 }
 
-/** Returns the setting that decides how a provider names its subjects: pairwise subjects of OpenID Connect depend on the client. */
+/** Returns the setting that determines how a provider identifies its subjects: pairwise subjects of OpenID Connect depend on the client. */
 function subjectsOf(settings: OidcSettings | SamlSettings): string | null {
   return 'issuer' in settings ? settings.clientId : (settings.nameIdFormat ?? null);
 }
 
-/** Returns all roles of the users whom this provider knows. */
+/** Returns all roles of the users known to this provider. */
 async function rolesOfPeople(tx: EntityManager, providerId: string): Promise<RoleName[]> {
   const rows: { role: RoleName }[] = await tx.query(
     `SELECT DISTINCT unnest(u.roles) AS role FROM external_identity e JOIN user_account u ON u.id = e.user_id WHERE e.provider_id = $1`,
@@ -303,7 +310,7 @@ function seenFormatOf(
   return before.nameIdFormat === now.nameIdFormat ? { seenNameIdFormat: before.seenNameIdFormat } : {};
 }
 
-/** Two providers at one redirect address could collect each other's codes (mix-up, RFC 9700 section 4.4). */
+/** Two providers with the same redirect URI could collect each other's codes (mix-up, RFC 9700 section 4.4). */
 async function assertNobodyShares(tx: EntityManager, name: string): Promise<void> {
   const all = await tx.findBy(IdentityProvider, { kind: 'oidc' });
   const other = all.find((one) => one.name !== name && oidcRedirectOf(one.settings) === 'shared');
@@ -314,20 +321,20 @@ async function assertNobodyShares(tx: EntityManager, name: string): Promise<void
   });
 }
 
-/** Refuses a client secret that the chosen client authentication does not use. */
+/** Rejects a client secret that the chosen client authentication does not use. */
 function assertSecretFits({ clientAuthentication }: OidcSettings, given: string | undefined): void {
   if (given === undefined) return;
   if (clientAuthentication !== 'none' && clientAuthentication !== 'private_key_jwt') return;
   throw refused(`${clientAuthentication} does not use a client secret; omit it`);
 }
 
-/** Refuses a client authentication without the secret that it needs. */
+/** Rejects a client authentication without the secret that it requires. */
 function assertSecretThere({ clientAuthentication }: OidcSettings, isThere: boolean): void {
   if (isThere || clientAuthentication == null || clientAuthentication === 'none') return;
   throw refused(`${clientAuthentication} needs a client secret`);
 }
 
-/** Reports whether the stored secret fits the new settings. A private key of the service never becomes a client secret. */
+/** Reports whether the stored secret matches the new settings. A private key of the service never becomes a client secret. */
 function keepsSecret(before: OidcSettings | SamlSettings, now: OidcSettings | SamlSettings): boolean {
   const isPublic = 'issuer' in now && now.clientAuthentication === 'none';
   return !isPublic && hasOurKey(before) === hasOurKey(now);

@@ -10,7 +10,7 @@ export type ProviderRow = Pick<
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** Returns every setting of a provider without its secret; certificates are named by their fingerprint (SHA-256). */
+/** Returns every setting of a provider except its secret; certificates are represented by their SHA-256 fingerprint. */
 export function providerFacts({ name, kind, label, enabled, settings, rules, defaultRoles }: ProviderRow): Facts {
   const { ourCertificate, ...rest } = settings;
   const certificates = 'certificates' in rest ? { certificates: rest.certificates.map(fingerprintOf) } : {};
@@ -18,7 +18,7 @@ export function providerFacts({ name, kind, label, enabled, settings, rules, def
   return { name, kind, label, enabled, rules, defaultRoles, settings: { ...rest, ...certificates, ...ours } };
 }
 
-/** Returns the members that differ, each with its earlier and its present value. */
+/** Returns the members that differ, each with its old and its new value. */
 export function differenceOf(before: ProviderRow, now: ProviderRow): Record<string, { from: unknown; to: unknown }> {
   const [earlier, present] = [flat(providerFacts(before)), flat(providerFacts(now))];
   const names = [...new Set([...Object.keys(earlier), ...Object.keys(present)])];
@@ -27,7 +27,7 @@ export function differenceOf(before: ProviderRow, now: ProviderRow): Record<stri
   return { ...Object.fromEntries(found), ...secretDifference(before, now) };
 }
 
-/** A secret is never shown: only whether there was one and is another. */
+/** Secrets are never recorded, only whether there was one and whether it changed. */
 function secretDifference(before: ProviderRow, now: ProviderRow): Record<string, { from: unknown; to: unknown }> {
   const isSame =
     before.secret === null || now.secret === null ? before.secret === now.secret : before.secret.equals(now.secret);

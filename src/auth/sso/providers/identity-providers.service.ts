@@ -25,7 +25,7 @@ interface Attempt {
   readonly testedBy?: string | undefined;
 }
 
-/** Maximum number of providers, all of which the list shows. */
+/** Maximum number of providers, all of which are returned in one list. */
 export const MAX_PROVIDERS = 200;
 
 /** IdentityProvidersService reads identity providers and their secrets. */
@@ -40,7 +40,7 @@ export class IdentityProvidersService {
     return this.db.manager.find(IdentityProvider, { order: { name: 'ASC' }, take: MAX_PROVIDERS });
   }
 
-  /** The enabled provider of this kind: the named one, or the only one. */
+  /** Returns the enabled provider of this kind: the named one, or the only one. */
   async enabled(kind: IdentityProviderKind, name: string | undefined): Promise<IdentityProvider> {
     const where = { kind, enabled: true, ...(name === undefined ? {} : { name }) };
     const rows = await this.db.manager.find(IdentityProvider, { where, take: 2 });
@@ -50,14 +50,14 @@ export class IdentityProvidersService {
     return found;
   }
 
-  /** Returns the provider for an attempt: an enabled one, or for a test any that is named. */
+  /** Returns the provider for an attempt: an enabled one or, for a test, any that is named. */
   async forSignIn(kind: IdentityProviderKind, { provider, testedBy }: Attempt): Promise<IdentityProvider> {
     return testedBy === undefined || provider === undefined
       ? this.enabled(kind, provider)
       : this.ofKind(kind, provider);
   }
 
-  /** Returns the provider of an attempt that waits for its response. */
+  /** Returns the provider of an attempt that is waiting for its response. */
   async ofAttempt({ providerId, status }: { providerId: string; status: string }): Promise<IdentityProvider> {
     const state = status === 'TESTING' ? {} : { enabled: true };
     return this.existing({ id: providerId, ...state });
@@ -85,12 +85,12 @@ export class IdentityProvidersService {
     return trustedRows(this.db.manager, IdentityProvider, all);
   }
 
-  /** Returns the enabled OpenID Connect providers that use the redirect address of earlier versions. */
+  /** Returns the enabled OpenID Connect providers that use the redirect URI of earlier versions. */
   async sharingRedirect(): Promise<IdentityProvider[]> {
     return (await this.enabledOidc()).filter(({ settings }) => oidcRedirectOf(settings) === 'shared');
   }
 
-  /** Returns the enabled SAML providers with this entity id. Several providers share an entity id if they request different authentication there. */
+  /** Returns the enabled SAML providers with this entity ID. Several providers share an entity ID if they request different authentication there. */
   async enabledWithEntityId(entityId: string): Promise<IdentityProvider[]> {
     const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
     return trustedRows(this.db.manager, IdentityProvider, all).filter(
@@ -98,7 +98,7 @@ export class IdentityProvidersService {
     );
   }
 
-  /** Client secret of OIDC, or our private key (PEM) where `hasOurKey`. */
+  /** Returns the OIDC client secret, or our private key (PEM) if `hasOurKey`. */
   async secretOf({ id, secret }: IdentityProvider): Promise<string | undefined> {
     return secret === null ? undefined : (await this.seal.open(PROVIDER_SECRET_SEAL, id, secret)).toString();
   }

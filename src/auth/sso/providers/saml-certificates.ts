@@ -14,10 +14,10 @@ export interface UsableCertificate {
 }
 
 /**
- * Reads the certificates in a text: PEM blocks, or the bare base64 of one certificate, with any line endings. All certificates of SAML providers are read
- * here: for storage, for the test of a provider, and for sign-in and sign-out.
+ * Reads the certificates in a string: PEM blocks, or the bare base64 of one certificate, with any line endings. All certificates of SAML providers
+ * are read with this function: for storage, for the test of a provider, and for sign-in and sign-out.
  *
- * @throws Error that describes the fault without quoting the text, which may be a private key
+ * @throws Error that describes the fault without quoting the string, which may be a private key
  */
 export function readSamlCertificates(text: string): UsableCertificate[] {
   return readCertificates(text).map((certificate) => {
@@ -27,9 +27,9 @@ export function readSamlCertificates(text: string): UsableCertificate[] {
 }
 
 /**
- * Reads every text of a list; each certificate once, in PEM, as they are stored.
+ * Reads the certificates in all strings of a list, in PEM and without duplicates, as they are stored.
  *
- * @throws Problem `identity-provider.certificate` that points to the text.
+ * @throws Problem `identity-provider.certificate` that points to the string.
  */
 export function storedCertificates(texts: readonly string[]): string[] {
   const found = texts.flatMap((text, index) => {
@@ -44,7 +44,7 @@ export function storedCertificates(texts: readonly string[]): string[] {
   return stored;
 }
 
-/** Returns the certificates for verification, in PEM. Unreadable ones are omitted, because another one may verify. */
+/** Returns the certificates for verification, in PEM. Unreadable certificates are omitted, because another one may verify. */
 export function usableCertificates(texts: readonly string[]): string[] {
   return texts.flatMap((text) => {
     try {
@@ -55,7 +55,7 @@ export function usableCertificates(texts: readonly string[]): string[] {
   });
 }
 
-/** XML signatures are made with RSA or ECDSA here (saml-document.ts). */
+/** Only RSA and ECDSA are supported for XML signatures (saml-document.ts). */
 function assertVerifies({ asymmetricKeyType: type }: KeyObject): void {
   if (type !== 'rsa' && type !== 'ec') throw new Error(`a key of the type ${type} signs no SAML assertion`);
 }

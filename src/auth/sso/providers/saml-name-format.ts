@@ -8,9 +8,9 @@ export const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
 const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
 
 /**
- * assertNameFormat refuses a NameID whose format differs from the requested format. The request passes through the browser, so a user can request another
- * format, in which the same text may identify another user, or one user may get several accounts. With `nameIdFormat: null` no format is requested, and the
- * format of the first sign-in is required.
+ * assertNameFormat rejects a NameID whose format differs from the requested format. The request passes through the browser, so a user could request
+ * another format, in which the same string may identify another user, or one user may get several accounts. With `nameIdFormat: null` no format is
+ * requested, and the format of the first sign-in is required.
  *
  * @param format Format of the signed NameID; '' if absent
  * @throws Problem `sso.name-format`
@@ -26,8 +26,8 @@ export function assertNameFormat({ nameIdFormat = PERSISTENT, seenNameIdFormat }
 }
 
 /**
- * assertQualifiers refuses a NameID that the provider qualifies with another name than its own, or for another service. Such a name is unique only together
- * with its qualifiers (SAML core section 8.3.7): a proxy that passes on names of several providers may use one name for two people.
+ * assertQualifiers rejects a NameID whose qualifiers name another provider or another service. Such a NameID is unique only together with its
+ * qualifiers (SAML core section 8.3.7): a proxy for several providers may use one NameID for two people.
  *
  * @throws Problem `sso.name-format`
  */
@@ -46,7 +46,9 @@ export function assertQualifiers(
   throw new Problem('forbidden', 'sso.name-format', detail);
 }
 
-/** withSeenFormat returns the settings with the format of the first sign-in; undefined unless `nameIdFormat` is null and no format is known yet. */
+/**
+ * withSeenFormat returns the settings with the format of the first sign-in; undefined unless `nameIdFormat` is null and no format is recorded yet.
+ */
 export function withSeenFormat(settings: SamlSettings, format: string): SamlSettings | undefined {
   if (settings.nameIdFormat !== null || settings.seenNameIdFormat !== undefined) return undefined;
   return { ...settings, seenNameIdFormat: format };

@@ -4,27 +4,27 @@ import { randomBytes, webcrypto } from 'node:crypto';
 import { truncate } from '../../../platform/text/truncate.js';
 import { writePem } from '../../../formats/encoding/base64.js';
 
-/** Every provider supports it. */
+/** RSA with SHA-256, which every provider supports. */
 const ALGORITHM = {
   name: 'RSASSA-PKCS1-v1_5',
   hash: 'SHA-256',
   modulusLength: 3072,
   publicExponent: new Uint8Array([1, 0, 1]),
 } as const;
-/** Providers pin the certificate, and a new one has to be installed there by hand: it outlives the installation. */
+/** Providers pin the certificate, and a new one has to be installed there manually, so it outlives the installation. */
 const VALID_YEARS = 20;
-/** RFC 5280 appendix A.1, ub-common-name. */
+/** Limit of RFC 5280 appendix A.1, ub-common-name. */
 const MAX_COMMON_NAME = 64;
 
 /** A private key that signs our messages to an identity provider. */
 export interface SignatureKey {
   /** PEM, PKCS #8. */
   readonly privateKey: string;
-  /** PEM; self-signed, since providers pin it. */
+  /** PEM; self-signed, because providers pin it. */
   readonly certificate: string;
 }
 
-/** Makes an RSA key with its certificate. */
+/** Creates an RSA key with its certificate. */
 export async function newSignatureKey(commonName: string): Promise<SignatureKey> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const notBefore = new Date();

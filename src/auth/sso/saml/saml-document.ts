@@ -20,15 +20,15 @@ const ALGORITHMS = new Set([
 export const MAX_DOCUMENT_BYTES = 256 * 1024;
 
 export interface SamlDocument {
-  /** Without a declaration. */
+  /** The document without an XML declaration. */
   readonly xml: string;
-  /** Start tag of the root. */
+  /** Start tag of the root element. */
   readonly root: string;
 }
 
 /**
- * Refuses documents that no honest provider sends before an XML parser sees them: undefined. Without comments, CDATA, document types and
- * processing instructions the text of a start tag is unambiguous.
+ * Returns undefined for documents that no honest provider sends, before an XML parser sees them. Without comments, CDATA, document types and
+ * processing instructions, start tags can be parsed unambiguously.
  */
 export function plainDocument(
   text: string,
@@ -65,8 +65,8 @@ export function issuersIn(xml: string): string[] {
 }
 
 /**
- * withoutXmlBlanks removes XML white space (XML 1.0 section 2.3) around a URI, which never contains white space. Names of users and groups are not trimmed:
- * at the provider, "chiefs" and "chiefs" with a line feed are two groups, and a user may have created the second.
+ * withoutXmlBlanks removes XML white space (XML 1.0 section 2.3) around a URI, which never contains white space. Names of users and groups are not
+ * trimmed: to the provider, "chiefs" and "chiefs" with a line feed are two groups, and a user may have created the second.
  */
 export function withoutXmlBlanks(uri: string): string {
   return uri.replace(/^[ \t\r\n]+/, '').replace(/(?<![ \t\r\n])[ \t\r\n]+$/, '');

@@ -16,7 +16,7 @@ const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const FIELDS = { SAMLRequest: 'LogoutRequest', SAMLResponse: 'LogoutResponse' } as const;
 
-/** The part of the DOM that is used here; its types belong to browsers. */
+/** The part of the DOM that is used here; its types exist only for browsers. */
 interface XmlElement {
   readonly localName: string | null;
   readonly namespaceURI: string | null;
@@ -24,12 +24,12 @@ interface XmlElement {
   getAttribute(name: string): string | null;
 }
 
-/** A received message of either binding; nothing of it is verified yet. */
+/** A received message of either binding; none of it is verified yet. */
 export interface ArrivedMessage {
   readonly kind: 'LogoutRequest' | 'LogoutResponse';
   readonly xml: string;
   readonly relayState: string | undefined;
-  /** Signature over the query, of the HTTP-Redirect binding; undefined where the XML itself is signed (HTTP-POST). */
+  /** Signature over the query, with the HTTP-Redirect binding; undefined if the XML itself is signed (HTTP-POST). */
   readonly query: { readonly text: string; readonly algorithm: string; readonly signature: Buffer } | undefined;
 }
 
@@ -44,11 +44,11 @@ export interface LogoutMessage {
   readonly inResponseTo: string;
   readonly nameId: string;
   readonly sessions: readonly string[];
-  /** Responses: every session has ended, also at other service providers. */
+  /** For responses: whether every session has ended, including those at other service providers. */
   readonly isComplete: boolean;
 }
 
-/** Reads a message of the HTTP-Redirect binding. `query` is the text after the question mark. Undefined if it is not such a message. */
+/** Reads a message of the HTTP-Redirect binding. `query` is the text after the question mark. Returns undefined if it is not such a message. */
 export function fromRedirect(query: string): ArrivedMessage | undefined {
   const pairs = query.split('&').map((pair) => [pair.split('=', 1)[0] ?? '', pair] as const);
   const parts = new Map(pairs);
@@ -63,7 +63,7 @@ export function fromRedirect(query: string): ArrivedMessage | undefined {
   return { kind: FIELDS[field], xml, relayState: value('RelayState'), query: proof };
 }
 
-/** Reads a message of the HTTP-POST binding. Undefined if it is not such a message. */
+/** Reads a message of the HTTP-POST binding. Returns undefined if it is not such a message. */
 export function fromForm(form: URLSearchParams): ArrivedMessage | undefined {
   const field = form.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse';
   const [encoded, ...others] = form.getAll(field);
@@ -77,13 +77,13 @@ export function fromForm(form: URLSearchParams): ArrivedMessage | undefined {
   };
 }
 
-/** The unverified Issuer, by which the certificates are found. */
+/** Returns the unverified Issuer, which selects the certificates. */
 export function issuerSaidBy({ xml, kind }: ArrivedMessage): string {
   const [issuer = ''] = issuersIn(plainDocument(xml, kind)?.xml ?? '');
   return issuer;
 }
 
-/** Verifies a message with one of these certificates and reads only the signed part. Throws with the reason if none has signed it. */
+/** Verifies a message with one of these certificates and reads only the signed part. Throws with the reason if none of them verifies it. */
 export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly string[]): Promise<LogoutMessage> {
   const certificates = usableCertificates(trusted);
   const document = plainDocument(arrived.xml, arrived.kind);
@@ -107,7 +107,7 @@ export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly
   };
 }
 
-/** The signed XML, by node-saml's verification; its own methods for logout messages read unsigned parts as well. */
+/** Returns the signed XML according to node-saml's verification; node-saml's own methods for logout messages also read unsigned parts. */
 async function signedXml(xml: string, certificates: readonly string[]): Promise<string> {
   const { documentElement: root } = await parseDomFromString(xml);
   const signed = getVerifiedXml(xml, root, [...certificates]);
@@ -129,7 +129,7 @@ function assertQuerySigned(
   if (!isSigned) throw new Error('it is not signed with a certificate of the provider');
 }
 
-/** Status codes of both levels: a partial logout is a success with a second code. */
+/** Returns the status codes of both levels: a partial logout is a success with a second-level code. */
 function statusOf(root: XmlElement): string[] {
   const code = `*[local-name()='StatusCode' and namespace-uri()='${PROTOCOL}']`;
   const codes: XmlElement[] = xpath.selectElements(root, `./*[local-name()='Status']/descendant::${code}`);
@@ -144,7 +144,7 @@ function textOf(root: XmlElement, namespace: string, name: string): string[] {
   return found.map((element) => element.textContent ?? '');
 }
 
-/** The single item; empty if there are several. */
+/** Returns the single item; an empty string if there are several. */
 function only([first = '', ...others]: readonly string[]): string {
   return others.length === 0 ? first : '';
 }
@@ -157,7 +157,7 @@ function decoded(text: string | undefined): string | undefined {
   }
 }
 
-/** Inflates at most the maximum size of a message: a few bytes may inflate to gigabytes. */
+/** Inflates at most the maximum size of a message: a few bytes could inflate to gigabytes. */
 function inflated(bytes: Buffer): string | undefined {
   try {
     return inflateRawSync(bytes, { maxOutputLength: MAX_DOCUMENT_BYTES }).toString('utf8');

@@ -15,13 +15,13 @@ import { logoutRequest, logoutResponse, type NameId, signedRedirect } from './sa
 const MAX_AGE_MS = 5 * 60_000;
 const SKEW_MS = 60_000;
 
-/** Stored at sign-in for a logout at the provider. */
+/** Stored at sign-in, for a logout at the provider. */
 export interface SamlLogoutHint {
   readonly who: NameId;
   readonly sessionIndex: string | null;
 }
 
-/** Single logout of SAML 2.0 (profiles section 4.4): at the provider if it began here, here if it began at the provider. */
+/** SAML 2.0 single logout (profiles section 4.4): signs out at the provider if the logout began here, and here if it began at the provider. */
 @Injectable()
 export class SamlLogout {
   private readonly logger = new Logger(SamlLogout.name);
@@ -33,7 +33,7 @@ export class SamlLogout {
     private readonly marks: SamlMessageMarks,
   ) {}
 
-  /** URL for the browser; undefined if the provider has no logout URL. */
+  /** Returns the URL for the browser; undefined if the provider has no logout URL. */
   async redirectTo(provider: IdentityProvider, hint: string): Promise<string | undefined> {
     const { logoutUrl } = provider.settings as SamlSettings;
     const privateKey = await this.providers.secretOf(provider);
@@ -60,7 +60,7 @@ export class SamlLogout {
     }
   }
 
-  /** Returns the verified message, and the providers with its entity id whose certificates verify its signature. */
+  /** Returns the verified message, and the providers with its entity ID whose certificates verify its signature. */
   private async verified(arrived: ArrivedMessage): Promise<{ providers: IdentityProvider[]; message: LogoutMessage }> {
     const all = await this.providers.enabledWithEntityId(issuerSaidBy(arrived));
     const read = await Promise.allSettled(
@@ -81,7 +81,7 @@ export class SamlLogout {
     return { providers, message };
   }
 
-  /** Ends the sessions that a logout request names; a request works once. */
+  /** Ends the sessions that a logout request names; each request works once. */
   private async end(provider: IdentityProvider, message: LogoutMessage, origin: Origin): Promise<void> {
     if (message.nameId === '') throw new Error('it names nobody');
     if (!(await this.marks.isFirst(provider.id, message.id))) throw new Error('it was already used');
@@ -121,7 +121,7 @@ export class SamlLogout {
   }
 }
 
-/** Whether the message is recent and not expired; NaN never is. */
+/** Reports whether the message is recent and not expired; false for NaN. */
 function isOfNow({ issuedAt, notOnOrAfter }: LogoutMessage): boolean {
   const now = Date.now();
   const isFresh = issuedAt > now - MAX_AGE_MS - SKEW_MS && issuedAt < now + SKEW_MS;

@@ -4,10 +4,10 @@ import { secretHashOf } from '../../model/secret-text.js';
 import { SamlMessageMark } from '../sign-in/sso.entity.js';
 import { Background } from '../../../platform/work/background.js';
 
-/** Longer than any message is valid, with clock skew. */
+/** Exceeds the validity of any message, including clock skew. */
 const MINUTES = 15;
 
-/** Logout messages that wait for a response or were received already, for all processes. */
+/** Records logout messages that are waiting for a response or have been received, for all processes. */
 @Injectable()
 export class SamlMessageMarks {
   constructor(private readonly db: DataSource) {}
@@ -29,7 +29,7 @@ export class SamlMessageMarks {
     return affected === 1;
   }
 
-  /** Whether a message is received for the first time; of concurrent copies only one is. */
+  /** Reports whether a message is received for the first time; true for only one of several concurrent copies. */
   async isFirst(providerId: string, id: string): Promise<boolean> {
     return this.mark(providerId, 'taken', id);
   }

@@ -17,7 +17,7 @@ interface Envelope {
   readonly destination: string;
 }
 
-/** LogoutRequest (SAML core section 3.7.1). */
+/** Returns a LogoutRequest (SAML core section 3.7.1). */
 export function logoutRequest(envelope: Envelope, who: NameId, sessionIndex: string | null): string {
   const attributes = [
     ['Format', who.format],
@@ -30,13 +30,13 @@ export function logoutRequest(envelope: Envelope, who: NameId, sessionIndex: str
   return message('LogoutRequest', envelope, ` NotOnOrAfter="${until}"`, subject);
 }
 
-/** LogoutResponse with status success (SAML core section 3.7.2). */
+/** Returns a LogoutResponse with status success (SAML core section 3.7.2). */
 export function logoutResponse(envelope: Envelope, inResponseTo: string): string {
   const status = '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>';
   return message('LogoutResponse', envelope, ` InResponseTo="${escaped(inResponseTo)}"`, status);
 }
 
-/** URL for the browser with a signed message (HTTP-Redirect binding, SAML bindings section 3.4.4). */
+/** Returns the URL for the browser with a signed message (HTTP-Redirect binding, SAML bindings section 3.4.4). */
 export function signedRedirect(
   destination: string,
   field: 'SAMLRequest' | 'SAMLResponse',

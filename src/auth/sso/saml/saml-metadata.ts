@@ -9,7 +9,7 @@ export interface SamlAddresses {
   readonly logoutUrl: string;
 }
 
-/** Entity id and endpoints of this service, the same for every provider. */
+/** Returns the entity ID and endpoints of this service, which are the same for every provider. */
 export function ourSamlAddresses({ publicUrl }: Config): SamlAddresses {
   const at = (name: string): string => `${publicUrl}/api/auth/saml/${name}`;
   return { entityId: at('metadata'), acsUrl: at('callback'), logoutUrl: at('logout') };
@@ -20,15 +20,15 @@ export interface ServiceProvider {
   readonly acsUrl: string;
   readonly logoutUrl: string;
   readonly signsRequests: boolean;
-  /** PEM; undefined for providers of older versions until they are stored again. */
+  /** PEM; undefined for a provider created by an earlier version until it is saved again. */
   readonly certificate: string | undefined;
-  /** NameID format of requests; null: the provider decides. */
+  /** NameID format of requests; if null, the provider decides. */
   readonly nameIdFormat: string | null;
 }
 
 const BINDING = 'urn:oasis:names:tc:SAML:2.0:bindings';
 
-/** Metadata of this service for a provider (SAML metadata, section 2.4.4). The schema prescribes the order of elements. */
+/** Returns the metadata of this service for a provider (SAML metadata, section 2.4.4). The schema prescribes the order of elements. */
 export function samlMetadataOf(serviceProvider: ServiceProvider): string {
   const { entityId, acsUrl, logoutUrl, signsRequests, certificate, nameIdFormat } = serviceProvider;
   const key = certificate?.replaceAll(/-----[A-Z ]+-----|\s/g, '');

@@ -14,13 +14,13 @@ import { MAX_DEPTH, MAX_ELEMENTS } from './xml-size.js';
 export interface SamlResponse {
   readonly encoded: string;
   readonly xml: string;
-  /** Id of the request that it claims to answer. */
+  /** ID of the request that it claims to answer. */
   readonly inResponseTo: string;
-  /** '' where it is absent. */
+  /** Empty if absent. */
   readonly destination: string;
-  /** The response itself is signed, not only the assertion. */
+  /** Whether the response itself is signed, not only the assertion. */
   readonly isSigned: boolean;
-  /** It has an EncryptedAssertion (SAML core section 2.3.4). */
+  /** Whether it contains an EncryptedAssertion (SAML core section 2.3.4). */
   readonly isEncrypted: boolean;
 }
 
@@ -29,11 +29,11 @@ export const SKEW_MS = 60_000;
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 const ENCRYPTED = /<(?:[\w.-]{1,100}:)?EncryptedAssertion\b/;
 
-/** Reads as much of a response as is needed to find its request, and refuses documents that no honest provider sends. */
+/** Reads as much of a response as is needed to find its request, and rejects documents that no honest provider sends. */
 export function readSamlResponse(encoded: string | undefined): SamlResponse {
   const text = fromSamlBase64(encoded)?.toString('utf8') ?? '';
   const isEncrypted = ENCRYPTED.test(text);
-  // An encrypted assertion is refused with its own reason, whatever the algorithm.
+  // An encrypted assertion is rejected for that reason, whatever its algorithm.
   const document = plainDocument(text, 'Response', isEncrypted ? () => true : isAllowed);
   if (document === undefined) throw unreadable();
   const { xml, root } = document;
@@ -85,19 +85,23 @@ export function statusNames(status: string): string {
   );
 }
 
-/** Whether two addresses are the same, also with an explicit default port or a host in upper case. */
+/** Reports whether two URLs are the same, even with an explicit default port or a host in upper case. */
 export function isSameAddress(stated: unknown, ours: string): boolean {
   return typeof stated === 'string' && URL.canParse(stated) && new URL(stated).href === new URL(ours).href;
 }
 
-/** Returns when the person authenticated at the provider: the earliest AuthnInstant of the signed assertion. Null if a statement has none. */
+/**
+ * Returns the time at which the person authenticated at the provider: the earliest AuthnInstant of the signed assertion. Returns null if a statement
+ * has none.
+ */
 export function authenticatedAt(profile: Profile): Date | null {
   const times = statementsOf(profile).map(({ AuthnInstant: instant }) => timeOf(instant));
   return earliestOf(times);
 }
 
 /**
- * Returns when the provider ends the session: the earliest SessionNotOnOrAfter of the signed assertion (SAML core section 2.7.2); undefined if absent.
+ * Returns the time at which the provider ends the session: the earliest SessionNotOnOrAfter of the signed assertion (SAML core section 2.7.2);
+ * undefined if absent.
  *
  * @throws Error if the time is in the past or cannot be parsed
  */
@@ -127,8 +131,8 @@ function earliestOf(times: readonly number[]): Date | null {
 const KNOWN_CONDITIONS = new Set(['$', 'AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']);
 
 /**
- * assertUnderstood refuses an assertion of any version other than 2.0, and an assertion with a condition that this service does not support: the sender
- * relies on its conditions (SAML core section 2.5.1.1).
+ * assertUnderstood rejects an assertion of any version other than 2.0, and an assertion with an unsupported condition, because the sender relies on
+ * its conditions (SAML core section 2.5.1.1).
  */
 export function assertUnderstood(profile: Profile): void {
   const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
@@ -141,8 +145,8 @@ export function assertUnderstood(profile: Profile): void {
 }
 
 /**
- * identityOf returns the NameID and the session of the signed assertion. node-saml adds the attributes of a person to its profile by name, so an attribute
- * "nameID" would replace an absent element.
+ * identityOf returns the NameID and the session of the signed assertion. node-saml adds the attributes of a person to its profile by name, so an
+ * attribute "nameID" would replace a missing element.
  */
 export function identityOf(
   profile: Profile,
@@ -164,7 +168,7 @@ function textAt(attributes: unknown, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty text for a statement without one. */
+/** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty string for a statement without one. */
 export function contextsOf(profile: Profile): string[] {
   const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
   return statements.map((statement) => {
@@ -174,9 +178,9 @@ export function contextsOf(profile: Profile): string[] {
 }
 
 /**
- * Returns the attributes of the signed assertion by name: a single text, or a list of the texts of all values. A provider may write one element per value,
- * all with the same name, as Keycloak does for roles and groups; node-saml keeps only the last of these elements. White space and line endings are part of
- * a text.
+ * Returns the attributes of the signed assertion by name: a string, or a list of strings if there are several values. A provider may write one
+ * element per value, all with the same name, as Keycloak does for roles and groups; node-saml keeps only the last of these elements. White space and
+ * line endings are preserved.
  */
 export function attributesOf(profile: Profile): Record<string, unknown> {
   const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
@@ -191,7 +195,7 @@ export function attributesOf(profile: Profile): Record<string, unknown> {
   return Object.fromEntries(found.filter(([, value]) => !Array.isArray(value) || value.length > 0));
 }
 
-/** Returns the text of an AttributeValue. Undefined if it contains elements. */
+/** Returns the text of an AttributeValue. Returns undefined if it contains elements. */
 function textIn(value: unknown): string | undefined {
   const text = typeof value === 'object' && value !== null ? textAlone(value as Element) : value;
   return typeof text === 'string' ? text : undefined;
@@ -203,7 +207,10 @@ function textAlone({ $: _attributes, _: text, ...elements }: Element): unknown {
 
 type Element = Record<string, unknown>;
 
-/** Attributes of the SubjectConfirmationData of every bearer of the signed assertion (SAML profiles, section 4.1.4.2), as node-saml parsed it. */
+/**
+ * Returns the attributes of the SubjectConfirmationData of every bearer in the signed assertion (SAML profiles, section 4.1.4.2), as node-saml parsed
+ * them.
+ */
 function bearersOf(parsed: Element | undefined): Element[] {
   const assertion = first(parsed?.['Assertion']) ?? {};
   const subject = first(assertion['Subject']) ?? {};
@@ -213,13 +220,13 @@ function bearersOf(parsed: Element | undefined): Element[] {
     .map((data) => (data['$'] ?? {}) as Element);
 }
 
-/** One confirmation has to meet all conditions: node-saml is content with the times of any. */
+/** A single confirmation must meet all conditions, whereas node-saml accepts valid times in any of them. */
 function isOfNow({ NotBefore: from, NotOnOrAfter: until }: Element): boolean {
   const now = Date.now();
   return (from === undefined || timeOf(from) <= now + SKEW_MS) && timeOf(until) > now - SKEW_MS;
 }
 
-/** Returns milliseconds since 1970. NaN for an invalid time, which is neither before nor after another. */
+/** Returns milliseconds since 1970. Returns NaN for an invalid time, which is neither before nor after another. */
 function timeOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : NaN;
 }

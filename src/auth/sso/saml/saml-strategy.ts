@@ -10,7 +10,7 @@ import {
 type Outcome = { readonly url: string } | { readonly profile: Profile };
 type SamlRequest = Parameters<AbstractStrategy['authenticate']>[0];
 
-/** URL with an AuthnRequest (HTTP-Redirect binding). */
+/** Returns the URL with an AuthnRequest (HTTP-Redirect binding). */
 export async function requestUrl(config: SamlConfig): Promise<string> {
   const outcome = await new OneAttempt(config).outcomeOf({});
   if ('url' in outcome) return outcome.url;
@@ -18,9 +18,9 @@ export async function requestUrl(config: SamlConfig): Promise<string> {
 }
 
 /**
- * The profile in a response (HTTP-POST binding, base64).
+ * Returns the profile in a response (HTTP-POST binding, base64).
  *
- * @throws Error with the reason if passport-saml refuses it.
+ * @throws Error with the reason if passport-saml rejects it.
  */
 export async function profileIn(config: SamlConfig, encoded: string): Promise<Profile> {
   const outcome = await new OneAttempt(config).outcomeOf({ SAMLResponse: encoded });
@@ -28,9 +28,9 @@ export async function profileIn(config: SamlConfig, encoded: string): Promise<Pr
   throw new Error('passport-saml answers a response with a redirect');
 }
 
-/** node-saml without the NameIDPolicy that it always sends, and without the blanks around an Audience. */
+/** node-saml without the NameIDPolicy that it always sends, and with white space trimmed from Audience elements. */
 class Requests extends SAML {
-  /** Omits the NameIDPolicy if no format is set: AD FS refuses a policy that it cannot satisfy, even one without a format (MSIS7070). */
+  /** Omits the NameIDPolicy if no format is set: AD FS rejects a policy that it cannot satisfy, even one without a format (MSIS7070). */
   protected override async generateAuthorizeRequestAsync(isPassive: boolean, isPost: boolean): Promise<string> {
     const xml = await super.generateAuthorizeRequestAsync(isPassive, isPost);
     return this.options.identifierFormat === null ? xml.replace(/<samlp:NameIDPolicy [^<>]*\/>/, '') : xml;
@@ -51,10 +51,10 @@ class Requests extends SAML {
 }
 
 const takeProfile: VerifyWithoutRequest = (profile, done) => done(null, profile ?? undefined);
-/** Logout messages are read by saml-logout-message.ts: passport-saml reads unsigned parts of them as well. */
+/** Logout messages are read by saml-logout-message.ts, because passport-saml also reads unsigned parts of them. */
 const refuseLogout: VerifyWithoutRequest = (_profile, done) => done(new Error('this is a message about signing out'));
 
-/** passport-saml's strategy for one attempt at one provider; Passport's middleware would share one strategy. */
+/** passport-saml's strategy for a single attempt at one provider; Passport's middleware would share one strategy. */
 class OneAttempt extends AbstractStrategy {
   static override readonly newSamlProviderOnConstruct = false;
 

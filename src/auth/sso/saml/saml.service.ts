@@ -37,8 +37,8 @@ const MAX_ASSERTION_AGE_MS = 5 * 60_000;
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
 /**
- * SAML 2.0 as a service provider. node-saml checks signature, audience and times; the rest is checked here: which request
- * is answered, once, by which issuer, for which recipient, with which algorithms (docs/decisions/0007).
+ * SAML 2.0 as a service provider. node-saml checks signature, audience and times; this service checks the rest: which request is answered, once, by
+ * which issuer, for which recipient, with which algorithms (docs/decisions/0007).
  */
 @Injectable()
 export class SamlService {
@@ -105,7 +105,7 @@ export class SamlService {
     };
   }
 
-  /** Metadata of this service for an identity provider. */
+  /** Returns the metadata of this service for an identity provider. */
   async metadata(name: string | undefined): Promise<string> {
     const provider = await this.providers.published('saml', name);
     const {
@@ -163,7 +163,7 @@ export class SamlService {
       idpIssuer: settings.entityId,
       idpCert,
       ...requestOptionsOf(settings),
-      // The response or the assertion must be signed: node-saml reads only signed content.
+      // Either the response or the assertion must be signed: node-saml only reads signed content.
       wantAssertionsSigned: false,
       wantAuthnResponseSigned: false,
       signatureAlgorithm: 'sha256',
@@ -172,7 +172,7 @@ export class SamlService {
       acceptedClockSkewMs: SKEW_MS,
       validateInResponseTo: ValidateInResponseTo.always,
       generateUniqueId: () => requestId,
-      // The row of the attempt is the cache of requests: it is consumed by compare-and-set, which this interface cannot do.
+      // The row of the attempt serves as the request cache: it is consumed by compare-and-set, which this interface cannot do.
       cacheProvider: {
         saveAsync: (_key, value) => Promise.resolve({ value, createdAt: Date.now() }),
         getAsync: (key) => Promise.resolve(key === requestId ? new Date().toISOString() : null),
@@ -182,7 +182,7 @@ export class SamlService {
   }
 }
 
-/** NameIDPolicy and RequestedAuthnContext of a request (SAML core sections 3.4.1.1 and 3.3.2.2.1). */
+/** Returns the NameIDPolicy and RequestedAuthnContext of a request (SAML core sections 3.4.1.1 and 3.3.2.2.1). */
 function requestOptionsOf({ nameIdFormat, requestedAuthnContext }: SamlSettings): Partial<SamlConfig> {
   const identifierFormat = nameIdFormat === undefined ? PERSISTENT : nameIdFormat;
   if (requestedAuthnContext == null) return { identifierFormat, disableRequestedAuthnContext: true };

@@ -5,16 +5,16 @@
  */
 export const MAX_ELEMENTS = 2500;
 export const MAX_DEPTH = 24;
-/** MAX_PATH_ATTRIBUTES is the number of attributes, with namespace declarations, of an element and all elements around it. */
+/** MAX_PATH_ATTRIBUTES is the maximum number of attributes, including namespace declarations, of an element and all its ancestors. */
 export const MAX_PATH_ATTRIBUTES = 48;
-/** MAX_ATTRIBUTES is the number of attributes in a document. Each signature and certificate costs a pass over all of them. */
+/** MAX_ATTRIBUTES is the maximum number of attributes in a document. Each signature and certificate requires a pass over all of them. */
 export const MAX_ATTRIBUTES = 4000;
-/** MAX_TAG_LENGTH is the number of characters of one tag. The longest are names of attributes, which are URIs. */
+/** MAX_TAG_LENGTH is the maximum number of characters in a tag. The longest tags contain attribute names that are URIs. */
 export const MAX_TAG_LENGTH = 4096;
 
 /**
- * Whether a document without comments, CDATA, document types and processing instructions is well-nested and within the limits. It reads each
- * character once. A tag that is not well-formed is refused, because a lenient parser could see other elements in it.
+ * Reports whether a document without comments, CDATA, document types and processing instructions is well-nested and within the limits. It reads each
+ * character once. A tag that is not well-formed is rejected, because a lenient parser could see other elements in it.
  */
 export function isModestXml(xml: string): boolean {
   const path: Tag[] = [];
@@ -41,11 +41,11 @@ export function isModestXml(xml: string): boolean {
 }
 
 interface Tag {
-  /** With the slash of an end tag. */
+  /** Includes the slash of an end tag. */
   readonly name: string;
   readonly attributes: number;
   readonly isEmpty: boolean;
-  /** Index behind the tag. */
+  /** Index after the tag. */
   readonly end: number;
 }
 
@@ -54,7 +54,7 @@ const BEFORE_ATTRIBUTE = /\s*/y;
 const ATTRIBUTE = /[\w.:-]{1,200}\s*=\s*(?:"[^"<]*"|'[^'<]*')/y;
 const END = /\/?>/y;
 
-/** Reads the tag that begins at `start`; undefined if it is too long or not well-formed. */
+/** Reads the tag that begins at `start`; returns undefined if it is too long or not well-formed. */
 function readTag(xml: string, start: number): Tag | undefined {
   const name = matchAt(NAME, xml, start + 1);
   if (name === undefined) return undefined;

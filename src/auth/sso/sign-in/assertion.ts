@@ -3,7 +3,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { isStorable } from '../../../platform/text/storable-text.js';
 import type { IdentityProvider } from '../../model/identity-provider.entity.js';
 
-/** A verified assertion of a provider about a person. */
+/** A provider's verified assertion about a person. */
 export interface Assertion {
   readonly transactionId: string;
   readonly provider: IdentityProvider;
@@ -16,9 +16,9 @@ export interface Assertion {
   readonly externalSession: string | null;
   /** Hint for a logout at the provider: the ID token of OIDC as received, or the NameID of SAML as JSON. */
   readonly logoutHint: string | null;
-  /** When the person authenticated at the provider; null if it does not say. */
+  /** Time at which the person authenticated at the provider; null if not reported. */
   readonly authenticatedAt: Date | null;
-  /** When the provider ends the session; undefined if not reported. */
+  /** Time at which the provider ends the session; undefined if not reported. */
   readonly sessionEnd?: Date | undefined;
   /** Format of the SAML NameID; undefined for OIDC. */
   readonly nameFormat?: string;
@@ -26,26 +26,29 @@ export interface Assertion {
   readonly withheld?: readonly string[];
 }
 
-/** Both are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent NameID. */
+/**
+ * Subject and session are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent
+ * NameID.
+ */
 const MAX_IDENTIFIER_LENGTH = 500;
 /** Contexts are URIs or short names; the audit log records them at each sign-in. */
 const MAX_CONTEXTS = 20;
 const MAX_CONTEXT_LENGTH = 500;
 /** MAX_CONTEXT_CHARACTERS is the maximum total length of the contexts. More would fill the audit entry, and SIEM streams would omit its other facts. */
 const MAX_CONTEXT_CHARACTERS = 2000;
-/** MAX_SKEW_MS is how far an authentication time may be in the future. A later time is ignored. */
+/** MAX_SKEW_MS is how far in the future an authentication time may be. Times beyond that are ignored. */
 const MAX_SKEW_MS = 10 * 60_000;
-/** MAX_SESSION_MS bounds the end of the session at the provider: no session here lasts as long, and PostgreSQL has a last year. */
+/** MAX_SESSION_MS bounds the end of the session at the provider: no session here lasts that long, and PostgreSQL has a maximum timestamp. */
 const MAX_SESSION_MS = 10 * 366 * 24 * 3600_000;
-/** Maximum nesting of claims: deeper ones cannot be written as JSON. */
+/** Maximum nesting of claims; deeper claims cannot be serialized as JSON. */
 const MAX_CLAIM_DEPTH = 32;
 /** Names of RFC 8176 have 3 to 6 characters. */
 const MAX_METHOD_LENGTH = 100;
 
 /**
- * boundedAssertion refuses identifiers, contexts and claims that are too long, too deep, or cannot be stored unchanged. It omits authentication methods
- * that are too long or cannot be stored, and an authentication time before 1970 or in the future, and limits the end of the session. PostgreSQL does not accept NUL and replaces unpaired
- * surrogates, so the row would not match its seal.
+ * boundedAssertion rejects identifiers, contexts and claims that are too long, too deep, or cannot be stored unchanged. It omits authentication
+ * methods that are too long or cannot be stored, omits authentication times before 1970 or in the future, and limits the end of the session.
+ * PostgreSQL does not accept NUL and replaces unpaired surrogates, so the row would not match its seal.
  *
  * @throws Problem `sso.refused`
  */

@@ -21,7 +21,7 @@ export interface ProvidedIdentity {
 
 type By = Actor & { readonly origin: Origin };
 
-/** ProvidedRights keeps the roles and groups of users equal to those in the last sign-in through their identity provider. */
+/** ProvidedRights keeps the roles and groups of users in line with their last sign-in through their identity provider. */
 @Injectable()
 export class ProvidedRights {
   private readonly record: EntryRecorder;
@@ -35,7 +35,9 @@ export class ProvidedRights {
     this.record = audit.recorderFor('user');
   }
 
-  /** Stores the roles and groups of a sign-in. The last administrator who can sign in keeps the role admin. Applies to running sessions immediately. */
+  /**
+   * Stores the roles and groups of a sign-in. The last administrator who can sign in keeps the admin role. Applies to running sessions immediately.
+   */
   async apply(
     tx: EntityManager,
     user: User,
@@ -52,12 +54,12 @@ export class ProvidedRights {
   }
 
   /**
-   * Withdraws everything from a user to whom the provider grants no role: roles, groups, sessions with their refresh tokens, approved device codes and API
-   * keys. The last administrator keeps the role admin if a password lets them sign in without the provider.
+   * Withdraws everything from a user to whom the provider grants no role: roles, groups, sessions with their refresh tokens, approved device codes
+   * and API keys. The last administrator keeps the admin role if a password lets them sign in without the provider.
    */
   async withdraw(tx: EntityManager, user: User, identity: ProvidedIdentity, origin: Origin): Promise<void> {
     const { id, name } = identity.provider;
-    // The provider, because a person who was disabled does nothing here.
+    // Attributed to the provider, because a disabled person performs no actions.
     const by = { kind: 'anonymous', id, name, origin } as const;
     await this.storeGroups(tx, { ...identity, groups: [] }, by);
     const isLast = user.passwordHash !== null && (await isLastAdministrator(tx, user, []));
@@ -66,7 +68,7 @@ export class ProvidedRights {
     await this.apiKeys.revokeAllIn(tx, by, user.id, 'no-role-at-provider');
   }
 
-  /** Drops what this process remembers of the person's credentials; to be called once the change is committed. */
+  /** Drops the person's credentials from the cache of this process; call it once the change is committed. */
   async forget(userId: string): Promise<void> {
     await this.sessions.forgetAllOf(userId);
     await this.apiKeys.forgetAllOf(userId);
@@ -96,10 +98,10 @@ export class ProvidedRights {
   }
 }
 
-/** Maximum number of characters of the groups of a user at a provider. The audit log and the memory of every process keep them. */
+/** Maximum number of characters of the groups of a user at a provider. The audit log and the memory of every process contain them. */
 const MAX_GROUP_CHARACTERS = 16_384;
 
-/** keptGroups returns the groups of a sign-in up to MAX_GROUP_CHARACTERS, first those that an approver group names. */
+/** keptGroups returns the groups of a sign-in up to MAX_GROUP_CHARACTERS, giving priority to those that an approver group names. */
 export async function keptGroups(tx: EntityManager, providerId: string, groups: readonly string[]): Promise<string[]> {
   const rows: { name: string }[] = await tx.query(
     `SELECT DISTINCT sso_group AS name FROM approver_group_member WHERE provider_id = $1 AND sso_group = ANY($2)`,
@@ -116,7 +118,7 @@ function byOf({ id, email: name }: User, origin: Origin): By {
   return { kind: 'user', id, name, origin };
 }
 
-/** Whether these roles would remove the last administrator who can sign in. */
+/** Reports whether these roles would remove the last administrator who can sign in. */
 async function isLastAdministrator(tx: EntityManager, user: User, roles: readonly RoleName[]): Promise<boolean> {
   if (!user.roles.includes('admin') || roles.includes('admin')) return false;
   const administrators = await lockAdministrators(tx);

@@ -9,10 +9,10 @@ import { ExternalIdentity } from '../../model/external-identity.entity.js';
 import { addressOf, assertNothingLeftOut, groupsOf, matchingRules, rolesOf } from '../providers/claim-rules.js';
 import type { Assertion } from './assertion.js';
 
-/** SignInTrial is what a sign-in at a provider would do. */
+/** SignInTrial describes what a sign-in at a provider would do. */
 export interface SignInTrial {
   readonly provider: string;
-  /** Why the sign-in would be refused; null if it would succeed. */
+  /** Reason why the sign-in would be refused; null if it would succeed. */
   readonly problem: { readonly code: string; readonly detail: string; readonly reason: string | null } | null;
   readonly subject: string | null;
   readonly claims: Claims;
@@ -102,7 +102,7 @@ export function accountDisabled(): Problem {
   return new Problem('forbidden', 'sso.disabled', 'This account is disabled.');
 }
 
-/** An e-mail address never identifies a person: an existing account with it is another person's. */
+/** An email address never identifies a person: an existing account with the same address belongs to someone else. */
 /** @param provider name of another identity provider with the same issuer, which created the account */
 export function addressTaken(provider?: string): Problem {
   const detail =

@@ -30,10 +30,10 @@ import { accountDisabled, addressTaken, noRole, refusedTrial, trialOf } from './
 import { assertStillGranted } from '../../sessions/session-grounds.js';
 import { type ArrivedAttempt, beganAt, SsoTransactions } from './sso-transactions.js';
 
-/** The person who returned from a provider. */
+/** A person who has returned from a provider. */
 export interface Returned {
   readonly person: SignedInPerson & { readonly authenticatedAt: Date };
-  /** The session that was stepped up; null for a new one. */
+  /** The session that was stepped up; null for a new session. */
   readonly sessionId: string | null;
 }
 
@@ -47,21 +47,21 @@ export interface ProviderResponse {
   readonly verify: () => Promise<Assertion>;
 }
 
-/** RefusedSignIn is a refusal for a browser that is led back to the page from which it began. */
+/** RefusedSignIn is a refusal that sends the browser back to the page from which it started. */
 export class RefusedSignIn extends Problem {
   constructor(
     { kind, code, message, cause, audit }: Problem,
-    /** Path with the code of the problem. */
+    /** Path including the problem code. */
     readonly place: string,
   ) {
     super(kind, code, message, { cause, ...(audit === undefined ? {} : { audit }) });
   }
 }
 
-/** Path where a browser proves that it started the sign-in, and exchanges its ticket for a session cookie if it asked for one. */
+/** Path where a browser proves that it started the sign-in, and exchanges its ticket for a session cookie if it requested one. */
 const COMPLETE_PATH = '/api/auth/sso/complete';
 
-/** The end of every single sign-on: finds or makes the account, sets its roles, and issues the ticket for the session. */
+/** Completes every single sign-on: finds or creates the account, sets its roles, and issues the ticket for the session. */
 @Injectable()
 export class SsoSignInService {
   private readonly record: EntryRecorder;
@@ -89,8 +89,8 @@ export class SsoSignInService {
       assertion = boundedAssertion(await verify().catch(unreadable));
       await sealsOf(this.db.manager).catchUp();
       const ticket = await this.consume(row, assertion, origin);
-      // Only the browser that started the sign-in may take a ticket to the page that the caller chose. Otherwise, the person who started the sign-in could
-      // read another person's ticket on that page.
+      // Only the browser that started the sign-in may take a ticket to the page that the caller chose. Otherwise the person who started the sign-in
+      // could read another person's ticket on that page.
       return forBrowser || !isBound ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -101,7 +101,7 @@ export class SsoSignInService {
     }
   }
 
-  /** Stores what the sign-in would do for the person who tries the provider. */
+  /** Stores what the sign-in would do, for the person who is testing the provider. */
   private async concludeTest({ row, provider, verify }: ProviderResponse): Promise<string> {
     const verified = verify().catch(unreadable).then(boundedAssertion);
     const trial = await verified.then(
@@ -112,8 +112,8 @@ export class SsoSignInService {
   }
 
   /**
-   * Consumes a response, once. Creates an account at the first sign-in, and sets roles and groups at every sign-in. A user who no longer gets any role loses
-   * everything immediately, although the sign-in is refused.
+   * Consumes a response, once. Creates an account at the first sign-in, and sets roles and groups at every sign-in. A user who no longer gets any
+   * role loses everything immediately, even though the sign-in is refused.
    */
   private async consume(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
     const { provider, claims, subject } = assertion;
@@ -164,14 +164,15 @@ export class SsoSignInService {
     await this.transactions.storePerson(tx, assertion.transactionId, arrived);
   }
 
-  /** Returns where a ticket leads, for the browser that started the sign-in. */
+  /** Returns the destination of a ticket, for the browser that started the sign-in. */
   async arrived(ticket: string, browser: string | undefined): Promise<{ forBrowser: boolean; returnTo: string }> {
     return this.transactions.arrived(ticket, browser);
   }
 
   /**
-   * Redeems a ticket in the browser that began, and passes the person to `use` in the same transaction. The transaction first locks the provider and the
-   * account: code that ends sessions finds the ticket, or the session that replaced it. A refused ticket is consumed as well.
+   * Redeems a ticket in the browser that started the sign-in, and passes the person to `use` in the same transaction. The transaction first locks the
+   * provider and the account, so that code that ends sessions finds either the ticket or the session that replaced it. A refused ticket is consumed
+   * as well.
    */
   async redeem<Result>(
     ticket: string,
@@ -216,7 +217,7 @@ export class SsoSignInService {
     const address = addressOf(claims);
     const id = newId();
     await this.assertNoTwin(tx, assertion);
-    // Another first sign-in of this person may have held the lock.
+    // Another first sign-in of this person may have created the account while this one waited for the lock.
     const known = await this.findUser(tx, assertion);
     if (known !== null) return known;
     const account = { id, email: address, passwordHash: null, roles: [] };
@@ -231,7 +232,7 @@ export class SsoSignInService {
   }
 }
 
-/** Rejects with the reason for which a response cannot be used, as a refusal. */
+/** Throws a refusal with the reason why a response cannot be used. */
 function unreadable(error: unknown): never {
   if (error instanceof Problem) throw error;
   const reason = error instanceof Error ? error.message : 'unknown reason';
@@ -240,8 +241,8 @@ function unreadable(error: unknown): never {
 }
 
 /**
- * assertSameProvider verifies that the provider is still enabled and has the rules used to judge the sign-in, and locks the provider until the transaction
- * ends. The provider decides how long it takes to answer, and an administrator may have changed the rules in that time.
+ * assertSameProvider verifies that the provider is still enabled and still has the rules that were applied to the sign-in, and locks the provider
+ * until the transaction ends. The provider determines how long its response takes, and an administrator may have changed the rules in that time.
  *
  * @throws Problem 401 `sso.provider-changed`, 403 `sso.name-format`
  */
@@ -259,10 +260,10 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
   throw new Problem('unauthenticated', 'sso.provider-changed', detail);
 }
 
-/** Maximum length of the groups in the entry of a sign-in, as JSON. More would fill the entry. Their changes are always recorded. */
+/** Maximum length of the groups in a sign-in entry, as JSON. More would fill the entry. Changes to groups are always recorded. */
 const MAX_LOGGED_GROUPS = 64_000;
 
-/** The groups are recorded at each sign-in: a comparison with the row alone would miss a loss while an earlier row is in its place. */
+/** The groups are recorded at each sign-in: comparing with the row alone would miss a loss while an earlier row has been restored. */
 function loggedGroups(groups: readonly string[] | undefined): { readonly groups?: readonly string[] } {
   return groups === undefined || JSON.stringify(groups).length > MAX_LOGGED_GROUPS ? {} : { groups };
 }
@@ -271,7 +272,8 @@ function loggedGroups(groups: readonly string[] | undefined): { readonly groups?
 const SKEW_MS = 30_000;
 
 /**
- * Checks that it is the user of the session, and that the provider authenticated them after the attempt began: another user may be signed in there by then.
+ * Verifies that this is the user of the session, and that the provider authenticated them after the attempt began: another user may have signed in
+ * there in the meantime.
  */
 async function assertSteppedUp(
   tx: EntityManager,
@@ -306,7 +308,7 @@ async function personOf(tx: EntityManager, attempt: ArrivedAttempt): Promise<Ret
   return { person: { user, way: provider.kind, methods, external, authenticatedAt, detail, ...until }, sessionId };
 }
 
-/** The time of authentication; the epoch if the provider does not say, and never in the future. */
+/** Returns the authentication time, which is never in the future; the epoch if the provider does not report it. */
 function authenticationTimeOf(time: string | null): Date {
   return time === null ? new Date(0) : new Date(Math.min(Date.parse(time), Date.now()));
 }

@@ -15,17 +15,17 @@ import type { Origin } from '../../../platform/http/origin.js';
 import { Background } from '../../../platform/work/background.js';
 import { Throttle } from '../../throttle/throttle.js';
 
-/** A wish to sign in at an identity provider. */
+/** A request to sign in at an identity provider. */
 export interface SsoOrder {
-  /** Name of the provider; not needed when there is one of the kind. */
+  /** Name of the provider; optional if there is only one of this kind. */
   readonly provider?: string | undefined;
-  /** Path on this site to go to afterwards. */
+  /** Path on this site to return to. */
   readonly returnTo?: string | undefined;
-  /** What the browser gets at the end; absent: a ticket. */
+  /** Result that the browser gets; defaults to a ticket. */
   readonly answer?: 'ticket' | 'cookie' | undefined;
-  /** The session to step up: the provider has to authenticate the person again. */
+  /** The session to step up: the provider must authenticate the person again. */
   readonly stepUp?: string | undefined;
-  /** ID of the user who tests the provider: nobody is signed in, and nothing changes. */
+  /** ID of the user who is testing the provider: nobody is signed in, and nothing changes. */
   readonly testedBy?: string | undefined;
 }
 
@@ -35,51 +35,51 @@ const TICKET_SECONDS = 60;
 
 export interface NewTransaction {
   readonly providerId: string;
-  /** Links the response to the attempt: `state` of OIDC, or the id of the SAML request. */
+  /** Links the response to the attempt: `state` in OIDC, or the ID of the SAML request. */
   readonly key: string;
-  /** Cookie of the browser. */
+  /** Value of the browser's cookie. */
   readonly browser: string;
   readonly secrets: Readonly<Record<string, string>>;
   readonly returnTo: string;
   readonly forBrowser: boolean;
-  /** The session to step up; null for a new one. */
+  /** The session to step up; null for a new session. */
   readonly sessionId: string | null;
-  /** Id of the person who tries the provider; absent for a sign-in. */
+  /** ID of the person who is testing the provider; absent for a sign-in. */
   readonly testedBy?: string | undefined;
 }
 
 export interface Arrived {
   readonly userId: string;
   readonly methods: string[];
-  /** The provider's name for the session. */
+  /** The provider's ID for the session. */
   readonly externalSession: string | null;
   readonly logoutHint: string | null;
-  /** When the person authenticated at the provider, ISO 8601; null if it does not say. */
+  /** Time at which the person authenticated at the provider, ISO 8601; null if not reported. */
   readonly authenticatedAt: string | null;
-  /** The provider's identifier of the person. Absent in attempts that a process of an earlier version completed. */
+  /** The provider's identifier of the person. Absent in attempts that were completed by an earlier version. */
   readonly subject?: string;
   /** The authentication contexts that the provider reported. */
   readonly contexts?: readonly string[];
-  /** Groups that the provider named. Absent in attempts that a process of an earlier version completed. */
+  /** Groups reported by the provider. Absent in attempts that were completed by an earlier version. */
   readonly groups?: readonly string[];
-  /** When the provider ends the session, ISO 8601; absent if not reported. */
+  /** Time at which the provider ends the session, ISO 8601; absent if not reported. */
   readonly sessionEnd?: string;
-  /** The version of the provider that admitted the person. Absent in attempts that a process of an earlier version completed. */
+  /** The version of the provider that admitted the person. Absent in attempts that were completed by an earlier version. */
   readonly providerVersion?: number;
 }
 
-/** An attempt whose response arrived. */
+/** An attempt whose response has arrived. */
 export interface ArrivedAttempt extends Arrived {
   readonly providerId: string;
-  /** The browser gets a session in a cookie instead of a ticket. */
+  /** Whether the browser gets a session in a cookie instead of a ticket. */
   readonly forBrowser: boolean;
   readonly returnTo: string;
   readonly sessionId: string | null;
 }
 
 /**
- * Attempts to sign in at a provider. An attempt accepts one response, a response gives one ticket, and the ticket works once in the browser that started, so
- * that nobody can be made to sign in as someone else (login CSRF).
+ * Stores attempts to sign in at a provider. An attempt accepts one response, a response yields one ticket, and the ticket works once in the browser
+ * that started the sign-in, so that nobody can be tricked into signing in as someone else (login CSRF).
  */
 @Injectable()
 export class SsoTransactions {
@@ -102,7 +102,7 @@ export class SsoTransactions {
     });
   }
 
-  /** The attempt that a response belongs to, while it waits for one. */
+  /** Returns the attempt to which a response belongs, if it is waiting for one. */
   async waiting(key: string): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
     const found = await this.db
       .createQueryBuilder(SsoTransaction, 'tx')
@@ -116,7 +116,7 @@ export class SsoTransactions {
     return { row, secrets: JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Record<string, string> };
   }
 
-  /** Claims the attempt in the browser that began, before its response is verified: of concurrent responses only one is handled. */
+  /** Claims the attempt in the browser that started it, before its response is verified: only one of several concurrent responses is handled. */
   async take(
     key: string,
     browser: string | undefined,
@@ -130,8 +130,8 @@ export class SsoTransactions {
   }
 
   /**
-   * Completes the attempt in the caller's transaction: of concurrent responses only one gets the ticket. To be called before anything else that the response
-   * causes.
+   * Completes the attempt in the caller's transaction: only one of several concurrent responses gets the ticket. Call it before anything else that
+   * the response causes.
    */
   async complete(tx: EntityManager, id: string): Promise<string> {
     const { text, hash } = newSecret('session');
@@ -142,7 +142,7 @@ export class SsoTransactions {
     return text;
   }
 
-  /** Completes a test, once, with its result. @returns the ticket by which the person who began reads it */
+  /** Completes a test, once, with its result. @returns the ticket with which the person who started the test reads it */
   async completeTest(id: string, result: object): Promise<string> {
     const { text, hash } = newSecret('session');
     const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(result)));
@@ -152,7 +152,7 @@ export class SsoTransactions {
     return text;
   }
 
-  /** Returns the result of a test, once, to the person and in the browser that began it. */
+  /** Returns the result of a test, once, to the person and the browser that started it. */
   async redeemTest(ticket: string, browser: string | undefined, testedBy: string): Promise<unknown> {
     const row = await this.takeTicket(this.db.manager, ticket, 'TESTED');
     if (row === null || row.userId !== testedBy || !isSame(row.browserHash, browser)) throw unknown();
@@ -168,7 +168,7 @@ export class SsoTransactions {
   /** Discards the unredeemed tickets that a logout at the provider covers, inside the caller's transaction. */
   async discardArrived(tx: EntityManager, { providerId, session, subject, before }: ExternalEnd): Promise<void> {
     const found = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
-    // A row that does not match its seal is not exchanged either, and must not keep the others.
+    // A row that does not match its seal cannot be exchanged, and must not affect the others.
     const meant = trustedRows(tx, SsoTransaction, found).filter(({ id, secrets, expiresAt }) => {
       const person = this.personIn(id, secrets);
       return (
@@ -198,7 +198,7 @@ export class SsoTransactions {
     return { userId: userId ?? '', providerId, forBrowser, returnTo, sessionId, ...this.personIn(row.id, row.secrets) };
   }
 
-  /** Consumes a ticket in the caller's transaction, which first locks what the sign-in depends on. */
+  /** Consumes a ticket in the caller's transaction, which first locks the rows on which the sign-in depends. */
   async redeem(tx: EntityManager, ticket: string): Promise<void> {
     if ((await this.takeTicket(tx, ticket, 'ARRIVED')) === null) throw unknown();
   }
@@ -222,7 +222,7 @@ export class SsoTransactions {
       [secretHashOf(ticket), status],
     );
     const row = sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
-    // PostgreSQL alone does not decide which ticket was presented, nor whether it expired.
+    // Does not rely on PostgreSQL alone to decide which ticket was presented, or whether it expired.
     const isIts = row?.ticketHash?.equals(secretHashOf(ticket)) === true && row.status === status;
     return isIts && row.expiresAt > new Date() ? row : null;
   }
@@ -233,7 +233,7 @@ export class SsoTransactions {
   }
 }
 
-/** When an attempt that waits for its response began. */
+/** Returns the time at which an attempt that is waiting for its response began. */
 export function beganAt({ expiresAt }: SsoTransaction): Date {
   return new Date(expiresAt.getTime() - MINUTES * 60_000);
 }
@@ -252,8 +252,8 @@ function unknown(): Problem {
 const API_PATH = /^\/+(?:api|oauth|v1)(?:\/|$)/i;
 
 /**
- * returnPath normalizes the path of a page on this site. It refuses a path that leads to another site after dot segments are removed (open redirect,
- * CWE-601). It also refuses the API, whose redirects would carry a ticket in the fragment to a provider.
+ * returnPath normalizes the path of a page on this site. It rejects a path that leads to another site after dot segments are removed (open redirect,
+ * CWE-601). It also rejects API paths, whose redirects would carry a ticket in the fragment to a provider.
  *
  * @throws Problem 400 `sso.return-to`
  */
@@ -282,7 +282,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Throttles the beginning of single sign-on per network: it needs no credential, and each attempt is a row. */
+/** Throttles the start of single sign-on per network: it needs no credential, and each attempt creates a row. */
 @Injectable()
 export class SsoBeginnings {
   constructor(private readonly throttle: Throttle) {}
@@ -292,7 +292,7 @@ export class SsoBeginnings {
     await this.throttle.assertMayTry([{ rule: 'sign-in elsewhere from network', subject: networkOf(address) }]);
   }
 
-  /** Throttles messages of SAML, which cost time before their signature is verified. @throws Problem 429 `auth.too-many-attempts` */
+  /** Throttles SAML messages, which take time before their signature is verified. @throws Problem 429 `auth.too-many-attempts` */
   async assertMayAnswer({ address }: Origin): Promise<void> {
     await this.throttle.assertMayTry([{ rule: 'SAML message from network', subject: networkOf(address) }]);
   }

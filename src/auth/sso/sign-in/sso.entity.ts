@@ -2,8 +2,8 @@ import { Sealed, SealedEntity } from '../../../platform/sealing/sealed-entity.js
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * One attempt to sign in at a provider. STARTED → (TAKEN →) ARRIVED, once; ARRIVED → removed, once. A test of a provider is
- * TESTING → (TAKEN →) TESTED, once; TESTED → removed, once.
+ * An attempt to sign in at a provider. STARTED → (TAKEN →) ARRIVED, once; ARRIVED → removed, once. A test of a provider is TESTING → (TAKEN →)
+ * TESTED, once; TESTED → removed, once.
  */
 @Entity('sso_transaction')
 @Index('sso_transaction_expires', ['expiresAt'])
@@ -19,12 +19,12 @@ export class SsoTransaction extends SealedEntity {
   @Column('uuid')
   providerId: string;
 
-  /** SHA-256 of `state` of OIDC, or of the id of the AuthnRequest of SAML. */
+  /** SHA-256 of `state` in OIDC, or of the ID of the AuthnRequest in SAML. */
   @Index('sso_transaction_key', { unique: true })
   @Column('bytea')
   keyHash: Buffer;
 
-  /** SHA-256 of the cookie of the browser that began. */
+  /** SHA-256 of the cookie of the browser that started the attempt. */
   @Column('bytea')
   browserHash: Buffer;
 
@@ -32,22 +32,22 @@ export class SsoTransaction extends SealedEntity {
   @Column('bytea')
   secrets: Buffer;
 
-  /** Path on this site to go to afterwards. */
+  /** Path on this site to return to. */
   @Column('text')
   returnTo: string;
 
-  /** The browser gets a session in a cookie instead of a ticket. */
+  /** Whether the browser gets a session in a cookie instead of a ticket. */
   @Column('boolean', { default: false })
   forBrowser: boolean;
 
-  /** The session to step up; null for a new one. */
+  /** The session to step up; null for a new session. */
   @Column('uuid', { nullable: true })
   sessionId: string | null;
 
   @Column('text')
   status: 'STARTED' | 'TESTING' | 'TAKEN' | 'ARRIVED' | 'TESTED';
 
-  /** The person, once ARRIVED; of a test, the person who began it. */
+  /** The person, once ARRIVED; for a test, the person who started it. */
   @Column('uuid', { nullable: true })
   userId: string | null;
 
@@ -60,7 +60,7 @@ export class SsoTransaction extends SealedEntity {
   expiresAt: Date;
 }
 
-/** A logout message that was sent and waits for its response, or was received and must not be replayed. */
+/** A logout message that was sent and is waiting for its response, or was received and must not be replayed. */
 @Entity('saml_message')
 @Index('saml_message_expires', ['expiresAt'])
 export class SamlMessageMark {

@@ -118,7 +118,7 @@ export function assertNoWideEncoding(body: Buffer): void {
 interface JsonLimits {
   readonly bytes: number;
   readonly values: number;
-  /** A caller without this scope is refused before a body above the usual limit is read. */
+  /** A caller without this scope is rejected before a body above the default limit is read. */
   readonly scope: string;
 }
 

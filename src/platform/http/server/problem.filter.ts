@@ -180,7 +180,7 @@ export function problemText({ status, title, problem }: Answer, requestId: strin
   return JSON.stringify({ type, title, status, detail, code, requestId, instance, scope, errors });
 }
 
-/** RFC 6750 section 3, with the scheme DPoP if the caller used it (RFC 9449 section 7.1). */
+/** RFC 6750 section 3, with the DPoP scheme if the caller used it (RFC 9449 section 7.1). */
 function challengeOf(status: number, { code, scope }: Problem, { headers }: FastifyRequest): string {
   const scheme = /^dpop /i.test(headers.authorization ?? '') ? 'DPoP' : 'Bearer';
   if (scope !== undefined) return `${scheme} realm="sealwright", error="insufficient_scope", scope="${scope}"`;

@@ -5,7 +5,7 @@ import { errorShapeOf, answerOfHttp, type HttpRefusal, isHttpRefusal, problemTex
 import { answerList, listRequestIn } from './list-method.js';
 
 const TYPE = 'application/problem+json; charset=utf-8';
-/** Errors of Node's HTTP parser by status. All others are 400. */
+/** HTTP statuses for errors of Node's HTTP parser. All others are 400. */
 const STATUS_OF_PARSER: Record<string, HttpRefusal> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
 /** refuseAddress responds to a URL that the router cannot parse. Such requests reach no handler, hook or filter. */
