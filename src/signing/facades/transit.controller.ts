@@ -26,12 +26,12 @@ import { type TransitSigned, TransitService } from './transit.service.js';
 import { RefusesAsVault, vaultAnswer } from './vault-system.dto.js';
 import { WeakValues } from './weak-values.js';
 
-/** Enough for a batch of a thousand hash values. */
+/** Sufficient for a batch of a thousand hash values. */
 const BATCH = { bytes: 512 * 1024, values: 10_000 };
 const SIGN_BATCH = { ...BATCH, scope: 'sign:digest' };
 const VERIFY_BATCH = { ...BATCH, scope: 'sign:read' };
 
-/** The routes of Vault's transit engine that its clients call for signatures. Both PUT and POST mean "write" there. */
+/** TransitController serves the routes of Vault's transit engine that clients use for signatures. In Vault, both PUT and POST mean "write". */
 @ApiTags('Facades')
 @RefusesAsVault()
 @Controller('v1/transit')
@@ -155,7 +155,7 @@ export class TransitController {
   }
 
   /**
-   * Sign with a Transit hash
+   * Sign with a given hash algorithm
    * @remarks Signs with the interface of Vault Transit. The path contains the hash algorithm.
    */
   @Post('sign/:name/:hash')
@@ -172,7 +172,7 @@ export class TransitController {
   }
 
   /**
-   * Sign with a Transit hash (PUT)
+   * Sign with a given hash algorithm (PUT)
    * @remarks Signs with the interface of Vault Transit. The path contains the hash algorithm.
    */
   @Put('sign/:name/:hash')
@@ -221,7 +221,7 @@ export class TransitController {
   }
 
   /**
-   * Verify with a Transit hash
+   * Verify with a given hash algorithm
    * @remarks Verifies with the interface of Vault Transit. The path contains the hash algorithm.
    */
   @Post('verify/:name/:hash')
@@ -238,7 +238,7 @@ export class TransitController {
   }
 
   /**
-   * Verify a Transit hash (PUT)
+   * Verify with a given hash algorithm (PUT)
    * @remarks Verifies with the interface of Vault Transit. The path contains the hash algorithm.
    */
   @Put('verify/:name/:hash')
@@ -302,7 +302,7 @@ export class TransitController {
   }
 }
 
-/** Vault's names of the fields. */
+/** Renames the fields as in Vault. */
 const signData = ({ version, ...rest }: TransitSigned): TransitSignData => ({ ...rest, key_version: version });
 
 function notExportable(): Problem {

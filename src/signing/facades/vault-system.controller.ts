@@ -20,7 +20,7 @@ import {
 import { VaultSystemService } from './vault-system.service.js';
 import { WeakValues } from './weak-values.js';
 
-/** What clients of Vault call before, and beside, the transit engine. */
+/** VaultSystemController serves what Vault clients call in addition to the transit engine. */
 @ApiTags('Facades')
 @RefusesAsVault()
 @Controller('v1')
@@ -61,7 +61,7 @@ export class VaultSystemController {
 
   /**
    * Get the leader as Vault
-   * @remarks Reports this process as the leader: every process answers.
+   * @remarks Reports this process as the leader, because every process serves requests.
    */
   @Get('sys/leader')
   @Public()
