@@ -184,7 +184,7 @@ export function provesGrowth(first: Checkpoint, second: Checkpoint, path: readon
   });
 }
 
-/** The export is not trusted: any member may be missing or of another type. */
+/** Parses a leaf. The export is not trusted: any member may be missing or of another type. */
 function readLeaf(text: string): Line | undefined {
   const { index, entryId, hash, data } = parsed(text) ?? {};
   if (typeof index !== 'number' || typeof hash !== 'string' || typeof data !== 'object') return undefined;

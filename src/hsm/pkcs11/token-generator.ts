@@ -89,7 +89,7 @@ export class TokenGenerator {
       try {
         this.parts.token.destroyObject(session, object);
       } catch {
-        // The original error is reported. A remaining key pair belongs to no key and signs nothing.
+        // The original error is reported. A remaining key pair is not used by any key and signs nothing.
       }
     }
   }

@@ -14,7 +14,7 @@ const BATCH_FORMATS = DIGEST_FORMATS.filter((one) => !['authenticode', 'openpgp'
 export class BatchItemBody {
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
-  /** Your own name for the item, echoed in its result. @example build-4711/app.exe */
+  /** Your own name for the item, included in its result. @example build-4711/app.exe */
   @Optional(Text(1, 200)) reference?: string;
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;

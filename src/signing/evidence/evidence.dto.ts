@@ -45,11 +45,7 @@ export class EvidenceLogView {
   origin: string;
   /** Public key of the log (SubjectPublicKeyInfo, DER, base64). Compare it with your copy. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
   publicKey: string;
-  /**
-   * Signed note over the tree that contains all these leaves (C2SP tlog-checkpoint). @example "localhost:9090/log
-   * 4711
-   * …"
-   */
+  /** Signed note over the tree that contains all these leaves (C2SP tlog-checkpoint). @example "localhost:9090/log\n4711\n…" */
   checkpoint: string;
   /** Log entries about this request, oldest first. */
   leaves: EvidenceLeafView[];

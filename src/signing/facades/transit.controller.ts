@@ -40,7 +40,7 @@ export class TransitController {
 
   /**
    * List Transit keys
-   * @remarks Returns the names of the signing keys in the format of Vault.
+   * @remarks Returns the names of the signing keys in Vault's format.
    */
   @Get('keys')
   @Needs('signing-keys:read')
@@ -50,7 +50,7 @@ export class TransitController {
 
   /**
    * Read a Transit key
-   * @remarks Returns the public keys of a signing key in the format of Vault.
+   * @remarks Returns the public keys of a signing key in Vault's format.
    */
   @Get('keys/:name')
   @Needs('signing-keys:read')
@@ -97,7 +97,7 @@ export class TransitController {
 
   /**
    * Export a Transit public key
-   * @remarks Returns the public keys of a signing key in the export format of Vault.
+   * @remarks Returns the public keys of a signing key in Vault's export format.
    */
   @Get('export/:type/:name')
   @Needs('signing-keys:read')
@@ -110,7 +110,7 @@ export class TransitController {
 
   /**
    * Export a Transit key version
-   * @remarks Returns one version of the public keys of a signing key in the export format of Vault.
+   * @remarks Returns one version of the public keys of a signing key in Vault's export format.
    */
   @Get('export/:type/:name/:version')
   @Needs('signing-keys:read')
@@ -123,7 +123,7 @@ export class TransitController {
 
   /**
    * Sign with Transit
-   * @remarks Signs with the interface of Vault Transit.
+   * @remarks Signs through the Vault Transit API.
    */
   @Post('sign/:name')
   @HttpCode(200)
@@ -140,7 +140,7 @@ export class TransitController {
 
   /**
    * Sign with Transit (PUT)
-   * @remarks Signs with the interface of Vault Transit.
+   * @remarks Signs through the Vault Transit API.
    */
   @Put('sign/:name')
   @Needs('sign:digest')
@@ -155,8 +155,8 @@ export class TransitController {
   }
 
   /**
-   * Sign with a given hash algorithm
-   * @remarks Signs with the interface of Vault Transit. The path contains the hash algorithm.
+   * Sign with a hash algorithm
+   * @remarks Signs through the Vault Transit API. The path contains the hash algorithm.
    */
   @Post('sign/:name/:hash')
   @HttpCode(200)
@@ -172,8 +172,8 @@ export class TransitController {
   }
 
   /**
-   * Sign with a given hash algorithm (PUT)
-   * @remarks Signs with the interface of Vault Transit. The path contains the hash algorithm.
+   * Sign with a hash algorithm (PUT)
+   * @remarks Signs through the Vault Transit API. The path contains the hash algorithm.
    */
   @Put('sign/:name/:hash')
   @Needs('sign:digest')
@@ -189,7 +189,7 @@ export class TransitController {
 
   /**
    * Verify with Transit
-   * @remarks Verifies with the interface of Vault Transit.
+   * @remarks Verifies through the Vault Transit API.
    */
   @Post('verify/:name')
   @HttpCode(200)
@@ -206,7 +206,7 @@ export class TransitController {
 
   /**
    * Verify with Transit (PUT)
-   * @remarks Verifies with the interface of Vault Transit.
+   * @remarks Verifies through the Vault Transit API.
    */
   @Put('verify/:name')
   @Needs('sign:read')
@@ -221,8 +221,8 @@ export class TransitController {
   }
 
   /**
-   * Verify with a given hash algorithm
-   * @remarks Verifies with the interface of Vault Transit. The path contains the hash algorithm.
+   * Verify with a hash algorithm
+   * @remarks Verifies through the Vault Transit API. The path contains the hash algorithm.
    */
   @Post('verify/:name/:hash')
   @HttpCode(200)
@@ -238,8 +238,8 @@ export class TransitController {
   }
 
   /**
-   * Verify with a given hash algorithm (PUT)
-   * @remarks Verifies with the interface of Vault Transit. The path contains the hash algorithm.
+   * Verify with a hash algorithm (PUT)
+   * @remarks Verifies through the Vault Transit API. The path contains the hash algorithm.
    */
   @Put('verify/:name/:hash')
   @Needs('sign:read')

@@ -48,7 +48,7 @@ class TransitFields extends TransitSignItem {
 }
 
 export class TransitSignBody extends TransitFields {
-  /** Up to 1,000 items that replace `input`. Each has its own result. */
+  /** Replaces `input` with up to 1,000 items, each with its own result. */
   batch_input?: TransitSignItem[];
 }
 
@@ -60,7 +60,7 @@ export class TransitVerifyItem extends TransitSignItem {
 export class TransitVerifyBody extends TransitFields {
   /** Signature as returned by sign. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
-  /** Up to 100 items that replace `input` and `signature`. Each has its own result. */
+  /** Replaces `input` and `signature` with up to 100 items, each with its own result. */
   batch_input?: TransitVerifyItem[];
 }
 

@@ -53,7 +53,7 @@ export class SigningKeyLifeService {
   /**
    * Generates another key pair under the same name. The old pair stays in the token: requests that were accepted for it are signed with it, and its
    * signatures verify with the public key and certificate that are stored with its version. Repeating a call with its Idempotency-Key generates no
-   * second pair, because the CKA_ID of the first is derived from that key.
+   * second pair, because the CKA_ID of the first is derived from it.
    */
   async rotate(caller: Caller, id: string, { activate, use }: KeyRotationOrder): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);

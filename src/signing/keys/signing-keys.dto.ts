@@ -43,7 +43,7 @@ export const ACTIVATIONS = ['now', 'with-certificate'] as const;
 export type Activation = (typeof ACTIVATIONS)[number];
 
 export class RotateSigningKeyBody {
-  /** When the new version becomes active: `now`, or as soon as its certificate is imported, to avoid a gap. Default: `with-certificate` if the current version has a certificate. */
+  /** When the new version becomes active: `now`, or as soon as its certificate is imported, to avoid a gap. Defaults to `with-certificate` if the current version has a certificate, otherwise to `now`. */
   @Optional(OneOf(ACTIVATIONS)) activate?: Activation;
 }
 

@@ -18,7 +18,7 @@ export class TimestampingController {
 
   /**
    * Issue a timestamp
-   * @remarks Issues an RFC 3161 timestamp. Refused requests are answered with HTTP 200 and the PKIStatus `rejection`.
+   * @remarks Issues an RFC 3161 timestamp. Rejected queries get HTTP 200 with the PKIStatus `rejection`.
    */
   @Post()
   @HttpCode(200)

@@ -47,7 +47,7 @@ export class NotedOrders {
   }
 }
 
-/** AnsweredOrders holds the results of the recorded orders, for their callers and for a second run in which the tools make the same requests. */
+/** AnsweredOrders contains the results of the recorded orders, for their callers and for a second run in which the tools make the same requests. */
 export class AnsweredOrders {
   private readonly results = new Map<string, JointResult>();
 
