@@ -85,8 +85,8 @@ export class ApprovalRenewal {
   }
 
   /**
-   * Renews a whole approval, unless a request was changed since: the claim of a changed request fails later. Locks are taken in the same order as by
-   * a vote: first the approval, then the requests that are waiting for it.
+   * Renews a whole approval. Does nothing if a request has been changed since, in which case its claim fails later. Locks are taken in the same order
+   * as by a vote: first the approval, then the requests that are waiting for it.
    */
   private async renewPending(tx: EntityManager, id: string): Promise<void> {
     const old = await this.approvals.holdPending(tx, id);

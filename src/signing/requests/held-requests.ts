@@ -94,7 +94,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     );
   }
 
-  /** Sends no signal for the requests of a batch, because their callers poll. */
+  /** Notifies the waiting caller of a single request. Callers of a batch are not notified, because they poll. */
   decided(requestId: string): void {
     this.outbox.committed(SIGNING_QUEUE);
     this.events.emit('signing.moved', { requestId });
